@@ -9,7 +9,10 @@ from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
 from kwhatif.commands.chances.result import ChancesResult as ChancesResult
 from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
 from kwhatif.commands.live_cluster import live as live
+from kwhatif.commands.policy.validate.result import PolicyCheck as PolicyCheck
 from kwhatif.commands.rightsize.result import RightsizeResult as RightsizeResult
+from kwhatif.commands.snapshot.diff.result import DiffResult as DiffResult
+from kwhatif.commands.snapshot.info.result import InfoResult as InfoResult
 from kwhatif.commands.upgrade.result import UpgradeResult as UpgradeResult
 from kwhatif.errors import KwhatifError as KwhatifError
 from kwhatif.framework.interface import Plugin as Plugin
@@ -17,6 +20,8 @@ from kwhatif.results.disruption import DrainResult as DrainResult
 from kwhatif.results.disruption import OutageResult as OutageResult
 from kwhatif.results.expand import ExpandResult as ExpandResult
 from kwhatif.results.place import PlaceResult as PlaceResult
+from kwhatif.results.printed import Printed as Printed
+from kwhatif.results.snapshot_check import CheckResult as CheckResult
 from kwhatif.snapshot.format.model import Snapshot as Snapshot
 from kwhatif.snapshot.load import load_snapshot as load_snapshot
 from kwhatif.commands.autoscale.karpenter_result import KarpenterResult as KarpenterResult
@@ -42,6 +47,35 @@ from kwhatif.results.gate import GateResult as GateResult
 
 __version__: str
 __all__: list[str]
+
+def autoscale_catalogue(
+    *,
+    snapshot: ClusterSource = (),
+    kwok: str = '',
+    types: str = '',
+    offerings: str = '',
+    spot: str = '',
+    prices: str = '',
+    azure: str = '',
+    gcp: str = '',
+    spot_prices: str = '',
+    node_class: str = '',
+) -> Printed:
+    """Print a catalogue of instance types, as an InstanceTypes document to be completed and kept.
+
+    It is made from what a snapshot shows, from the catalogue of Karpenter's KWOK provider, or from what the client of
+    AWS, Azure or Google Cloud prints; no cloud is asked. What is missing or guessed is said in the document, and in
+    each answer."""
+
+def autoscale_groups(
+    *,
+    snapshot: ClusterSource,
+) -> Printed:
+    """Print the node groups that a snapshot shows, as a NodeGroups document to be completed and kept.
+
+    They are found in the autoscaler's status and its own Deployment, in the annotations of Cluster API, and by the
+    labels that clouds put on nodes. Each says where it was found; labels tell no sizes, so that maxima have to be
+    filled in where nothing else is known."""
 
 def capacity(
     manifests: Manifests,
@@ -120,6 +154,15 @@ def chances(
 
     That is which of several best nodes is taken, in what order the pods of several workloads arrive, and, above 100
     nodes, where a search for nodes begins and which of them its workers find."""
+
+def demo(
+    directory: str = 'samples',
+) -> Printed:
+    """Copy the sample clusters, manifests and policies that the examples of help name, and say what to try.
+
+    The examples run as they are printed beside a directory called samples.
+
+    Exit codes: 0 good, 2 usage error."""
 
 def deschedule(
     descheduler_policy: Path | Mapping[str, Any] = '',
@@ -301,6 +344,38 @@ def place(
 ) -> PlaceResult:
     """Place pods on a cluster as kube-scheduler would, in its order: by priority, then as given."""
 
+def policy_convert(
+    file: Path | None = None,
+    *,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    to: Literal['v1'] = 'v1',
+    output: Literal['yaml', 'json'] = 'yaml',
+) -> Printed:
+    """Write a Policy, or a configuration in an old format, as a KubeSchedulerConfiguration v1.
+
+    What does not mean the same afterwards is listed on standard error. Without a file, standard input is read."""
+
+def policy_show(
+    file: Path | None = None,
+    *,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    output: Literal['yaml', 'json'] = 'yaml',
+) -> Printed:
+    """Print the effective configuration with every default, as kube-scheduler write_config_to does.
+
+    Without a file it is kube-scheduler's own."""
+
+def policy_validate(
+    file: Path | None,
+    *,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    out_of_tree: str | Sequence[str] = (),
+) -> PolicyCheck:
+    """Say whether kube-scheduler would start with this file."""
+
 def rightsize(
     *,
     snapshot: ClusterSource,
@@ -342,6 +417,67 @@ def rightsize(
     """Say what would come of requests that follow from usage: who waits, which nodes go, for how much, and what binds.
 
     Before and after are compared at rest: everybody who can has a node, and what autoscalers take away is gone."""
+
+def snapshot_convert(
+    files: Path | Sequence[Path],
+    *,
+    output: Path,
+    to: Literal['kwhatif', 'list'] = 'kwhatif',
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> Printed:
+    """Bring whatever describes a cluster into one file: other tools' dumps, lists of kubectl, snapshots.
+
+    What scheduling does not read is left out. What-if edits are made before it is written.
+
+    Exit codes: 0 good, 2 usage or input error."""
+
+def snapshot_diff(
+    before: Path,
+    after: Path,
+) -> DiffResult:
+    """Show what changed between two snapshots, as far as scheduling can see it."""
+
+def snapshot_info(
+    snapshot: ClusterSource = (),
+    *,
+    by: str = '',
+    nodes: bool = False,
+    usage: Path | Sequence[Path] = (),
+    now: datetime | None = None,
+    edits: Manifests = (),
+) -> InfoResult:
+    """Show what is in a snapshot: nodes by pool and zone, what is free, who waits, how old it is, what is missing.
+
+    Exit codes: 0 good, 2 usage or input error."""
+
+def snapshot_rbac(
+    *,
+    name: str = 'kwhatif-snapshot',
+    service_account: str | None = None,
+    scheduler_config: str | None = None,
+    watch: bool = False,
+    usage: bool = False,
+) -> Printed:
+    """Print the ClusterRole that 'kwhatif snapshot dump' and 'live' need, for 'kubectl apply -f -'.
+
+    Exit codes: 0 good, 2 usage error."""
+
+def snapshot_reveal(
+    answered: Path = '-',
+    *,
+    translation: Path,
+) -> Printed:
+    """Put the names back into an answer about a redacted snapshot.
+
+    Exit codes: 0 good, 2 usage or input error."""
+
+def snapshot_validate(
+    files: Path | Sequence[Path],
+    *,
+    strict: bool = False,
+) -> CheckResult:
+    """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together."""
 
 def upgrade(
     pool: str,

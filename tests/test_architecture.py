@@ -377,7 +377,7 @@ def test_imports_within_the_snapshot_room_point_one_way() -> None:
 
 READERS = {
     "api.field_types": "a file of the package",
-    "commands.demo.run": "files of the package",
+    "commands.demo.copy_samples": "files of the package",
     "scheduling.extenders.http_caller": "certificates, to a limit",
     "snapshot.repository.chart_files": "an archive that was read to a limit",
     "snapshot.read.rooted_files": "what documents of others name, to a limit",

@@ -131,16 +131,16 @@ class CommandLine:
             asked = EditOptions(**_of(_EDITS, values))
             more["edits"], edits = asked or None, list(asked.edits)
         if takes_cluster(self.question):
+            # An argument may name the cluster in place of --snapshot.
             flags = ClusterFlags(**_of(_CLUSTER, values))
             if chosen.wants_cluster(is_named=flags.is_named()):
                 more["snapshot"] = flags.find_source(chosen.named_cluster)
             if chosen.needs_cluster and not more.get("snapshot"):
                 raise UsageError(NO_CLUSTER)
         given = self.question.takes(**more)
-        if isinstance(given, ScenarioOptions):
-            given = dataclasses.replace(given, with_map=answer.is_mapped)
-            if chosen.reads_rules_file:
-                given = given.with_rules_file()
+        given = dataclasses.replace(given, with_map=answer.is_mapped)
+        if isinstance(given, ScenarioOptions) and chosen.reads_rules_file:
+            given = given.with_rules_file()
         source = more.get("snapshot")
         check_stdin(*input_files(chosen, given), *(source if isinstance(source, list) else ()), *edits)
         return given

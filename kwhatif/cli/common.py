@@ -23,7 +23,7 @@ from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cli.options import option
 from kwhatif.cli.output import ColorMode, all_gaps_are_shown, answer_is_always_good, finish, remember
 from kwhatif.cli.wrong_words import build_missing_argument
-from kwhatif.commands.registry import Entry
+from kwhatif.commands.registry import Entry, all_entries
 from kwhatif.commands.spec import CommandSpec, commands_of, specs_by_name
 
 
@@ -281,6 +281,8 @@ class LazyGroup(TyperGroup):
         if cmd_name not in self.commands_by_name:
             return None
         spec = self.commands_by_name[cmd_name]
+        if isinstance(spec, Entry) and spec.is_group:
+            return _make_group(spec)
         if isinstance(spec, Entry):
             from kwhatif.cli.command_line import typer_command
 
@@ -298,6 +300,12 @@ class LazyGroup(TyperGroup):
     def get_help_option_names(self, ctx: Any) -> list[str]:
         return _help_names(ctx)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        default = next((each.default for each in all_entries() if each.name == self.path), "")
+        if default and args and args[0] not in (*self.commands_by_name, "-h", "--help"):
+            args = [default, *args]
+        return super().parse_args(ctx, args)  # type: ignore[no-any-return]
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands_by_name and not args[0].startswith("-"):
             ctx.fail(f"no such command: {args[0]}{suggest_spelling(args[0], self.commands_by_name)}")
@@ -307,3 +315,24 @@ class LazyGroup(TyperGroup):
         if self.commands_by_name:
             with formatter.section("Commands"):
                 formatter.write_dl([(name, spec.purpose) for name, spec in self.commands_by_name.items()])
+
+
+def _make_group(entry: Entry) -> Any:
+    """The group of commands below an entry."""
+
+    class Group(LazyGroup):
+        path = entry.name
+
+    def call() -> None:
+        """Nothing by itself: a command has to be named."""
+
+    app = typer.Typer(
+        name=entry.name.split()[-1],
+        cls=Group,
+        help=entry.help,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(call)
+    return typer.main.get_command(app)

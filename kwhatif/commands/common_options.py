@@ -44,6 +44,13 @@ Explained = Annotated[
         help="Explain this pod in the state in which it was tried: NAME, NAMESPACE/NAME or KIND/NAME (repeatable).",
     ),
 ]
+SNAPSHOT_OUTPUT = Flag(
+    "--output",
+    short="-o",
+    metavar="FILE",
+    file="out",
+    help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
+)
 Seed = Annotated[
     int | None,
     Flag(

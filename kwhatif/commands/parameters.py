@@ -58,7 +58,9 @@ def fields_of(group: type, *, own: bool = False) -> tuple[Parameter, ...]:
 
 def takes_cluster(question: type[Command[Any]]) -> bool:
     """Whether a cluster has to do with it."""
-    return question.takes is not None and bool(marked_field(question.takes, Cluster))
+    return (
+        question.takes is not None and bool(marked_field(question.takes, Cluster)) and "snapshot" not in question.lacks
+    )
 
 
 def takes_edits(question: type[Command[Any]]) -> bool:

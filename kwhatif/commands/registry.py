@@ -26,7 +26,7 @@ class Entry:
     """A command, by its words behind the program (``place``, ``snapshot info``), or a group of some.
 
     ``purpose`` is its line of help, ``position`` its place among the others, ``default`` the command of a group that is
-    meant where none is named.
+    meant where none is named, ``help`` what a group says of itself.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Entry:
     position: int
     package: str
     default: str = ""
+    help: str = ""
 
     @property
     def group(self) -> str:
@@ -60,7 +61,7 @@ class Entry:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        return self.command.examples
+        return () if self.is_group else self.command.examples
 
     @property
     def may_be_no(self) -> bool:
@@ -135,7 +136,7 @@ def _find_entries(package: str, above: str) -> Iterator[Entry]:
         found = import_module(f"{package}.{info.name}")
         if hasattr(found, "POSITION"):
             name = f"{above} {info.name}".strip()
-            yield Entry(
-                name, (found.__doc__ or "").strip(), found.POSITION, found.__name__, getattr(found, "DEFAULT", "")
-            )
+            purpose, _, text = (found.__doc__ or "").strip().partition("\n\n")
+            default = getattr(found, "DEFAULT", "")
+            yield Entry(name, purpose, found.POSITION, found.__name__, default, text or purpose)
             yield from _find_entries(found.__name__, name)

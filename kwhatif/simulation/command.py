@@ -18,6 +18,7 @@ All of them are options of the command, but for those that it ``lacks``.
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,9 @@ class Output:
 
 
 TABLES = Output()
+FILES = Output(reports=())
+"""What is printed is about files, of which no page is drawn and no report is wanted."""
+
 DOCUMENT = Output(formats=(), reports=(), rows="")
 """What is printed is one document, or nothing but notes."""
 
@@ -113,6 +117,11 @@ class Command(ABC, Generic[R_co]):
 
 class Task(Command[R_co]):
     """A command that asks no scheduler: it reads, compares or writes files."""
+
+    @property
+    def program(self) -> str:
+        """What the program is called where examples name it."""
+        return "kubectl whatif" if os.path.basename(sys.argv[0]).startswith("kubectl-") else "kwhatif"
 
     @abstractmethod
     def answer(self, given: Any, notes: Notes) -> R_co:

@@ -150,6 +150,14 @@ class ManifestOptions:
     ] = None
 
 
+FEATURE_GATES = Flag(
+    "--feature-gates",
+    metavar="NAME=true|false,...",
+    pairs=bool,
+    help="Feature gates of kube-scheduler that differ from their defaults (repeatable).",
+)
+
+
 @dataclass(frozen=True)
 class SchedulerOptions:
     """Which scheduler decides, and how. ``plugins`` are classes, or name them as ``--plugin`` does."""
@@ -180,12 +188,7 @@ class SchedulerOptions:
     ] = False
     feature_gates: Annotated[
         Sequence[str] | None,
-        Flag(
-            "--feature-gates",
-            metavar="NAME=true|false,...",
-            pairs=bool,
-            help="Feature gates of kube-scheduler that differ from their defaults (repeatable).",
-        ),
+        FEATURE_GATES,
     ] = None
     all_nodes: Annotated[
         bool, Flag("--all-nodes", help="Score all feasible nodes, whatever percentageOfNodesToScore says.")

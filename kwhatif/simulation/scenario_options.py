@@ -16,6 +16,7 @@ from kwhatif.simulation.flag import Cluster, Flag, WhatIf, parse_moment, values_
 from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, ManifestOptions, SchedulerOptions
 from kwhatif.simulation.scenario import Scenario
 
+NAMESPACE = Flag("--namespace", short="-n", metavar="NAME", help="The namespace of objects that do not name one.")
 Now = Annotated[
     datetime | None,
     Flag(
@@ -32,10 +33,14 @@ Now = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """The cluster: files, a snapshot, or who takes one when its turn comes; none is empty. What time it is there."""
+    """The cluster: files, a snapshot, or who takes one when its turn comes; none is empty. What time it is there.
+
+    ``with_map``: the answer comes with the data of a page.
+    """
 
     snapshot: Annotated[Any, Cluster()] = ()
     now: Now = None
+    with_map: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +52,10 @@ class EditedClusterOptions(ClusterOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioOptions(SchedulerOptions, ManifestOptions, EditedClusterOptions):
-    """Manifests that come to a cluster, and the scheduler. ``with_map``: the answer comes with the data of a page."""
+    """Manifests that come to a cluster, and the scheduler."""
 
     recursive: Annotated[bool, Flag("--recursive", short="-R", help="Read what is below directories, too.")] = False
-    namespace: Annotated[
-        str, Flag("--namespace", short="-n", metavar="NAME", help="The namespace of objects that do not name one.")
-    ] = "default"
-    with_map: bool = False
+    namespace: Annotated[str, NAMESPACE] = "default"
 
     def build_inputs(self, manifests: Files) -> Inputs:
         """The cluster, and these manifests."""

@@ -7,7 +7,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from kwhatif.cli.policy import Output, app, show, validate
+import kwhatif
+from kwhatif.cli.main import app
 from kwhatif.errors import InputError, PolicyError, UsageError
 from kwhatif.policy import as_yaml, default_configuration
 
@@ -15,7 +16,7 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigura
 
 
 def run(*words: str, stdin: str | bytes = "") -> Result:
-    return CliRunner().invoke(app, list(words), input=stdin)
+    return CliRunner().invoke(app, ["policy", *words], input=stdin)
 
 
 def write(directory: Path, text: str, name: str = "scheduler.yaml") -> str:
@@ -180,11 +181,9 @@ def test_unknown_options_and_formats_are_usage_errors() -> None:
     assert run("validate").exit_code == 2
 
 
-def test_the_commands_are_plain_functions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    show(output=Output.json)
-    assert json.loads(capsys.readouterr().out)["kind"] == "KubeSchedulerConfiguration"
-    validate(file=write(tmp_path, HEAD))
-    assert capsys.readouterr().out.endswith("accepts it\n")
+def test_the_commands_are_functions_for_programs(tmp_path: Path) -> None:
+    assert json.loads(kwhatif.policy_show(output="json").text)["kind"] == "KubeSchedulerConfiguration"
+    assert kwhatif.policy_validate(write(tmp_path, HEAD)).problems == ()
 
 
 # --- old formats

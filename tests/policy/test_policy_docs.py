@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kwhatif.cli.policy import app
+from kwhatif.cli.main import app
 from tests.console import Example, blocks, examples, prints
 from tests.policy.legacy_page import page
 
@@ -26,7 +26,7 @@ def test_a_file_of_the_page_is_among_the_samples(body: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS, ids=str)
 def test_a_command_prints_what_the_page_shows(command: Example, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    result = CliRunner().invoke(app, command.arguments[1:])
+    result = CliRunner().invoke(app, command.arguments)
     printed = result.stdout + (f"[exit code {result.exit_code}]\n" if result.exit_code else "")
     assert prints(printed, command.output), printed
 

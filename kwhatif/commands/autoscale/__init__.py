@@ -1,1 +1,7 @@
-"""Which nodes would cluster-autoscaler or Karpenter add or remove?"""
+"""Which nodes would cluster-autoscaler add or remove?
+
+Say what cluster-autoscaler or Karpenter would do: 'autoscale FILE...' is 'autoscale plan FILE...'.
+"""
+
+POSITION = 100
+DEFAULT = "plan"

@@ -6,13 +6,6 @@ from kwhatif.commands.spec import CommandSpec, ResultSpec
 
 SPECS = (
     CommandSpec(
-        name="autoscale",
-        module="autoscale",
-        purpose="Which nodes would cluster-autoscaler add or remove?",
-        position=100,
-        package=__package__,
-    ),
-    CommandSpec(
         name="autoscale plan",
         module="autoscale_plan",
         purpose="Which nodes would it add or remove? What is done where no command is named.",
@@ -68,24 +61,6 @@ SPECS = (
                 page="karpenter_text:NODES_PAGE",
             ),
         ),
-        package=__package__,
-    ),
-    CommandSpec(
-        name="autoscale catalogue",
-        module="autoscale_catalogue",
-        purpose="What does a cloud offer to Karpenter? Prints a catalogue from files.",
-        position=2,
-        may_be_no=True,
-        examples=("--snapshot samples/karpenter/cluster.yaml",),
-        package=__package__,
-    ),
-    CommandSpec(
-        name="autoscale groups",
-        module="autoscale_groups",
-        purpose="Which node groups does a snapshot show? Prints a document to be completed.",
-        position=3,
-        may_be_no=True,
-        examples=("--snapshot samples/autoscaled/cluster.yaml",),
         package=__package__,
     ),
 )

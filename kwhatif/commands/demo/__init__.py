@@ -1,1 +1,3 @@
-"""``kwhatif demo``: the files that the examples of ``--help`` name."""
+"""Copy the sample clusters and manifests that examples name."""
+
+POSITION = 160

@@ -1,1 +1,6 @@
-"""``kwhatif policy``: look at a scheduler configuration."""
+"""Look at a KubeSchedulerConfiguration.
+
+Look at a KubeSchedulerConfiguration or a legacy Policy.
+"""
+
+POSITION = 130

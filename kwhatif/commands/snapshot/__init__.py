@@ -1,1 +1,6 @@
-"""``kwhatif snapshot``: take, convert, look at, compare and cut down snapshots."""
+"""Take, convert, look at and compare snapshots.
+
+Take a snapshot of a cluster, look at it, compare it, share it.
+"""
+
+POSITION = 120

@@ -83,7 +83,7 @@ def test_a_copy_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: 
             raise OSError(28, "No space left on device")
         return draft_of(path)
 
-    monkeypatch.setattr("kwhatif.commands.demo.run.draft_of", fail_at_third)
+    monkeypatch.setattr("kwhatif.commands.demo.copy_samples.draft_of", fail_at_third)
     ran = run("demo", folder=tmp_path)
     assert (ran.code, ran.err) == (2, "kwhatif: samples: cannot be written: No space left on device\n")
     assert list(tmp_path.iterdir()) == []

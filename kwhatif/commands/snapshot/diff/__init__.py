@@ -1,1 +1,3 @@
-"""What changed between two snapshots?"""
+"""What changed between two snapshots that scheduling can see?"""
+
+POSITION = 7

@@ -1,1 +1,3 @@
-"""What is in a snapshot?"""
+"""What is in a snapshot, and what is missing?"""
+
+POSITION = 5

@@ -1,1 +1,3 @@
-"""What is wrong with a snapshot?"""
+"""Can a snapshot be read, and does all in it go together?"""
+
+POSITION = 6

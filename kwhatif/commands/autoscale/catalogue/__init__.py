@@ -1,0 +1,3 @@
+"""What does a cloud offer to Karpenter? Prints a catalogue from files."""
+
+POSITION = 2

@@ -1,0 +1,37 @@
+"""The task of ``autoscale groups``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kwhatif.results.printed import Printed
+from kwhatif.simulation.command import DOCUMENT, Task
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.scenario_options import ClusterOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groups(Task[Printed]):
+    """Print the node groups that a snapshot shows, as a NodeGroups document to be completed and kept.
+
+    They are found in the autoscaler's status and its own Deployment, in the annotations of Cluster API, and by the
+    labels that clouds put on nodes. Each says where it was found; labels tell no sizes, so that maxima have to be
+    filled in where nothing else is known.
+    """
+
+    takes = ClusterOptions
+    lacks = frozenset({"now"})
+    prints = DOCUMENT
+    no = "no group is found"
+    examples = ("--snapshot samples/autoscaled/cluster.yaml",)
+
+    def answer(self, given: ClusterOptions, notes: Notes) -> Printed:
+        from msgspec import to_builtins
+
+        from kwhatif.api.quantity import plain_quantity
+        from kwhatif.render.formats import as_documents
+        from kwhatif.simulation.autoscalers.discovery import discover_groups
+        from kwhatif.simulation.cluster_files import snapshot_of
+
+        found = discover_groups(snapshot_of(given.snapshot, notes))
+        return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), good=bool(found.groups))

@@ -1,0 +1,3 @@
+"""Write a configuration in an old format as v1."""
+
+POSITION = 3

@@ -1,0 +1,3 @@
+"""Print the effective configuration with every default."""
+
+POSITION = 1

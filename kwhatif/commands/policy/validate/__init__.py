@@ -1,0 +1,3 @@
+"""Say whether kube-scheduler would start with this file."""
+
+POSITION = 2

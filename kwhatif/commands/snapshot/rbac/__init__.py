@@ -1,0 +1,3 @@
+"""Print what has to be allowed for a dump or a recording."""
+
+POSITION = 3

@@ -1,0 +1,3 @@
+"""Put the names back into an answer about a redacted snapshot."""
+
+POSITION = 9
