@@ -44,12 +44,10 @@ _HOMES = {
     ),
     "commands.diff.run": ("diff",),
     "commands.explain.run": ("explain",),
-    "commands.gate.run": ("gate",),
     "commands.sweep.result": ("SweepResult",),
     "commands.sweep.run": ("sweep",),
     "results.diff": ("DecisionDiff",),
     "results.explain": ("ExplainResult",),
-    "results.gate": ("GateResult",),
 }
 
 

@@ -19,6 +19,7 @@ from kwhatif.framework.interface import Plugin as Plugin
 from kwhatif.results.disruption import DrainResult as DrainResult
 from kwhatif.results.disruption import OutageResult as OutageResult
 from kwhatif.results.expand import ExpandResult as ExpandResult
+from kwhatif.results.gate import GateResult as GateResult
 from kwhatif.results.place import PlaceResult as PlaceResult
 from kwhatif.results.printed import Printed as Printed
 from kwhatif.results.snapshot_check import CheckResult as CheckResult
@@ -38,12 +39,10 @@ from kwhatif.commands.backtest.run import backtest as backtest
 from kwhatif.commands.backtest.run import backtest_diff as backtest_diff
 from kwhatif.commands.diff.run import diff as diff
 from kwhatif.commands.explain.run import explain as explain
-from kwhatif.commands.gate.run import gate as gate
 from kwhatif.commands.sweep.result import SweepResult as SweepResult
 from kwhatif.commands.sweep.run import sweep as sweep
 from kwhatif.results.diff import DecisionDiff as DecisionDiff
 from kwhatif.results.explain import ExplainResult as ExplainResult
-from kwhatif.results.gate import GateResult as GateResult
 
 __version__: str
 __all__: list[str]
@@ -258,6 +257,46 @@ def expand(
     edits: Manifests = (),
 ) -> ExpandResult:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way."""
+
+def gate(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource = (),
+    base: Manifests | None = None,
+    config: Path | None = None,
+    levels: Mapping[str, str] | Sequence[str] = (),
+    exemptions: bool = True,
+    recursive: bool = True,
+    with_pending: bool = False,
+    seed: int | None = None,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    verb: Literal['create', 'apply', 'replace'] | None = None,
+    at: str | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    namespace: str = 'default',
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
+    edits: Manifests = (),
+) -> GateResult:
+    """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
+
+    Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for policy."""
 
 def outage(
     failures: str | Sequence[str] = (),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kwhatif.cli.gate import Formats
 from kwhatif.commands.gate.formats.formats import FORMATS
+from kwhatif.commands.gate.question import Gate
 from tests.cli.running import TESTS, Ran, run
 
 SAMPLE = TESTS.parent / "samples" / "gate"
@@ -38,7 +38,7 @@ def test_the_same_input_gives_the_same_bytes(rules: str) -> None:
 
 
 def test_the_formats_are_those_of_the_reports_and_a_terminal_has_a_wide_one() -> None:
-    assert [each for each in Formats if each is not Formats.wide] == list(FORMATS)
+    assert [each for each in Gate.prints.formats if each != "wide"] == list(FORMATS)
     assert gate("-o", "wide").out == gate("-o", "table").out
     assert gate("--report", "wide=file").code == 2
 

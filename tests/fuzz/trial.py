@@ -22,6 +22,7 @@ from unittest import mock
 
 import typer
 
+from kwhatif.cli.command_line import typer_command
 from kwhatif.cli.common import complete_command
 from kwhatif.snapshot.live.live_cluster import LiveCluster, Reply
 from tests.cli.running import Ran, run
@@ -31,6 +32,7 @@ from tests.fuzz.good_files import good_files
 # To put a command together takes longer than most of them take; and what completes it adds to it.
 _command = functools.cache(typer.main.get_command)
 _complete = functools.cache(complete_command)
+_made = functools.cache(typer_command)
 
 SECONDS = 10
 WAITED = 600
@@ -109,6 +111,7 @@ class Trial:
                 _answering(case),
                 mock.patch("typer.main.get_command", _command),
                 mock.patch("kwhatif.cli.common.complete_command", _complete),
+                mock.patch("kwhatif.cli.command_line.typer_command", _made),
             ):
                 ran = run(*command, env={"KWHATIF_DEBUG": "1"})
             failure, code = _misbehaved(ran, case), ran.code

@@ -1,3 +1,3 @@
-"""The gate: may this change go into the cluster? One file a rule (``rules/``); ``judgement.py`` rolls the change out
-and judges it.
-"""
+"""May this change go into the cluster?"""
+
+POSITION = 40

@@ -13,8 +13,8 @@ from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateSettings
+from kwhatif.commands.gate.question import Gate
 from kwhatif.commands.gate.rule import in_tree
-from kwhatif.commands.gate.run import Gate
 from kwhatif.results.gate import Finding, GateResult
 from kwhatif.simulation.inputs import Inputs, Notes
 from kwhatif.simulation.pipeline import ask

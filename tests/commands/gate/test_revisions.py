@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.commands.gate.run import gate
+from kwhatif import gate
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.git_revisions import is_revision

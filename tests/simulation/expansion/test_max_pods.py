@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif import capacity, drain, expand, place
+from kwhatif import capacity, drain, expand, gate, place
 from kwhatif.bounds import PODS, make_room, pods_left, pods_to_make
-from kwhatif.commands.gate.run import gate
 from kwhatif.errors import InputError, UsageError
 
 CLUSTER = str(Path(__file__).parents[2] / "fuzz" / "cluster.yaml")

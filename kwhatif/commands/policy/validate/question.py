@@ -43,7 +43,8 @@ class Validate(RulesOptions, Task[PolicyCheck]):
 
         assert self.file is not None
         document: object = None
-        source, warnings = self.file, ()
+        source = self.file
+        warnings: Collection[str] = ()
         problems: tuple[str, ...] = ()
         try:
             document, source, warnings = read_policy(self.file)

@@ -1,4 +1,4 @@
-"""The question of ``gate``, and its Python function."""
+"""The question of ``gate``."""
 
 from __future__ import annotations
 
@@ -6,52 +6,125 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
-from kwhatif.commands.api_options import (
-    AutoscaledKeywords,
-    ClusterSource,
-    Manifests,
-    Path,
-    ask,
-    build_scenario,
-    files_of,
-    python_names,
-)
-from kwhatif.commands.gate.excerpts import with_excerpts
-from kwhatif.commands.gate.gate_policy import rules_of
-from kwhatif.commands.gate.judgement import GateScenario, GateSettings, apply_change, judge_change
-from kwhatif.commands.gate.options import GateOptions
-from kwhatif.commands.gate.revisions import sides_of
-from kwhatif.commands.gate.rule import all_rules
-from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
+from kwhatif.commands.common_options import Explained, Seed
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.gate import GateResult
-from kwhatif.scheduling.driver import DriverOptions
-from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
-from kwhatif.simulation.inputs import NO_CLUSTER, Files, Inputs, Notes, Rendering, SchedulerOptions
-from kwhatif.simulation.manifest_loading import describe_alternatives, note_report, reading_options
+from kwhatif.simulation.command import Output
+from kwhatif.simulation.flag import Argument, Flag, flags_of
+from kwhatif.simulation.inputs import NO_CLUSTER, Files, Notes, Rendering, SchedulerOptions
 from kwhatif.simulation.question import PendingResult, Question
-from kwhatif.simulation.repository_policy import ReadPolicy, find_policy, read_policy
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
-from kwhatif.snapshot.load import Manifest, load_manifests
-from kwhatif.snapshot.read.directories import gather_directories
-from kwhatif.snapshot.repository.reading_report import ReadingReport
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+if TYPE_CHECKING:
+    from kwhatif.commands.gate.judgement import GateScenario, GateSettings
+    from kwhatif.commands.gate.scaled_out import ScaledOutChange
+    from kwhatif.scheduling.driver import DriverOptions
+    from kwhatif.simulation.repository_policy import ReadPolicy
+    from kwhatif.snapshot.load import Manifest
+    from kwhatif.snapshot.repository.reading_report import ReadingReport
+
+
+_POLICY = replace(
+    next(flag for name, _, flag in flags_of(SchedulerOptions) if name == "policy"), variable="KWHATIF_POLICY"
+)
+_FORMATS = ("json", "yaml", "markdown", "junit", "sarif", "github", "gitlab", "tap")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gate(GateOptions, Question[GateResult]):
-    """May this change go into the cluster?
+class Gate(Question[GateResult]):
+    """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
 
-    ``base`` are the manifests as they were. The rules are those of the file ``config``, else of the nearest
-    ``.kwhatif.yaml``, at the ``levels`` that are given besides.
+    Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for --policy.
     """
+
+    takes = AutoscaledOptions
+    lacks: ClassVar[frozenset[str]] = frozenset()
+    renames: ClassVar[Mapping[str, Flag]] = {"policy": _POLICY}
+    no = "a rule of level error finds something"
+    prints = Output(
+        ("table", "wide", *_FORMATS),
+        ("html", "table", *_FORMATS),
+        report_help="Also write a report to a file, in any format of -o, or html, a page to look at (repeatable).",
+        variable="KWHATIF_OUTPUT",
+    )
+    needs_cluster = False
+    examples = (
+        "samples/gate/head --base samples/gate/base --snapshot samples/gate/snapshot.json",
+        (
+            "samples/gate/head --base samples/gate/base --snapshot samples/gate/snapshot.json --rule "
+            "preempts=error --report markdown=comment.md"
+        ),
+    )
+
+    manifests: Annotated[
+        Files,
+        Argument(
+            metavar="DIR|FILE",
+            file="manifests",
+            repeats=True,
+            required=True,
+            help="Manifests as they are to be: directories, files, REVISION:PATH of git, or '-'.",
+        ),
+    ] = ()
+    explain: Explained = ()
+    base: Annotated[
+        Files | None,
+        Flag(
+            "--base",
+            type=list[str] | None,
+            file="manifests",
+            metavar="DIR|FILE",
+            help="Manifests as they were, or a revision of git: only differences are judged. Default: everything is "
+            "(repeatable).",
+        ),
+    ] = None
+    config: Annotated[
+        str | None,
+        Flag(
+            "--config",
+            metavar="FILE",
+            file="in",
+            variable="KWHATIF_CONFIG",
+            help="The rules: a GatePolicy. Default: .kwhatif.yaml here or above, up to the top of the repository.",
+        ),
+    ] = None
+    levels: Annotated[
+        Sequence[str],
+        Flag(
+            "--rule",
+            metavar="NAME=LEVEL",
+            pairs=str,
+            variable="KWHATIF_RULE",
+            help="Set a rule's level to error, warn or off, whatever the file says (repeatable).",
+        ),
+    ] = ()
+    exemptions: Annotated[
+        bool,
+        Flag(
+            "--no-exemptions",
+            negated=True,
+            variable="KWHATIF_NO_EXEMPTIONS",
+            help="Ignore annotations that exempt workloads from rules.",
+        ),
+    ] = True
+    recursive: Annotated[bool, Flag("--recursive/--no-recursive", short="-R", help="Descend into subdirectories.")] = (
+        True
+    )
+    with_pending: Annotated[
+        bool, Flag("--with-pending", help="The snapshot's own pending pods compete for room, too.")
+    ] = False
+    seed: Seed = None
 
     tells_merged = False
 
-    def build_scenario(self, inputs: Inputs, engine: SchedulerOptions) -> Scenario:
+    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
         """The scenario, with defaults from the rules file."""
+        scenario: Scenario = given.build_scenario(self.manifests)
+        inputs, engine = scenario.inputs, scenario.scheduler_options
         # Rules that make no sense are refused before anything else is looked at.
         tuple(self.terms.rules)
         told = self._read.policy
@@ -63,15 +136,17 @@ class Gate(GateOptions, Question[GateResult]):
         excluded = [*(reading.exclude or ()), *(told.exclude or ())]
         # Whoever proposes a change need not be trusted with programs that run here.
         render = reading.render or Rendering.never
-        return Scenario(
-            replace(
-                inputs,
-                snapshot=snapshot,
-                manifest_options=replace(reading, exclude=excluded, render=render),
-                autoscale=inputs.autoscale or told.autoscale or (),
-            ),
-            replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
-        )
+        return [
+            Scenario(
+                replace(
+                    inputs,
+                    snapshot=snapshot,
+                    manifest_options=replace(reading, exclude=excluded, render=render),
+                    autoscale=inputs.autoscale or told.autoscale or (),
+                ),
+                replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
+            )
+        ]
 
     def named_cluster(self) -> Sequence[str]:
         """The cluster that the rules file names, once its rules are valid."""
@@ -80,6 +155,8 @@ class Gate(GateOptions, Question[GateResult]):
 
     @cached_property
     def _read(self) -> ReadPolicy:
+        from kwhatif.simulation.repository_policy import find_policy, read_policy
+
         return read_policy(self.config or find_policy(os.curdir))
 
     @cached_property
@@ -87,6 +164,10 @@ class Gate(GateOptions, Question[GateResult]):
         """The settings of the judgement. Raises InputError for an invalid rules file, UsageError for an
         invalid level.
         """
+        from kwhatif.commands.gate.gate_policy import rules_of
+        from kwhatif.commands.gate.judgement import GateSettings
+        from kwhatif.commands.gate.rule import all_rules
+
         known = all_rules()
         return GateSettings(
             rules_of(self._read, known, self.levels),
@@ -98,6 +179,9 @@ class Gate(GateOptions, Question[GateResult]):
 
     def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests of head and base."""
+        from kwhatif.commands.gate.revisions import sides_of
+        from kwhatif.simulation.manifest_loading import note_report
+
         base, head = sides_of(self.base, scenario.inputs.manifests)
         # With a base, a head without manifests is a change, too: all of them go.
         manifests, report = self._read_side(scenario, head, is_compared=base is not None)
@@ -118,6 +202,11 @@ class Gate(GateOptions, Question[GateResult]):
     def _read_side(
         self, scenario: Scenario, files: Files, *, is_compared: bool
     ) -> tuple[list[Manifest], ReadingReport]:
+        from kwhatif.simulation.manifest_loading import reading_options
+        from kwhatif.snapshot.load import load_manifests
+        from kwhatif.snapshot.read.directories import gather_directories
+        from kwhatif.snapshot.repository.reading_report import ReadingReport
+
         paths = gather_directories(
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=is_compared
         )
@@ -129,6 +218,9 @@ class Gate(GateOptions, Question[GateResult]):
         return load_manifests(given, scenario.inputs.namespace, options, report), report
 
     def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> GateScenario:
+        from kwhatif.commands.gate.judgement import GateScenario, apply_change
+        from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
+
         before = scenario.snapshot
         changes, scenario = apply_change(scenario)
         as_asked = partial(
@@ -156,6 +248,10 @@ class Gate(GateOptions, Question[GateResult]):
         return {"seed": self.seed, "detailed": detailed, "observer": cast("GateScenario", scenario).cycles}
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
+        from kwhatif.commands.gate.excerpts import with_excerpts
+        from kwhatif.commands.gate.judgement import judge_change
+        from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
+
         (scenario,) = scenarios
         proposal = cast("GateScenario", scenario)
 
@@ -180,6 +276,8 @@ class Gate(GateOptions, Question[GateResult]):
 
 def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> Iterator[Gap]:
     """Objects that the change defines more than once: it is not known which version the cluster gets."""
+    from kwhatif.simulation.manifest_loading import describe_alternatives
+
     before = {each.key: each for each in base}
     for manifest in manifests:
         text = describe_alternatives(manifest)
@@ -187,40 +285,3 @@ def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> It
         if text and (known is None or known.instead_of is None or known.raw != manifest.raw):
             effect = "the last one is judged, and the other may be what the cluster gets"
             yield Gap(what=text, effect=effect, pods=("<input>",))
-
-
-@python_names(GateOptions)
-def gate(
-    manifests: Manifests,
-    *,
-    snapshot: ClusterSource = (),
-    base: Manifests | None = None,
-    config: Path | None = None,
-    levels: Mapping[str, str] | None = None,
-    exemptions: bool = True,
-    recursive: bool = True,
-    with_pending: bool = False,
-    seed: int | None = None,
-    verb: str = "",
-    at: str = "",
-    **options: Unpack[AutoscaledKeywords],
-) -> GateResult:
-    """May this change go into the cluster? Rules look at what comes of it.
-
-    ``base`` are the manifests as they were; without, everything is judged. The rules are those of the GatePolicy
-    ``config``, unsaid of the nearest ``.kwhatif.yaml``, each at its level or at that of ``levels``: ``error``, ``warn``
-    or ``off``. ``verb`` is as for ``expand``, ``at`` as for
-    ``place``.
-    """
-
-    question = Gate(
-        base=None if base is None else files_of(base),
-        config=None if config is None else os.fspath(config),
-        levels=[f"{name}={level}" for name, level in (levels or {}).items()],
-        exemptions=exemptions,
-        recursive=recursive,
-        with_pending=with_pending,
-        seed=seed,
-    )
-    scenario = build_scenario(manifests, snapshot, {**options, "verb": verb, "at": at})
-    return ask(question, question.build_scenario(scenario.inputs, scenario.scheduler_options))
