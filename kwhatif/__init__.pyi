@@ -10,6 +10,7 @@ from kwhatif.commands.chances.result import ChancesResult as ChancesResult
 from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
 from kwhatif.commands.live_cluster import live as live
 from kwhatif.commands.policy.validate.result import PolicyCheck as PolicyCheck
+from kwhatif.commands.queue.result import QueueResult as QueueResult
 from kwhatif.commands.rightsize.result import RightsizeResult as RightsizeResult
 from kwhatif.commands.snapshot.diff.result import DiffResult as DiffResult
 from kwhatif.commands.snapshot.info.result import InfoResult as InfoResult
@@ -418,6 +419,41 @@ def policy_validate(
     out_of_tree: str | Sequence[str] = (),
 ) -> PolicyCheck:
     """Say whether kube-scheduler would start with this file."""
+
+def queue(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    kueue_config: Path = '',
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    at: str | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> QueueResult:
+    """Ask Kueue: is this job admitted now, after preempting whom, or whom does it wait behind, for which quota?
+
+    Kueue's cycles go on until nothing changes any more: first for the workloads of the cluster, then for those of the
+    manifests. Kueue's own objects in the manifests (ClusterQueue, Cohort, ResourceFlavor, ...) take the place of those
+    of the cluster. Without manifests: each ClusterQueue and cohort, and who waits at which place and why."""
 
 def rightsize(
     *,

@@ -53,6 +53,7 @@ FILES = {
     "gitops/charts/cache/templates/cache.yaml",
     "gpu/cluster.json",
     *(f"gpu/{name}.yaml" for name in ("extended", "partitions", "too-much", "training")),
+    *(f"kueue/{name}.yaml" for name in ("cluster", "evaluate", "more", "train")),
     *(f"legacy/{name}" for name in ("custom-scheduler.yaml", "painted.yaml", "policy.json", "sample_plugin.py")),
     *(f"gate/rules-{name}.yaml" for name in ("fail", "pass", "warn")),
     *(f"gate/base/{name}.yaml" for name in ("lab/notebook", "shop/cart", "shop/legacy-api", "shop/web", "shop/worker")),

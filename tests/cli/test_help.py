@@ -73,7 +73,9 @@ MANIFESTS = "-f -n -o -R --color --exit-zero --all wide"
 ANSWERS = "-o --color --exit-zero --all wide"
 LOOKS = "-f -o --color --all wide"
 FLAGS = {
-    **dict.fromkeys(("place", "explain", "diff", "gate", "capacity", "drain", "expand", "autoscale plan"), MANIFESTS),
+    **dict.fromkeys(
+        ("place", "explain", "diff", "gate", "capacity", "drain", "expand", "queue", "autoscale plan"), MANIFESTS
+    ),
     "chances": MANIFESTS,
     **dict.fromkeys(("deschedule", "upgrade"), ANSWERS),
     "outage": MANIFESTS,
@@ -126,7 +128,7 @@ def test_manifests_are_taken_as_kubectl_takes_them(tmp_path: Path) -> None:
     below.mkdir()
     shutil.copy(TESTS / "data" / "small.yaml", below / "small.yaml")
     reading = {path for path, each in COMMANDS.items() if any(param.name == "recursive" for param in each.params)}
-    for path in sorted(reading - {"gate", "autoscale plan", "diff", "sweep"}):
+    for path in sorted(reading - {"gate", "autoscale plan", "diff", "queue", "sweep"}):
         words = [*path.split(), *(["ant-1", "--ignore-daemonsets", "--force"] if path == "drain" else [])]
         ran = run(*words, "-f", str(tmp_path), "-R", "--snapshot", CLUSTER)
         assert ran.code in (0, 1), ran.err

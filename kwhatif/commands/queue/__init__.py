@@ -1,0 +1,3 @@
+"""When would Kueue admit this job, and why do workloads wait?"""
+
+POSITION = 55

@@ -1,0 +1,48 @@
+"""What Kueue decided, and about which jobs it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kwhatif.api.kueue import KueueWorkload
+from kwhatif.kueue.cycle import ADMITTED, PREEMPTING
+from kwhatif.kueue.jobs.job_framework import JobOutcome
+from kwhatif.kueue.kueue_objects import KueueState
+from kwhatif.kueue.preemption.candidates import Target
+from kwhatif.kueue.run import RecordedCycle
+
+
+@dataclass
+class Decisions:
+    """The state after the last cycle, and what happened on the way: who was admitted, borrowing how far up, and who
+    had to go for whom.
+    """
+
+    state: KueueState
+    cycles: int = 0
+    is_restless: bool = False
+    borrowing: dict[str, int] = field(default_factory=dict)
+    preempted: dict[str, list[Target]] = field(default_factory=dict)
+
+    def note(self, cycles: Sequence[RecordedCycle]) -> None:
+        self.cycles += len(cycles)
+        for cycle in cycles:
+            for entry in cycle.entries:
+                key = entry.workload.key
+                if entry.result == ADMITTED and entry.assignment is not None:
+                    self.borrowing[key] = entry.assignment.borrowing
+                elif entry.result == PREEMPTING:
+                    self.preempted.setdefault(key, []).extend(entry.targets)
+
+
+@dataclass(frozen=True)
+class AskedJob:
+    """A job of the manifests, and what Kueue makes of it; None where that is not known."""
+
+    name: str
+    outcome: JobOutcome | None
+
+    @property
+    def workload(self) -> KueueWorkload | None:
+        return None if self.outcome is None else self.outcome.workload

@@ -1,0 +1,298 @@
+"""The answer of ``queue`` from Kueue's state after its last cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kwhatif.commands.queue.decisions import AskedJob, Decisions
+from kwhatif.commands.queue.result import (
+    AssignedPods,
+    ClusterQueueState,
+    CohortState,
+    FlavorUse,
+    MissingQuota,
+    PreemptedWorkload,
+    QueuedWorkload,
+    QueueResult,
+    QuotaHolder,
+)
+from kwhatif.kueue.amounts import FlavorResource, Quantities, add, limit_text, quantity_text, subtract
+from kwhatif.kueue.cluster_queue import BEST_EFFORT, ClusterQueue
+from kwhatif.kueue.preemption.candidates import Target
+from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
+from kwhatif.kueue.room import holders_below, room_at
+from kwhatif.kueue.shares import share_of
+from kwhatif.kueue.workload import PREEMPTED, QUOTA_RESERVED, PodSetAdmission, Workload
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Gap
+from kwhatif.results.outcome import Outcome
+from kwhatif.simulation.scenario import PreparedScenario
+
+KUEUE_VERSION = "0.19"
+_STARTS = ("admitted", "finished", "unmanaged")
+_MOST_HOLDERS, _MOST_BEFORE = 5, 3
+
+
+def describe(kind: str, namespace: str, name: str) -> str:
+    """``Job ml/train``."""
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+def result_of(
+    scenario: PreparedScenario,
+    decisions: Decisions,
+    jobs: Sequence[AskedJob],
+    keys: Sequence[str],
+    gaps: Sequence[Gap],
+) -> QueueResult:
+    """``keys`` are the workloads that were asked about, those of ``jobs`` first."""
+    report = _Report(decisions)
+    refusals = tuple(scenario.expanded.refusals)
+    asked = bool(keys or jobs or refusals)
+    workloads = [*_without_workload(jobs), *report.each_of(keys, jobs)] if asked else report.all_that_moved_or_wait()
+    waiting = sum(map(len, decisions.state.pending.values()))
+    good = not refusals and (not asked or all(each.status in _STARTS for each in workloads))
+    verdict = _verdict(workloads, len(refusals), waiting, asked=asked)
+    if decisions.is_restless:
+        verdict = f"Kueue would never come to rest. {verdict}"
+    return QueueResult(
+        outcome=Outcome.from_words(verdict, good=good),
+        version=KUEUE_VERSION,
+        taken_at=scenario.snapshot.taken_at,
+        asked=asked,
+        cycles=decisions.cycles,
+        restless=decisions.is_restless,
+        workloads=tuple(workloads),
+        waiting=waiting,
+        evicted=tuple(report.all_losses()),
+        cluster_queues=tuple(map(report.cluster_queue, decisions.state.queues.values())),
+        cohorts=tuple(report.cohort(each) for _, each in sorted(decisions.state.cohorts.items())),
+        refusals=refusals,
+        edits=tuple(scenario.snapshot.edits),
+        gaps=tuple(gaps),
+    )
+
+
+def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *, asked: bool) -> str:
+    if not asked:
+        admitted = sum(each.is_new and each.status == "admitted" for each in workloads)
+        words = f"{format_count(waiting, 'workload waits', 'workloads wait')}"
+        return f"{words}, {admitted} of those that waited {'is' if admitted == 1 else 'are'} admitted now."
+    parts = []
+    for status, words in (
+        ("admitted", "admitted"),
+        ("quotaReserved", "given quota, waiting for admission checks"),
+        ("pending", "waiting"),
+        ("finished", "finished"),
+        ("refused", "refused by Kueue"),
+        ("unmanaged", "not managed by Kueue"),
+        ("unknown", "unknown"),
+    ):
+        if count := sum(each.status == status for each in workloads):
+            parts.append(f"{count} {words}")
+    if refused:
+        parts.append(f"{refused} refused by the API server")
+    gone = len({lost.workload for each in workloads for lost in each.preempted})
+    after = f", after the preemption of {format_count(gone, 'workload')}" if gone else ""
+    return f"Of {format_count(len(workloads) + refused, 'workload')}: {', '.join(parts)}{after}."
+
+
+def _without_workload(jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
+    for job in jobs:
+        outcome = job.outcome
+        if outcome is None:
+            yield QueuedWorkload(workload="", job=job.name, status="unknown", is_new=True)
+        elif outcome.refused or outcome.failed:
+            yield QueuedWorkload(
+                workload="", job=job.name, status="refused", is_new=True, message=outcome.refused or outcome.failed
+            )
+        elif outcome.workload is None:
+            message = "it has no queue, and its namespace no default one: it starts without Kueue"
+            yield QueuedWorkload(workload="", job=job.name, status="unmanaged", is_new=True, message=message)
+
+
+class _Report:
+    def __init__(self, decisions: Decisions) -> None:
+        self._decisions, self._state = decisions, decisions.state
+        self._is_fair = self._state.configuration.is_fair
+        self._lines = {name: pending.in_order() for name, pending in self._state.pending.items()}
+        self._places = {each.key: index for line in self._lines.values() for index, each in enumerate(line)}
+
+    def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
+        names = {each.workload.key: each.name for each in jobs if each.workload is not None}
+        for key in keys:
+            yield self.workload(self._state.workloads[key], names.get(key, ""), is_new=True)
+
+    def all_that_moved_or_wait(self) -> list[QueuedWorkload]:
+        """First who was admitted on the way, then who waits, queue by queue, then all others without quota."""
+        state, told = self._state, self._decisions.borrowing
+        moved = [each for key, each in state.workloads.items() if key in told and each.status != "pending"]
+        lined = [each for line in self._lines.values() for each in line]
+        seen = {each.key for each in lined}
+        others = [each for key, each in state.workloads.items() if each.status == "pending" and key not in seen]
+        found = [self.workload(each, "", is_new=True) for each in moved]
+        return [*found, *(self.workload(each, "", is_new=False) for each in (*lined, *others))]
+
+    def workload(self, workload: Workload, job: str, *, is_new: bool) -> QueuedWorkload:
+        key, status = workload.key, workload.status
+        name = workload.cluster_queue or self._state.queue_name_of(workload)
+        place = self._places.get(key)
+        line = self._lines.get(name, [])
+        queue = self._state.queues.get(name)
+        waits = status == "pending"
+        return QueuedWorkload(
+            workload=key,
+            job=job or _owner_of(workload),
+            cluster_queue=name,
+            local_queue=workload.queue_name,
+            priority=workload.priority,
+            status=status,
+            is_new=is_new,
+            place=0 if place is None else place + 1,
+            aside=place is not None and key in self._state.pending[name].aside,
+            behind=tuple(each.key for each in line[:place][:_MOST_BEFORE]) if place else (),
+            message=self._message(workload, line, place, queue) if waits else "",
+            pod_sets=tuple(map(_assigned_pods, workload.admission or ())),
+            borrows=self._decisions.borrowing.get(key, 0) > 0 and not waits,
+            preempted=tuple(self._losses_for(key)),
+            checks=tuple(f"{each.name}: {each.state}" for each in workload.checks) if not waits else (),
+            lacks=tuple(self._lacks(workload, queue)) if waits and queue is not None else (),
+        )
+
+    def _message(
+        self, workload: Workload, line: Sequence[Workload], place: int | None, queue: ClusterQueue | None
+    ) -> str:
+        """Kueue's own, or why it has not been looked at yet."""
+        if not workload.active:
+            return "The workload is deactivated"
+        reserved = workload.conditions.get(QUOTA_RESERVED)
+        if reserved is not None and reserved.message:
+            return reserved.message
+        if queue is not None and not queue.is_active and queue.inactive_reason is not None:
+            return f"ClusterQueue {queue.name} is not active: {queue.inactive_reason[1]}"
+        if place and queue is not None:
+            if queue.strategy != BEST_EFFORT:
+                return f"{queue.name} is {queue.strategy}: {line[0].key} has to be admitted before"
+            alike = next((each for each in line if each is not workload and each.shape == workload.shape), None)
+            if alike is not None:
+                return f"not tried, since it asks for the same as {alike.key}, which does not fit"
+        return ""
+
+    def _lacks(self, workload: Workload, queue: ClusterQueue) -> Iterator[MissingQuota]:
+        """In every flavor that it could have, by resource, what is missing."""
+        asks: dict[str, int] = {}
+        for pod_set in workload.total_requests:
+            for resource, amount in pod_set.requests.items():
+                asks[resource] = add(asks.get(resource, 0), amount)
+        for resource, amount in asks.items():
+            group = queue.group_of(resource)
+            for flavor in group.flavors if group is not None else ():
+                key = flavor, resource
+                room = room_at(queue, key)
+                if amount <= room.amount:
+                    continue
+                holders = holders_below(room.node, key)
+                yield MissingQuota(
+                    flavor=flavor,
+                    resource=resource,
+                    asks=quantity_text(resource, amount),
+                    free=quantity_text(resource, max(0, room.amount)),
+                    missing=quantity_text(resource, subtract(amount, max(0, room.amount))),
+                    limit=room.limit,
+                    never=amount > queue.potential_available(key),
+                    holders=len(holders),
+                    held_by=tuple(
+                        QuotaHolder(
+                            workload=holder.key,
+                            cluster_queue=its.name,
+                            priority=holder.priority,
+                            amount=quantity_text(resource, holder.usage.quota[key]),
+                        )
+                        for its, holder in holders[:_MOST_HOLDERS]
+                    ),
+                )
+
+    def _losses_for(self, key: str) -> Iterator[PreemptedWorkload]:
+        return (_loss_of(key, target) for target in self._decisions.preempted.get(key, ()))
+
+    def all_losses(self) -> Iterator[PreemptedWorkload]:
+        for key in self._decisions.preempted:
+            yield from self._losses_for(key)
+
+    def cluster_queue(self, queue: ClusterQueue) -> ClusterQueueState:
+        pending = self._state.pending[queue.name]
+        keys = [
+            (flavor, resource)
+            for group in queue.groups
+            for flavor in group.flavors
+            for resource in sorted(group.covered)
+        ]
+        inactive = queue.inactive_reason
+        return ClusterQueueState(
+            cluster_queue=queue.name,
+            cohort=queue.source.spec.parent,
+            strategy=queue.strategy,
+            active=queue.is_active,
+            message="Can admit new workloads" if inactive is None else inactive[1],
+            pending=len(pending),
+            aside=len(pending.aside),
+            reserving=len(queue.workloads),
+            admitted=sum(each.status == "admitted" for each in queue.workloads.values()),
+            share=share_of(queue).rounded_share if self._is_fair else None,
+            flavors=_flavors(queue, keys, {key: queue.quota(key).nominal for key in keys}),
+        )
+
+    def cohort(self, cohort: CohortNode) -> CohortState:
+        return CohortState(
+            cohort=cohort.name,
+            parent="" if cohort.parent is None else cohort.parent.name,
+            share=share_of(cohort).rounded_share if self._is_fair else None,
+            flavors=_flavors(cohort, sorted(cohort.subtree_quota), cohort.subtree_quota),
+        )
+
+
+def _flavors(node: QuotaNode, keys: Sequence[FlavorResource], quotas: Quantities) -> tuple[FlavorUse, ...]:
+    found = []
+    for key in keys:
+        quota, used = quotas.get(key, 0), node.used_amount(key)
+        borrowed = max(0, subtract(used, quota)) if node.parent is not None else 0
+        use = FlavorUse(
+            flavor=key[0],
+            resource=key[1],
+            nominal=limit_text(key[1], quota),
+            used=quantity_text(key[1], used),
+            borrowed=quantity_text(key[1], borrowed),
+            free=limit_text(key[1], max(0, node.available(key))),
+        )
+        found.append(use)
+    return tuple(found)
+
+
+def _owner_of(workload: Workload) -> str:
+    references = workload.source.metadata.owner_references or ()
+    owner = next((each for each in references if each.controller), None)
+    return "" if owner is None else describe(owner.kind or "", workload.namespace, owner.name or "")
+
+
+def _assigned_pods(pod_set: PodSetAdmission) -> AssignedPods:
+    return AssignedPods(
+        pod_set=pod_set.name,
+        count=pod_set.count,
+        flavors=dict(pod_set.flavors),
+        usage={name: quantity_text(name, amount) for name, amount in pod_set.usage.items()},
+        topology=tuple(f"{'/'.join(values)}: {count}" for values, count in pod_set.topology.domains)
+        if pod_set.topology is not None
+        else (),
+    )
+
+
+def _loss_of(preemptor: str, target: Target) -> PreemptedWorkload:
+    told = target.workload.conditions.get(PREEMPTED)
+    return PreemptedWorkload(
+        workload=target.workload.key,
+        cluster_queue=target.queue.name,
+        priority=target.workload.priority,
+        taken_by=preemptor,
+        reason=target.reason,
+        message="" if told is None else told.message,
+    )
