@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import InputError
+from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories, list_manifests
 from kwhatif.snapshot.read.path_patterns import is_excluded
 
@@ -81,3 +82,9 @@ def test_a_directory_without_manifests_is_an_error_unless_it_may_be_empty(reposi
     with pytest.raises(InputError, match=r"has no \.json, \.yaml or \.yml files, nor do those below it"):
         gather_directories([empty])
     assert gather_directories([empty], may_be_empty=True) == []
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b"])
+def test_what_cannot_be_the_name_of_a_file_is_refused_in_a_line(path: str) -> None:
+    with pytest.raises(InputError, match=r"no file can have this name|no such file"):
+        load_manifests([path])

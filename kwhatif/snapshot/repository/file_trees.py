@@ -190,7 +190,7 @@ def disk_trees(paths: Sequence[str]) -> dict[str, DiskTree]:
     directory that all of them are in. The root of the file system and a home directory are no such tree.
     """
     # A directory that the user named counts for what it is, wherever a link leads.
-    real = {path: os.path.realpath(path) for path in paths}
+    real = {path: _real_path(path) for path in paths}
     known: dict[str, str] = {}
     tops = {path: _top_of(real[path], known) for path in paths}
     alone = [real[path] for path, top in tops.items() if not top]
@@ -205,6 +205,13 @@ def disk_trees(paths: Sequence[str]) -> dict[str, DiskTree]:
             given[whole] = _as_given(path, whole)
         tops[path] = given[whole]
     return {path: DiskTree(_shown_top(path, top)) for path, top in tops.items()}
+
+
+def _real_path(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        raise InputError("no file can have this name", source=display_path(path)) from None
 
 
 def _as_given(path: str, top: str) -> str:

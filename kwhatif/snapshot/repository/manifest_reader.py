@@ -112,4 +112,5 @@ def read_items(
         if not report.passed_over:
             raise InputError("holds no objects: it is empty", source=names)
         counts = ", ".join(sort.count(len(places)) for sort, places in report.passed_over.items())
-        raise InputError(f"no objects of a cluster in here, only {counts}", source=names)
+        reasons = "".join(f"; {name} was not rendered: {why}" for name, why in list(report.not_rendered.items())[:1])
+        raise InputError(f"no objects of a cluster in here, only {counts}{reasons}", source=names)
