@@ -24,7 +24,7 @@ from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.scenario import Scenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
-from tests.builders import Json, budget, node, node_term, pod, select
+from tests.builders import HOSTNAME, Json, budget, node, node_term, pod, pods_like, select
 from tests.commands.outage.test_failures import failing_scenarios
 from tests.prepared_scenarios import prepare
 from tests.simulation.sessions import session_of
@@ -123,6 +123,11 @@ def test_what_becomes_of_pods(pods: list[Pod], options: dict[str, Any], expected
 def test_a_pending_pod_has_the_schedulers_reason() -> None:
     failure = failed(TWO, [web(1, "a", cpu="3"), web(2, "b", cpu="3")], "a")
     assert failure.lost_pods[0].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_a_pod_that_wants_to_be_beside_another_is_tried_again_once_that_is_back() -> None:
+    near = owned("ReplicaSet", "near-1", "a", priority=9, near=[pods_like(select(app="web"), by=HOSTNAME)])
+    assert outcomes(failed(TWO, [near, web(1, "a")], "a")) == {"near-1": "b", "web-1": "b"}
 
 
 def test_an_important_pod_evicts_a_lesser_one_which_finds_no_other_node() -> None:

@@ -7,6 +7,8 @@ import pytest
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
 from kwhatif.scheduling import node_sampling as sampling
+from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from tests.builders import Json, node, pod, profile_document
 from tests.commands.answers import place
 from tests.simulation.sessions import asking, session_of
@@ -108,3 +110,13 @@ def test_the_session_has_the_cluster_as_it_is_in_the_end() -> None:
 
 def test_without_victims_placements_stay_as_they_are() -> None:
     assert landings([], VIP) == {}
+
+
+def test_a_stateful_set_gets_a_pod_back_that_was_on_its_way_out_and_made_room() -> None:
+    running = [pod("db-0", on="n1", cpu="2", owner=STATEFUL_SET, terminating=True)]
+    session = session_of([node("n1", cpu="4", labels=ON_SSD), node("n2", cpu="2")], running)
+    tried, asked = PlacementRun(session), asking(VIP)
+    tried.schedule_all(asked)
+    run = settle_cluster(session, tried, list(asked))
+    assert [(each.pod, each.node) for each in run.replacements] == [("default/db-0", "n2")]
+    assert not run.victims, "it would have left in any case"
