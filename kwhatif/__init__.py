@@ -26,14 +26,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "commands.autoscale.karpenter_result": (
         "KarpenterResult",
-        "NodesExplained",
         "PoolsDiff",
     ),
     "commands.autoscale.pools_diff": ("diff_node_pools",),
     "commands.autoscale.result": ("AutoscaleResult",),
     "commands.autoscale.run": (
         "autoscale",
-        "explain_consolidation",
         "karpenter",
     ),
     "commands.backtest.diff_result": ("BacktestDiff",),
@@ -43,11 +41,9 @@ _HOMES = {
         "backtest_diff",
     ),
     "commands.diff.run": ("diff",),
-    "commands.explain.run": ("explain",),
     "commands.sweep.result": ("SweepResult",),
     "commands.sweep.run": ("sweep",),
     "results.diff": ("DecisionDiff",),
-    "results.explain": ("ExplainResult",),
 }
 
 

@@ -5,8 +5,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kwhatif.commands.functions import ClusterSource, Manifests, Path
+from kwhatif.commands.autoscale.karpenter_result import NodesExplained as NodesExplained
 from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
 from kwhatif.commands.chances.result import ChancesResult as ChancesResult
+from kwhatif.commands.deschedule.explained_result import DescheduleExplained as DescheduleExplained
 from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
 from kwhatif.commands.live_cluster import live as live
 from kwhatif.commands.policy.validate.result import PolicyCheck as PolicyCheck
@@ -20,6 +22,7 @@ from kwhatif.framework.interface import Plugin as Plugin
 from kwhatif.results.disruption import DrainResult as DrainResult
 from kwhatif.results.disruption import OutageResult as OutageResult
 from kwhatif.results.expand import ExpandResult as ExpandResult
+from kwhatif.results.explain import ExplainResult as ExplainResult
 from kwhatif.results.gate import GateResult as GateResult
 from kwhatif.results.place import PlaceResult as PlaceResult
 from kwhatif.results.printed import Printed as Printed
@@ -27,23 +30,19 @@ from kwhatif.results.snapshot_check import CheckResult as CheckResult
 from kwhatif.snapshot.format.model import Snapshot as Snapshot
 from kwhatif.snapshot.load import load_snapshot as load_snapshot
 from kwhatif.commands.autoscale.karpenter_result import KarpenterResult as KarpenterResult
-from kwhatif.commands.autoscale.karpenter_result import NodesExplained as NodesExplained
 from kwhatif.commands.autoscale.karpenter_result import PoolsDiff as PoolsDiff
 from kwhatif.commands.autoscale.pools_diff import diff_node_pools as diff_node_pools
 from kwhatif.commands.autoscale.result import AutoscaleResult as AutoscaleResult
 from kwhatif.commands.autoscale.run import autoscale as autoscale
-from kwhatif.commands.autoscale.run import explain_consolidation as explain_consolidation
 from kwhatif.commands.autoscale.run import karpenter as karpenter
 from kwhatif.commands.backtest.diff_result import BacktestDiff as BacktestDiff
 from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
 from kwhatif.commands.backtest.run import backtest as backtest
 from kwhatif.commands.backtest.run import backtest_diff as backtest_diff
 from kwhatif.commands.diff.run import diff as diff
-from kwhatif.commands.explain.run import explain as explain
 from kwhatif.commands.sweep.result import SweepResult as SweepResult
 from kwhatif.commands.sweep.run import sweep as sweep
 from kwhatif.results.diff import DecisionDiff as DecisionDiff
-from kwhatif.results.explain import ExplainResult as ExplainResult
 
 __version__: str
 __all__: list[str]
@@ -260,6 +259,104 @@ def expand(
     edits: Manifests = (),
 ) -> ExpandResult:
     """Show the pods that come of manifests, and all that was filled in, changed or refused on the way."""
+
+def explain(
+    pods: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    node: str = '',
+    versus: str = '',
+    fixes: bool = True,
+    after: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] = (),
+    files: Manifests = (),
+    recursive: bool = False,
+    namespace: str | None = None,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    edits: Manifests = (),
+) -> ExplainResult:
+    """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
+
+    Each pod is looked at by itself; one that runs already, as if it had not got its node yet."""
+
+def explain_consolidation(
+    nodes: str | Sequence[str],
+    *,
+    snapshot: ClusterSource,
+    catalogue: Path = '',
+    node_pools: Path | Sequence[Path] = (),
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> NodesExplained:
+    """Does Karpenter give these nodes back, and why, or why not? They are named."""
+
+def explain_descheduling(
+    words: str | Sequence[str] = (),
+    *,
+    snapshot: ClusterSource,
+    deschedule: Path | Mapping[str, Any] = '',
+    metrics: Path | Sequence[Path] = (),
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> DescheduleExplained:
+    """Why does a descheduler evict these pods, or leave them? ``words`` are names of pods or label selectors."""
 
 def gate(
     manifests: Manifests,

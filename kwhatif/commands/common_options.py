@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from kwhatif.errors import UsageError
+from kwhatif.simulation.command import REPORTS, Output
 from kwhatif.simulation.flag import Argument, Flag
 from kwhatif.simulation.inputs import Files
 
 if TYPE_CHECKING:
     from kwhatif.fleet.executors import Executor
     from kwhatif.fleet.rows_file import RowsFile
+
+EXPLANATION = Output(("text", "table", "wide", *REPORTS[1:]))
+"""How answers of ``explain`` are printed, and those that --explain asks for in place of others."""
 
 CLUSTER = "--snapshot samples/cluster"
 """The cluster of most examples."""

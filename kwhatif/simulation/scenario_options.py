@@ -17,6 +17,7 @@ from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, Manifes
 from kwhatif.simulation.scenario import Scenario
 
 NAMESPACE = Flag("--namespace", short="-n", metavar="NAME", help="The namespace of objects that do not name one.")
+RECURSIVE = Flag("--recursive", short="-R", help="Read what is below directories, too.")
 Now = Annotated[
     datetime | None,
     Flag(
@@ -54,7 +55,7 @@ class EditedClusterOptions(ClusterOptions):
 class ScenarioOptions(SchedulerOptions, ManifestOptions, EditedClusterOptions):
     """Manifests that come to a cluster, and the scheduler."""
 
-    recursive: Annotated[bool, Flag("--recursive", short="-R", help="Read what is below directories, too.")] = False
+    recursive: Annotated[bool, RECURSIVE] = False
     namespace: Annotated[str, NAMESPACE] = "default"
 
     def build_inputs(self, manifests: Files) -> Inputs:

@@ -14,7 +14,7 @@ import pytest
 
 from kwhatif import capacity, drain, place
 from kwhatif.api.core import Pod
-from kwhatif.commands.explain.run import explain
+from kwhatif import explain
 from kwhatif.errors import FidelityError
 from kwhatif.results.place import Placement, PlaceResult
 from tests import device_builders, storage_builders

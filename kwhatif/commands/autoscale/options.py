@@ -139,12 +139,22 @@ class ExplainNodesOptions:
 
     consolidation: Annotated[
         bool,
-        Flag("--consolidation", help="Of nodes, named in place of pods: does Karpenter give them back? Why?"),
+        Flag(
+            "--consolidation", shell=True, help="Of nodes, named in place of pods: does Karpenter give them back? Why?"
+        ),
     ] = False
     catalogue: Annotated[
-        str, Flag("--catalogue", metavar="FILE", help="With --consolidation: what the cloud offers to Karpenter.")
+        str,
+        Flag(
+            "--catalogue", metavar="FILE", file="in", help="With --consolidation: what the cloud offers to Karpenter."
+        ),
     ] = ""
     node_pools: Annotated[
         Sequence[str],
-        Flag("--node-pools", metavar="FILE", help="With --consolidation: NodePools in place of the snapshot's."),
+        Flag(
+            "--node-pools",
+            metavar="FILE",
+            file="in",
+            help="With --consolidation: NodePools in place of the snapshot's.",
+        ),
     ] = ()

@@ -7,14 +7,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, Unpack
+from typing import Annotated, ClassVar, TypeVar, Unpack
 
 from kwhatif.commands.api_options import (
     ClusterSource,
     Manifests,
     Path,
     ScenarioKeywords,
-    SchedulerKeywords,
     ask,
     build_scenario,
     paths_of,
@@ -23,10 +22,13 @@ from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups, 
 from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
 from kwhatif.commands.autoscale.options import ClusterAutoscalerOptions, ExplainNodesOptions, KarpenterOptions
 from kwhatif.commands.autoscale.result import AutoscaleResult
+from kwhatif.commands.common_options import EXPLANATION
 from kwhatif.results.base import Fidelity, Result
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, observation_time_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.autoscalers.scaler import Autoscaler
+from kwhatif.simulation.command import Output
+from kwhatif.simulation.flag import Argument
 from kwhatif.simulation.inputs import PROVISION_SECONDS, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import outcome_of
@@ -172,9 +174,11 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
-    """Why does Karpenter give the nodes with these ``names`` back, or keep them?"""
+    """Does Karpenter give these nodes back, and why, or why not? They are named."""
 
-    names: Sequence[str]
+    prints: ClassVar[Output] = EXPLANATION
+
+    nodes: Annotated[Sequence[str], Argument(metavar="NODE", completion="node", help="The nodes, by their names.")]
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[NodesExplained]:
         from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
@@ -191,7 +195,7 @@ class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
             return NodesExplained(
                 catalogue=known.source,
                 incomplete=known.incomplete,
-                nodes=tuple(explain_nodes(world, self.names)),
+                nodes=tuple(explain_nodes(world, self.nodes)),
                 fidelity=fidelity,
             )
 
@@ -267,18 +271,3 @@ def karpenter(
         catalogue=os.fspath(catalogue), node_pools=paths_of(node_pools), consolidate=consolidate, orders=orders
     )
     return ask(question, build_scenario(manifests, snapshot, options))
-
-
-def explain_consolidation(
-    nodes: str | Sequence[str],
-    *,
-    snapshot: ClusterSource,
-    catalogue: Path,
-    node_pools: Path | Sequence[Path] = (),
-    **options: Unpack[SchedulerKeywords],
-) -> NodesExplained:
-    """Does Karpenter give these nodes back, and why, or why not? They are named."""
-
-    names = [nodes] if isinstance(nodes, str) else list(nodes)
-    question = ExplainNodes(names=names, catalogue=os.fspath(catalogue), node_pools=paths_of(node_pools))
-    return ask(question, build_scenario((), snapshot, options))

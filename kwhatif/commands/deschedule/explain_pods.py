@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.common_options import EXPLANATION
 from kwhatif.commands.deschedule.cycles import Cycles
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled, PodVerdict
 from kwhatif.commands.deschedule.moves import Moves
@@ -19,7 +20,9 @@ from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.descheduling.descheduler import Descheduler
 from kwhatif.errors import UsageError
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
+from kwhatif.simulation.command import Output
 from kwhatif.simulation.edits.selection import chosen_pods
+from kwhatif.simulation.flag import Argument
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult, Question
@@ -32,7 +35,11 @@ class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplain
 
     several_runs: ClassVar[bool] = True
 
-    words: Sequence[str] = ()
+    prints: ClassVar[Output] = EXPLANATION
+
+    words: Annotated[
+        Sequence[str], Argument(metavar="POD", completion="pod", help="Pods that run, by names or label selectors.")
+    ] = ()
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False

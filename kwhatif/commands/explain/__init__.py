@@ -1,1 +1,3 @@
-"""Why does a pod go where it goes, or nowhere, and what would change that?"""
+"""Why does a pod go where it goes, or nowhere?"""
+
+POSITION = 20

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import accumulate
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.pod_group_states import GroupKey
-from kwhatif.commands.api_options import ClusterSource, Manifests, ScenarioKeywords, ask, build_scenario, files_of
+from kwhatif.commands.common_options import EXPLANATION
 from kwhatif.commands.explain.options import ExplainAfterOptions
 from kwhatif.commands.place.question import Place
 from kwhatif.errors import UsageError
@@ -30,6 +30,7 @@ from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.schedule_one import Observer
+from kwhatif.simulation.command import Output
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 from kwhatif.simulation.explanation.explain import explain_pods
@@ -49,7 +50,7 @@ from kwhatif.snapshot.load import Manifest, load_manifests
 
 
 @dataclass(frozen=True)
-class Explain(PodQuestion[ExplainResult]):
+class ExplainPods(PodQuestion[ExplainResult]):
     """Why does a pod go where it goes, or nowhere?
 
     Pods of manifests, and those of a workload that wait, are explained as they would be placed together; one that is
@@ -57,6 +58,11 @@ class Explain(PodQuestion[ExplainResult]):
     """
 
     explain_options: ExplainOptions = DEFAULT_OPTIONS
+
+    prints: ClassVar[Output] = EXPLANATION
+
+    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
+        return [dataclasses.replace(given, namespace=self.namespace or "default").build_scenario(())]
 
     def check(self, scenario: Scenario) -> None:
         if not self.words and not self.offered and scenario.inputs.edits is None:
@@ -121,6 +127,7 @@ class ExplainRun(Question[ExplainResult]):
     explain_options: ExplainOptions = DEFAULT_OPTIONS
 
     asked_by: ClassVar[str] = "--explain"
+    prints: ClassVar[Output] = EXPLANATION
 
     def build_scenarios(self, given: Any) -> Sequence[Scenario]:
         return self.run.build_scenarios(given)
@@ -323,28 +330,5 @@ def question_about(
 ) -> Question[ExplainResult]:
     """What is asked about pods: alone, or as a run tried them that places the manifests ``after`` which they come."""
     if not options.after:
-        return Explain(words, offered, namespace, explain_options=options)
-    return ExplainRun(Place(), words, namespace, offered, options)
-
-
-def explain(
-    pods: Manifests = (),
-    *,
-    snapshot: ClusterSource,
-    files: Manifests = (),
-    after: Manifests = (),
-    node: str = "",
-    versus: str = "",
-    fixes: bool = True,
-    **options: Unpack[ScenarioKeywords],
-) -> ExplainResult:
-    """Why does a pod go where it goes, or nowhere?
-
-    ``pods`` are manifests, which are placed together, or names of pods in ``files`` or in the snapshot: ``NAME``,
-    ``NAMESPACE/NAME`` or ``KIND/NAME``. Manifests ``after`` which they come are placed before; a pod of theirs is
-    explained as it was tried. ``node`` asks about one node alone, ``versus`` about another beside it; ``fixes`` looks
-    for changes that would help.
-    """
-    looking = ExplainAfterOptions(node, versus, fixes, files_of(after))
-    question = question_about(files_of(pods), files_of(files), options.get("namespace"), looking)
-    return ask(question, build_scenario(looking.after, snapshot, options))
+        return ExplainPods(words, offered, namespace, explain_options=options)
+    return ExplainRun(Place(manifests=options.after), words, namespace, offered, options)
