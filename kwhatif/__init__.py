@@ -24,11 +24,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "commands.autoscale.karpenter_result": (
-        "KarpenterResult",
-        "PoolsDiff",
-    ),
-    "commands.autoscale.pools_diff": ("diff_node_pools",),
+    "commands.autoscale.karpenter_result": ("KarpenterResult",),
     "commands.autoscale.result": ("AutoscaleResult",),
     "commands.autoscale.run": (
         "autoscale",
@@ -40,10 +36,8 @@ _HOMES = {
         "backtest",
         "backtest_diff",
     ),
-    "commands.diff.run": ("diff",),
     "commands.sweep.result": ("SweepResult",),
     "commands.sweep.run": ("sweep",),
-    "results.diff": ("DecisionDiff",),
 }
 
 

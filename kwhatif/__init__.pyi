@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 from kwhatif.commands.functions import ClusterSource, Manifests, Path
 from kwhatif.commands.autoscale.karpenter_result import NodesExplained as NodesExplained
+from kwhatif.commands.autoscale.karpenter_result import PoolsDiff as PoolsDiff
 from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
 from kwhatif.commands.chances.result import ChancesResult as ChancesResult
+from kwhatif.commands.deschedule.diff_result import DescheduleDiff as DescheduleDiff
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained as DescheduleExplained
 from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
 from kwhatif.commands.live_cluster import live as live
@@ -19,6 +21,7 @@ from kwhatif.commands.snapshot.info.result import InfoResult as InfoResult
 from kwhatif.commands.upgrade.result import UpgradeResult as UpgradeResult
 from kwhatif.errors import KwhatifError as KwhatifError
 from kwhatif.framework.interface import Plugin as Plugin
+from kwhatif.results.diff import DecisionDiff as DecisionDiff
 from kwhatif.results.disruption import DrainResult as DrainResult
 from kwhatif.results.disruption import OutageResult as OutageResult
 from kwhatif.results.expand import ExpandResult as ExpandResult
@@ -30,8 +33,6 @@ from kwhatif.results.snapshot_check import CheckResult as CheckResult
 from kwhatif.snapshot.format.model import Snapshot as Snapshot
 from kwhatif.snapshot.load import load_snapshot as load_snapshot
 from kwhatif.commands.autoscale.karpenter_result import KarpenterResult as KarpenterResult
-from kwhatif.commands.autoscale.karpenter_result import PoolsDiff as PoolsDiff
-from kwhatif.commands.autoscale.pools_diff import diff_node_pools as diff_node_pools
 from kwhatif.commands.autoscale.result import AutoscaleResult as AutoscaleResult
 from kwhatif.commands.autoscale.run import autoscale as autoscale
 from kwhatif.commands.autoscale.run import karpenter as karpenter
@@ -39,10 +40,8 @@ from kwhatif.commands.backtest.diff_result import BacktestDiff as BacktestDiff
 from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
 from kwhatif.commands.backtest.run import backtest as backtest
 from kwhatif.commands.backtest.run import backtest_diff as backtest_diff
-from kwhatif.commands.diff.run import diff as diff
 from kwhatif.commands.sweep.result import SweepResult as SweepResult
 from kwhatif.commands.sweep.run import sweep as sweep
-from kwhatif.results.diff import DecisionDiff as DecisionDiff
 
 __version__: str
 __all__: list[str]
@@ -200,6 +199,109 @@ def deschedule(
 
     Evicted pods are made again by their controllers and placed by the scheduler; then it is told whether they find a
     node, whether nodes are in better balance, and whether the next cycle evicts the same pods again."""
+
+def diff(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    snapshot_b: ClusterSource = (),
+    policy: Path | Sequence[Path] = (),
+    old: Manifests = (),
+    new: Manifests = (),
+    replay: str | Sequence[str] = (),
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
+    edits: Manifests = (),
+) -> DecisionDiff:
+    """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
+
+    Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
+    chosen: ties are no difference."""
+
+def diff_descheduling(
+    *,
+    snapshot: ClusterSource,
+    deschedule: Path | Sequence[Path] = (),
+    metrics: Path | Sequence[Path] = (),
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> DescheduleDiff:
+    """Both policies of ``deschedule`` run on the same cluster, each until no pod is evicted or a state comes back."""
+
+def diff_node_pools(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    node_pools: Path | Sequence[Path] = (),
+    catalogue: Path | Sequence[Path] = (),
+    rebuild: bool = False,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> PoolsDiff:
+    """What does Karpenter do with other NodePools, or with another catalogue?
+
+    Of files of ``node_pools`` and of each ``catalogue`` there are one or two. Where neither is there twice, one file of
+    NodePools is compared with those of the snapshot. With ``rebuild`` it is as if none of Karpenter's nodes were there:
+    their pods wait, and all machines are bought anew."""
 
 def drain(
     nodes: str | Sequence[str],

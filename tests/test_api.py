@@ -140,7 +140,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
     ),
     "two versions": (
         ("diff", WEB, "--snapshot", CLUSTER, "--policy", "default@1.29", "--policy", "default@1.34", "--replay", "all"),
-        lambda: kwhatif.diff(WEB, snapshot=CLUSTER, policy="default@1.29", policy_b="default@1.34", replay=["all"]),
+        lambda: kwhatif.diff(WEB, snapshot=CLUSTER, policy=["default@1.29", "default@1.34"], replay=["all"]),
     ),
     "two sets of manifests": (
         ("diff", "--snapshot", CLUSTER, "--old", WEB, "--new", URGENT, "--policy", "default@1.33"),
@@ -220,7 +220,7 @@ def test_a_plugin_may_be_a_class() -> None:
 
 def test_two_policies_may_be_plain_values() -> None:
     policy = yaml.safe_load(Path(POLICY).read_text())
-    result = kwhatif.diff(WEB, snapshot=CLUSTER, policy_b=policy, plugins=[PLUGIN])
+    result = kwhatif.diff(WEB, snapshot=CLUSTER, policy=[None, policy], plugins=[PLUGIN])
     assert (result.a.label, result.b.label) == ("a policy of its own", "a policy of its own")
 
 
@@ -244,7 +244,7 @@ def test_strict_answers_are_refused_as_the_command_refuses_them() -> None:
 
 def test_claims_that_manifests_make_do_not_stand_for_all_claims_of_the_cluster() -> None:
     """They are put into the snapshot on the way, which does not make it know the others."""
-    result = kwhatif.diff(DATABASE, snapshot=CLUSTER, policy="default@1.33", policy_b="default@1.34")
+    result = kwhatif.diff(DATABASE, snapshot=CLUSTER, policy=["default@1.33", "default@1.34"])
     for fidelity in result.fidelities:
         touching = {gap.what for gap in fidelity.touching}
         assert {f"the snapshot holds no {kind}" for kind in ("PersistentVolumeClaim", "StorageClass")} <= touching

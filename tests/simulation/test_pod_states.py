@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif import capacity, drain, place
+from kwhatif import capacity, drain, explain, place
 from kwhatif.api.core import Pod
-from kwhatif import explain
 from kwhatif.errors import FidelityError
 from kwhatif.results.place import Placement, PlaceResult
 from tests import device_builders, storage_builders

@@ -120,12 +120,18 @@ class ComparePoolsOptions:
         Flag(
             "--node-pools",
             metavar="FILE",
+            file="in",
             help="NodePools of Karpenter: of side B, else the snapshot's; or one for each side.",
         ),
     ] = ()
     catalogue: Annotated[
         Sequence[str],
-        Flag("--catalogue", metavar="FILE", help="A cloud's offers to Karpenter; given twice, one for each side."),
+        Flag(
+            "--catalogue",
+            metavar="FILE",
+            file="in",
+            help="A cloud's offers to Karpenter; given twice, one for each side.",
+        ),
     ] = ()
     rebuild: Annotated[
         bool,

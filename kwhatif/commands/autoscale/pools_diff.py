@@ -8,18 +8,17 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.node_provisioning import NodeClaim
 from kwhatif.autoscaling.karpenter.requirements import NODE_POOL
-from kwhatif.commands.api_options import ClusterSource, Manifests, Path, ScenarioKeywords, ask, build_scenario, paths_of
 from kwhatif.commands.autoscale.karpenter_plan import karpenter
 from kwhatif.commands.autoscale.karpenter_result import KarpenterResult, MachineCount, PodMove, PodPlan, PoolsDiff
 from kwhatif.commands.autoscale.options import ComparePoolsOptions
 from kwhatif.commands.autoscale.run import AfterPlacing, answer_after_placing, snapshot_after
+from kwhatif.commands.common_options import ManifestFiles
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Fidelity
 from kwhatif.results.place import HOURS_A_MONTH, Placement
@@ -41,7 +40,7 @@ from kwhatif.snapshot.format.model import Snapshot
 _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
     """What does Karpenter do with other NodePools, or with another catalogue?
 
@@ -50,7 +49,11 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
     their pods wait, and all machines are bought anew.
     """
 
+    manifests: ManifestFiles = ()
+
     def check(self, scenario: Scenario) -> None:
+        if scenario.inputs.autoscale:
+            raise UsageError("--node-pools, --catalogue and --rebuild go with manifests for both sides alone")
         if not self.catalogue:
             raise UsageError("--node-pools and --rebuild are about Karpenter: they take --catalogue FILE")
         if max(len(self.catalogue), len(self._pools)) != 2:
@@ -175,22 +178,3 @@ def _home(pod: PodPlan, result: KarpenterResult) -> str:
         machine = result.machines[pod.machine - 1]
         return f"new {machine.type} ({machine.capacity_type}) of {pod.node_pool}"
     return pod.node or ("no NodePool can help" if pod.outcome == "helpless" else "left alone")
-
-
-def diff_node_pools(
-    manifests: Manifests = (),
-    *,
-    snapshot: ClusterSource,
-    catalogue: Path | Sequence[Path],
-    node_pools: Path | Sequence[Path] = (),
-    rebuild: bool = False,
-    **options: Unpack[ScenarioKeywords],
-) -> PoolsDiff:
-    """What does Karpenter buy with other NodePools, or with another catalogue, and what does that cost?
-
-    Of ``catalogue`` and ``node_pools`` there are one or two, for side A and B; one file of ``node_pools`` and one
-    ``catalogue`` are compared with the NodePools of the snapshot. With ``rebuild``, all of Karpenter's nodes are bought
-    anew.
-    """
-    question = ComparePools(catalogue=paths_of(catalogue), node_pools=paths_of(node_pools), rebuild=rebuild)
-    return ask(question, build_scenario(manifests, snapshot, options))

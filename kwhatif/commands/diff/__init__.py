@@ -1,1 +1,3 @@
-"""What do two policies, versions, clusters or sets of manifests come to differently?"""
+"""What would change with another policy, version, cluster or manifests?"""
+
+POSITION = 30

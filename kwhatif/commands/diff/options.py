@@ -13,26 +13,44 @@ from kwhatif.simulation.inputs import Files
 
 @dataclass(frozen=True, kw_only=True)
 class DiffOptions:
-    """``snapshot_b`` is a cluster as ``Inputs`` have it; of ``policies`` there are one or two."""
+    """``snapshot_b`` is a cluster as ``Inputs`` have it; of the ``policy`` there are one or two."""
 
     snapshot_b: Annotated[
         Any,
         Flag(
             "--against-snapshot",
             type=list[str] | None,
+            file="cluster",
             metavar="FILE",
             help="Another cluster, for side B; --snapshot is that of side A then (repeatable).",
         ),
     ] = ()
-    policies: Annotated[
+    policy: Annotated[
         Sequence[Any],
         Flag(
             "--policy",
             metavar="FILE[@VERSION]",
+            file="in",
             help="A KubeSchedulerConfiguration, or 'default', and the Kubernetes "
             "whose rules hold, as in default@1.31; given twice, one for each side.",
         ),
     ] = ()
-    old: Annotated[Files, Flag("--old", metavar="DIR|FILE", help="Manifests of side A alone (repeatable).")] = ()
-    new: Annotated[Files, Flag("--new", metavar="DIR|FILE", help="Manifests of side B alone (repeatable).")] = ()
+    old: Annotated[
+        Files,
+        Flag(
+            "--old",
+            metavar="DIR|FILE",
+            file="manifests",
+            help="Manifests of side A alone (repeatable).",
+        ),
+    ] = ()
+    new: Annotated[
+        Files,
+        Flag(
+            "--new",
+            metavar="DIR|FILE",
+            file="manifests",
+            help="Manifests of side B alone (repeatable).",
+        ),
+    ] = ()
     replay: Replay = ()
