@@ -132,9 +132,7 @@ def test_a_changed_deployment_has_the_same_pods_under_other_names(tmp_path: Path
 
 def test_the_policy_of_one_side_moves_pods_of_other_names_and_says_why(tmp_path: Path) -> None:
     cluster = empty(tmp_path, worker("a"), worker("b", cpu="2"))
-    result = kwhatif.diff(
-        snapshot=cluster, policy="default", policy_b=PACKING, old=[web("500m", 1)], new=[web("600m", 1)]
-    )
+    result = kwhatif.diff(snapshot=cluster, policy=["default", PACKING], old=[web("500m", 1)], new=[web("600m", 1)])
     assert changes(result) == [("moved", "a", "b", "1 1")]
     assert dict(result.changes[0].decided_by)["NodeResourcesFit"] > 0
 
@@ -160,7 +158,7 @@ def test_a_rollout_that_gets_stuck_on_one_side_is_a_difference(tmp_path: Path) -
 
 def test_an_update_under_two_policies_is_compared_pod_by_pod(tmp_path: Path) -> None:
     cluster = running(tmp_path, worker("a"), worker("b"))
-    result = kwhatif.diff([web("1500m")], snapshot=cluster, policy="default", policy_b="default@1.33")
+    result = kwhatif.diff([web("1500m")], snapshot=cluster, policy=["default", "default@1.33"])
     assert not result.differs
     assert [plan.creates for side in (result.a, result.b) for plan in side.rollouts] == [2, 2]
 

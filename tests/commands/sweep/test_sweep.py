@@ -61,7 +61,7 @@ def test_the_policy_that_was_planted_is_on_the_front_and_the_best(tmp_path: Path
     # What was written is a policy that does it.
     configuration = load_configuration(yaml.safe_load(best.read_text()), source="")
     assert configuration.profiles[0].args_of("NodeResourcesFit").scoring_strategy.type == "MostAllocated"
-    again = kwhatif.diff(JOB, snapshot=CLUSTER, policy_b=best, policy="default", replay=["all"])
+    again = kwhatif.diff(JOB, snapshot=CLUSTER, policy=["default", best], replay=["all"])
     assert (again.a.unplaced, again.b.unplaced, again.cluster_b.used) == (2, 0, 4)
     matters = {each.setting: each.percent for each in result.influences if each.measure == "pending"}
     assert matters == {"scoringStrategy": 100.0, "PodTopologySpread.weight": 0.0}
