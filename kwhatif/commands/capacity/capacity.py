@@ -45,8 +45,8 @@ from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.placement.placements import skip_pod, skip_reason_of
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -81,7 +81,7 @@ def measure_capacity(
         [*first, *unit.pods],
         before.placements,
         others,
-        pending=Bookkeeper.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first}),
+        pending=PodOrigins.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first}),
         refusals=expanded.refusals if refusals is None else refusals,
         failed=expanded.failed if failed is None else failed,
         more=True,

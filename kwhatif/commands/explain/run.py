@@ -41,7 +41,7 @@ from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptio
 from kwhatif.simulation.explanation.workloads import explain_workloads
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pods, split_words
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
@@ -196,9 +196,9 @@ class ExplainRun(Question[ExplainResult]):
         placements = {each.pod: each for each in run.placements}
         own, offered = self._later
         tried, others = self._select_pods(scenario, placements, list(offered.expanded.all_pods()))
-        book = Bookkeeper.of(scenario.session.snapshot)
-        owners = {book.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
-        tried_in = TrialCluster(end.sandbox(), book, owners)
+        origins = PodOrigins.of(scenario.session.snapshot)
+        owners = {origins.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
+        tried_in = TrialCluster(end.sandbox(), origins, owners)
         named, _ = split_groups(end, [item for item in tried if item.owner])
         outcomes = [each for each in run.groups if _key_of(each) in named]
         every = [item for basis in run.runs for item in basis.pods_to_schedule]

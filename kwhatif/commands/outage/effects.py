@@ -33,8 +33,8 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_disruptions import GroupMembers, disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
@@ -53,9 +53,9 @@ class Baseline:
         self._snapshot = snapshot
 
     @cached_property
-    def book(self) -> Bookkeeper:
+    def origins(self) -> PodOrigins:
         """Looks up the workload of a pod, and why the pod looks for a node."""
-        return Bookkeeper.of(self._snapshot)
+        return PodOrigins.of(self._snapshot)
 
     def workload_of(self, info: PodInfo) -> str:
         """The workload at the top, as ``Deployment shop/web``."""
@@ -223,7 +223,7 @@ class _Losses:
         tried.schedule_taken_up(queue)
         emptied = [old for old, _ in replaced]
         asked = [item for item, _ in queue]
-        run = settle_cluster(session, tried, asked, cause="evicted", emptied=emptied, book=self.standing.book)
+        run = settle_cluster(session, tried, asked, cause="evicted", emptied=emptied, origins=self.standing.origins)
         placements = {each.pod: each for each in run.placements}
         for old, info in replaced:
             found = placements[info.key]

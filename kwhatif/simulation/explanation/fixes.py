@@ -23,7 +23,7 @@ from kwhatif.scheduling.describe import feasible_rows
 from kwhatif.scheduling.driver import Driver
 from kwhatif.simulation.edits.cordon import uncordon_node
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.session import PodToSchedule, Session
 
 MOST_TRIALS = 40
@@ -56,22 +56,22 @@ _Trial = tuple[str, Edited, Callable[[], _Landing | None]]
 class TrialCluster:
     """The cluster of the trials: that of a ``session``, where the whole change is placed as far as it fits.
 
-    Pods of the ``workloads`` (as ``Bookkeeper.owner_of`` names them) that change together are no victims of each other.
+    Pods of the ``workloads`` (as ``PodOrigins.owner_of`` names them) that change together are no victims of each other.
     """
 
     session: Session
-    book: Bookkeeper
+    origins: PodOrigins
     workloads: Collection[str]
 
     @classmethod
     def of_pod(cls, session: Session, pod: Pod) -> TrialCluster:
         """The cluster as it is, for a pod that is asked about by itself."""
-        book = Bookkeeper.of(session.snapshot)
-        return cls(session, book, frozenset([book.owner_of(pod)]))
+        origins = PodOrigins.of(session.snapshot)
+        return cls(session, origins, frozenset([origins.owner_of(pod)]))
 
     def changes(self, pod: Pod) -> bool:
         """Whether a pod belongs to one of the workloads."""
-        return self.book.owner_of(pod) in self.workloads
+        return self.origins.owner_of(pod) in self.workloads
 
 
 def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
@@ -211,12 +211,12 @@ def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int
     None if the pod gets no node by it, or if a pod of the change has to leave.
     """
     tried = tried_in.session.sandbox()
-    _raise_siblings(tried, tried_in.book, pod, priority)
+    _raise_siblings(tried, tried_in.origins, pod, priority)
     info = tried.cluster.shapes.info(with_priority(pod, priority))
     first = tried.driver.decide(info)
     if not first.nominated or any(tried_in.changes(victim.pod) for victim in first.victims):
         return None
-    simulation = ClusterSimulation(tried, tried_in.book)
+    simulation = ClusterSimulation(tried, tried_in.origins)
     asked = dataclasses.replace(asked, pod=info.pod)
     simulation.arrive(asked, info)
     simulation.run()
@@ -227,11 +227,11 @@ def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int
     return _Landing(placement.node, placement.victims, tuple(each.pod for each in ended.pending))
 
 
-def _raise_siblings(session: Session, book: Bookkeeper, pod: Pod, priority: int) -> None:
+def _raise_siblings(session: Session, origins: PodOrigins, pod: Pod, priority: int) -> None:
     """Give the other pods of a pod's workload the same priority, as a change of its template does."""
-    cluster, owner = session.cluster, book.owner_of(pod)
+    cluster, owner = session.cluster, origins.owner_of(pod)
     mine = [
-        (info, row) for info, row in cluster.pods() if info.priority < priority and book.owner_of(info.pod) == owner
+        (info, row) for info, row in cluster.pods() if info.priority < priority and origins.owner_of(info.pod) == owner
     ]
     for info, row in mine:
         raised = cluster.shapes.info(with_priority(info.pod, priority), bound=True)

@@ -24,8 +24,8 @@ from kwhatif.simulation.explanation.groups import explain_groups_of, group_of
 from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder, report_of_attempt
 from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.placement.conclusion import outcome_of
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.totals import cause
 from kwhatif.simulation.question import PendingResult
@@ -76,16 +76,16 @@ def explain_workloads(
     Those of other pods are explained only if one of their pods finds no node.
     """
     looking.check(session)
-    book = Bookkeeper.of(session.snapshot)
-    recorder = WorkloadRecorder(book.owner_of)
+    origins = PodOrigins.of(session.snapshot)
+    recorder = WorkloadRecorder(origins.owner_of)
     recorder.session = placing = session.fork(detailed=True, imagined=True, observer=recorder)
     run = place_pods(placing, asked, rollouts=rollouts, others=others)
     items = {item.pod.key: item for item in run.pods_to_schedule if group_of(session, item) is None}
-    by_owner: dict[str, list[Placement]] = {book.owner_of(item.pod): [] for item in items.values()}
+    by_owner: dict[str, list[Placement]] = {origins.owner_of(item.pod): [] for item in items.values()}
     for each in run.placements:
         if each.pod in items and each.pod not in run.removed:
-            by_owner[book.owner_of(items[each.pod].pod)].append(each)
-    tried_in = TrialCluster(run.end.sandbox(), book, by_owner.keys())
+            by_owner[origins.owner_of(items[each.pod].pod)].append(each)
+    tried_in = TrialCluster(run.end.sandbox(), origins, by_owner.keys())
     alone = session.sandbox()
     workloads, reports = [], []
     for owner, placements in track(by_owner.items(), "Explaining", "workloads"):

@@ -25,8 +25,8 @@ from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.nodes_over_time import NodesOverTime
 from kwhatif.simulation.placement.placements import skip_pod, skip_reason_of
 from kwhatif.simulation.placement.placing import create_claim, create_refused_pods
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Rest, Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 _LEAST_EVICTIONS = 2
@@ -34,12 +34,12 @@ _LEAST_EVICTIONS = 2
 
 
 class ClusterSimulation:
-    """A simulation of a session's cluster. ``book`` identifies pods; with ``recreate`` controllers replace pods."""
+    """A simulation of a session's cluster. ``origins`` identifies pods; with ``recreate`` controllers replace pods."""
 
     def __init__(
-        self, session: Session, book: Bookkeeper, *, scaler: Scaler | None = None, recreate: bool = True
+        self, session: Session, origins: PodOrigins, *, scaler: Scaler | None = None, recreate: bool = True
     ) -> None:
-        self.session, self._book, self._scaler = session, book, scaler
+        self.session, self._origins, self._scaler = session, origins, scaler
         there = {info.key for info, _ in session.cluster.pods()}
         self._names = there
         self.simulator = Simulator(session.driver, recreate=recreate, taken=self._names.__contains__)
@@ -215,10 +215,10 @@ class ClusterSimulation:
 
     def run_of(self, placements: Sequence[Placement], replacements: Sequence[Placement]) -> Run:
         """The run as it ended, by the pods that arrived and their replacements."""
-        simulator, book = self.simulator, self._book
+        simulator, origins = self.simulator, self._origins
         pods: dict[str, Pod] = {info.key: info.pod for _, info in self._asked.values()}
         causes: dict[str, Cause] = {
-            info.key: self._causes.get(uid) or book.cause_of(info.pod) for uid, (_, info) in self._asked.items()
+            info.key: self._causes.get(uid) or origins.cause_of(info.pod) for uid, (_, info) in self._asked.items()
         }
         made = [attempt.pod for attempt in self._made_again()]
         strangers = [(pod, pod.identity) for pod in simulator.strangers]
@@ -247,8 +247,8 @@ class ClusterSimulation:
             replacements=tuple(replacements),
             rests=self.rests,
             at_home=self.homes_of_victims(),
-            pending=book.pending((*placements, *replacements), pods, causes),
-            victims=book.victims((*leaving, *evicted)),
+            pending=origins.pending((*placements, *replacements), pods, causes),
+            victims=origins.victims((*leaving, *evicted)),
             unsettled=tuple(unsettled),
             lost=tuple(lost),
             created=self.session.created_later,

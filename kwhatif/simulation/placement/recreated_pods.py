@@ -15,8 +15,8 @@ from kwhatif.results.outcome import Cause
 from kwhatif.scheduling.attempt import MAX_FAILURES
 from kwhatif.scheduling.controllers import REPLACED_ON_EVICTION, Replacements
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -98,7 +98,7 @@ class RecreatedPods:
 
     def run_of(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> Run:
         """The run so far. Those ``waiting`` were evicted, unless ``causes`` (by their keys) say otherwise."""
-        book, run = Bookkeeper.of(self.session.snapshot), self.run
+        origins, run = PodOrigins.of(self.session.snapshot), self.run
         placements = [taken.placement for taken in waiting]
         pods = {taken.asked.pod.key: taken.asked.pod for taken in waiting}
         known: dict[str, Cause] = {key: causes.get(key, "evicted") for key in pods}
@@ -108,7 +108,7 @@ class RecreatedPods:
             self.asked,
             tuple(run.placements),
             evicted=[info.key for info in self.evicted.values()],
-            pending=book.pending(placements, pods, known),
-            victims=book.victims([*((info, None) for info in self.evicted.values()), *victims]),
+            pending=origins.pending(placements, pods, known),
+            victims=origins.victims([*((info, None) for info in self.evicted.values()), *victims]),
             unsettled=self.unsettled,
         )

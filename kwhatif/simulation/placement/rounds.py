@@ -17,10 +17,10 @@ from kwhatif.results.place import HOMELESS, Placement, Victim
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun, create_refused_pods
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -35,14 +35,14 @@ class GroupRounds:
         run: PlacementRun,
         asked: list[PodToSchedule],
         causes: Mapping[str, Cause],
-        book: Bookkeeper,
+        origins: PodOrigins,
     ) -> None:
         self._session, self._run, self._asked = session, run, asked
         self._causes = dict(causes)
         taken = {info.key for info, _ in session.cluster.pods()} | {item.pod.key for item in asked}
         self._recreated = RecreatedPods(session, run, taken.__contains__)
         self._replacements: dict[str, AttemptedPod] = {}
-        self._book = book
+        self._origins = origins
 
     def run(self, rollouts: Sequence[RolloutProgress] = ()) -> None:
         """Go on until no pod would move."""
@@ -68,7 +68,7 @@ class GroupRounds:
             self._replacements[victim.uid] = taken
             cause = self._causes.get(victim.key)
             if cause is None and victim.key in asked:
-                cause = self._book.cause_of(victim.pod)
+                cause = self._origins.cause_of(victim.pod)
             self._causes[taken.asked.pod.key] = cause or "evicted"
 
     def _create_later(self, gone: PodInfo) -> None:
@@ -81,7 +81,7 @@ class GroupRounds:
 
     def settle(self) -> Run:
         """The run, as it ended."""
-        run, book = self._run, self._book
+        run, origins = self._run, self._origins
         at_home = {info.key: home for info in run.evicted if (home := self._home_of(info.uid))}
         told = [self._describe(each, at_home) for each in run.placements]
         made = {taken.index for taken in self._replacements.values()}
@@ -103,8 +103,8 @@ class GroupRounds:
                 if key not in gone
             ),
             at_home=at_home,
-            pending=book.pending(still, pods, self._causes),
-            victims=book.victims(evicted),
+            pending=origins.pending(still, pods, self._causes),
+            victims=origins.victims(evicted),
             unsettled=self._recreated.unsettled,
             lost=tuple(dict.fromkeys(lost)),
             created=self._session.created_later,

@@ -18,10 +18,10 @@ from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun, create_refused_pods
+from kwhatif.simulation.placement.pod_origins import PodOrigins, evicted_by
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
 from kwhatif.simulation.placement.rounds import GroupRounds
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper, evicted_by
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -36,7 +36,7 @@ def settle_cluster(
     updates: Sequence[RolloutProgress] = (),
     others: Sequence[str] = (),
     earlier: Sequence[Placement] = (),
-    book: Bookkeeper | None = None,
+    origins: PodOrigins | None = None,
 ) -> Run:
     """Go on from what was ``tried`` in a session until no pod would move.
 
@@ -44,26 +44,26 @@ def settle_cluster(
     does not say. Updates that waited go on, and controllers try again what quotas refused: their pods are added to
     ``asked``. Where groups of pods were scheduled, that goes in rounds. Autoscalers may have helped the pods of
     ``earlier`` placements, too. ``others`` names unknown kinds of the input. Where many runs go out from one snapshot,
-    its ``book`` is made once.
+    its ``origins`` is made once.
     """
-    book = book or Bookkeeper.of(session.snapshot)
+    origins = origins or PodOrigins.of(session.snapshot)
     causes: dict[str, Cause] = {} if cause is None else dict.fromkeys((item.pod.key for item in asked), cause)
     asked += _create_again(session, tried, emptied)
     if tried.goes_in_rounds:
-        rounds = GroupRounds(session, tried, asked, causes, book)
+        rounds = GroupRounds(session, tried, asked, causes, origins)
         rounds.run(updates)
         run = rounds.settle()
     elif tried.evicted or would_move(session, tried):
-        further = _Continuation(session, tried, asked, causes, book, scaler)
+        further = _Continuation(session, tried, asked, causes, origins, scaler)
         further.run(updates)
         run = further.settle()
     else:
-        run = _at_rest(session, tried, asked, causes, book)
+        run = _at_rest(session, tried, asked, causes, origins)
     placements, scale_up = tuple(run.placements), None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, run.end, [*earlier, *placements])
         placements = placements[len(earlier) :]
-    drained = book.victims((info, None) for info in emptied)
+    drained = origins.victims((info, None) for info in emptied)
     return dataclasses.replace(
         run,
         placements=placements,
@@ -92,7 +92,7 @@ def _at_rest(
     tried: PlacementRun,
     asked: Sequence[PodToSchedule],
     causes: Mapping[str, Cause],
-    book: Bookkeeper,
+    origins: PodOrigins,
 ) -> Run:
     """The run where first attempts are all of it."""
     pods = {item.pod.key: item.pod for item in asked}
@@ -102,7 +102,7 @@ def _at_rest(
         asked,
         tried.placements,
         left=tuple(pods_left(tried, asked).values()),
-        pending=book.pending(still, pods, causes),
+        pending=origins.pending(still, pods, causes),
         created=session.created_later,
     )
 
@@ -127,15 +127,15 @@ class _Continuation:
         tried: PlacementRun,
         asked: list[PodToSchedule],
         causes: Mapping[str, Cause],
-        book: Bookkeeper,
+        origins: PodOrigins,
         scaler: Scaler | None,
     ) -> None:
         self._session, self._tried, self._asked = session, tried, asked
-        self._causes, self._book = causes, book
+        self._causes, self._origins = causes, origins
         self._left = pods_left(tried, asked)
         # Extenders are not called to bind pods of a trial.
         later = session if session.setup.extenders is None else session.sandbox()
-        self._simulation = ClusterSimulation(later, book, scaler=scaler)
+        self._simulation = ClusterSimulation(later, origins, scaler=scaler)
         self._preemptors = evicted_by(tried.placements) | {
             victim.key: tried.preemptors[victim.uid]
             for victim in tried.evicted
@@ -152,7 +152,7 @@ class _Continuation:
                 simulation.arrive(taken.asked, taken.info, causes.get(key))
         pods = [item.pod for item in self._asked]
         evicted = [(victim, self._preemptors.get(victim.key)) for victim in tried.evicted]
-        simulation.make_again(evicted, {pod.key: causes.get(pod.key) or self._book.cause_of(pod) for pod in pods})
+        simulation.make_again(evicted, {pod.key: causes.get(pod.key) or self._origins.cause_of(pod) for pod in pods})
         simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
         self._asked += simulation.created_later
 
@@ -171,7 +171,7 @@ class _Continuation:
             placements=placements,
             after=simulation.session,
             left=tuple(self._pods_left()),
-            pending=(*self._book.pending(others, pods, self._causes), *run.pending),
+            pending=(*self._origins.pending(others, pods, self._causes), *run.pending),
         )
 
     def _placements(self, ended: Mapping[str, Placement]) -> Iterator[Placement]:

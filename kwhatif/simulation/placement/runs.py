@@ -17,9 +17,9 @@ from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
 from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
@@ -63,7 +63,7 @@ def place_pods(
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, session, placements)
     pods = {item.pod.key: item.pod for item in asked}
-    pending = () if all(each.good for each in placements) else Bookkeeper.of(session.snapshot).pending(placements, pods)
+    pending = () if all(each.good for each in placements) else PodOrigins.of(session.snapshot).pending(placements, pods)
     return Run(
         session,
         asked,

@@ -10,8 +10,8 @@ from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_outcome import Bookkeeper
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -29,8 +29,8 @@ def simulate_timeline(
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
     come for pods that find none. The ``story`` is part of the result.
     """
-    book = Bookkeeper.of(session.snapshot)
-    run, simulation = PlacementRun(session), ClusterSimulation(session, book, scaler=scaler, recreate=recreate)
+    origins = PodOrigins.of(session.snapshot)
+    run, simulation = PlacementRun(session), ClusterSimulation(session, origins, scaler=scaler, recreate=recreate)
     arriving = [(item, info) for item in asked if (info := run.take_up(item)) is not None]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
         simulation.arrive(item, info)
@@ -58,5 +58,5 @@ def simulate_timeline(
         scale_up=scale_up,
         groups=gang_outcomes(session, asked, placements),
         left=(*left, *aside, *simulator.strangers),
-        pending=(*book.pending(run.placements, unclaimed, {}), *found.pending),
+        pending=(*origins.pending(run.placements, unclaimed, {}), *found.pending),
     )

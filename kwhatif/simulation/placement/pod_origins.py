@@ -1,4 +1,4 @@
-"""The pods of an outcome: those that wait, those that lost a node, and the pods that took it."""
+"""Where the pods of an outcome come from: their workloads, and why they look for a node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwhatif.snapshot.format.model import Snapshot
 
 
 @dataclass
-class Bookkeeper:
+class PodOrigins:
     """Looks up the workload of a pod, and why the pod looks for a node.
 
     ``waited`` are the pods (``namespace/name``) that waited in the snapshot already.
@@ -25,7 +25,7 @@ class Bookkeeper:
     _owners: Owners | None = field(default=None)
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Bookkeeper:
+    def of(cls, snapshot: Snapshot) -> PodOrigins:
         waiting = (pod.key for pod in snapshot.objects.list_all(Pod) if not pod.spec.node_name)
         return cls(snapshot, frozenset(waiting))
 
