@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kwhatif import gate
 from kwhatif.commands.gate.excerpts import with_excerpts
-from kwhatif.commands.gate.run import gate
 from tests.security.repositories import run_git, write_files
 
 pytestmark = [pytest.mark.posix, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]

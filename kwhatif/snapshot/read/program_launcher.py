@@ -6,7 +6,6 @@ network is empty on Linux only, where the user may have a namespace.
 """
 
 import os
-import resource
 import sys
 
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
@@ -15,6 +14,9 @@ _KILL = 9
 
 
 def _limit(space: int, seconds: int, file_bytes: int) -> None:
+    # Windows, which has no launcher, lacks it.
+    import resource
+
     limits = {"AS": space, "CPU": seconds, "FSIZE": file_bytes, "CORE": 0}
     for name, most in limits.items():
         which = getattr(resource, f"RLIMIT_{name}", None)

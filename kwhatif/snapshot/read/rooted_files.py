@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,7 +48,7 @@ class FileRoot:
             target = os.path.join(self._folders[folder], name)
             if os.path.islink(target):
                 target = os.path.realpath(target)
-            inside = target == self.path or target.startswith(os.path.join(self.path, ""))
+            inside = "\0" not in path and (target == self.path or target.startswith(os.path.join(self.path, "")))
         except (OSError, ValueError):
             inside = False
         if not inside:
@@ -85,7 +85,10 @@ class FileRoot:
         """The names in a directory, in their order, each with whether it is that of a directory. Raises InputError."""
         target = self.resolve(path)
         try:
-            with self._open(target, _FOLDER) as handle, os.scandir(handle if _BY_HANDLE else target) as entries:
+            with (
+                self._open(target, _FOLDER) if _BY_HANDLE else nullcontext(target) as folder,
+                os.scandir(folder) as entries,
+            ):
                 return sorted((each.name, each.is_dir(follow_symlinks=False)) for each in entries)
         except OSError as error:
             raise _to_input_error(error, path) from None
