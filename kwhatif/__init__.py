@@ -36,8 +36,6 @@ _HOMES = {
         "backtest",
         "backtest_diff",
     ),
-    "commands.sweep.result": ("SweepResult",),
-    "commands.sweep.run": ("sweep",),
 }
 
 

@@ -304,7 +304,7 @@ class LazyGroup(TyperGroup):
         default = next((each.default for each in all_entries() if each.name == self.path), "")
         if default and args and args[0] not in (*self.commands_by_name, "-h", "--help"):
             args = [default, *args]
-        return super().parse_args(ctx, args)  # type: ignore[no-any-return]
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands_by_name and not args[0].startswith("-"):

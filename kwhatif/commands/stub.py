@@ -73,7 +73,8 @@ def python_type(parameter: Parameter) -> str:
     if flag.pairs is not None:
         return f"Mapping[str, {flag.pairs.__name__}] | Sequence[str]{none}"
     if parameter.is_several:
-        item = "Path" if flag.file else " | ".join(_item_types(parameter.type))
+        items = " | ".join(_item_types(parameter.type))
+        item = "Path" if flag.file and items != "Any" else items
         return f"{item} | Sequence[{item}]{none}"
     words = [each for each in _words(parameter.type) if each != "None"]
     if flag.file:

@@ -54,9 +54,7 @@ class _DiffSides(DiffOptions, Command[DecisionDiff]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Diff(  # type: ignore[misc]
-    _DiffSides, ComparePoolsOptions, ComparePoliciesOptions, Command[DecisionDiff | PoolsDiff | DescheduleDiff]
-):
+class Diff(_DiffSides, ComparePoolsOptions, ComparePoliciesOptions, Command[DecisionDiff | PoolsDiff | DescheduleDiff]):
     """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
 
     With --node-pools, or --catalogue twice: what Karpenter would buy for the pods that wait, and for how much. With

@@ -75,7 +75,7 @@ class _ExplainPods(ExplainAfterOptions, Command[ExplainResult]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(  # type: ignore[misc]
+class Explain(
     _ExplainPods,
     ExplainNodesOptions,
     ExplainDeschedulingOptions,

@@ -1,1 +1,3 @@
 """Which scheduler policy is best for these clusters?"""
+
+POSITION = 90

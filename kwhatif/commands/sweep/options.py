@@ -21,13 +21,21 @@ class SweepOptions:
 
     space: Annotated[
         str | Mapping[str, Any],
-        Flag("--space", type=str, metavar="FILE", help="A SweepSpace: the settings to try, and how to choose."),
+        Flag(
+            "--space",
+            type=str,
+            metavar="FILE",
+            file="in",
+            required=True,
+            help="A SweepSpace: the settings to try, and how to choose.",
+        ),
     ] = ""
     other_snapshots: Annotated[
         Sequence[Any],
         Flag(
             "--against-snapshot",
             metavar="FILE",
+            file="cluster",
             help="Another cluster to try every policy on; measures are then the means of all (repeatable).",
         ),
     ] = ()
@@ -36,6 +44,7 @@ class SweepOptions:
         Sequence[str],
         Flag(
             "--objective",
+            pairs=float,
             metavar="MEASURE[=WEIGHT]",
             help="What the best policies are chosen by (repeatable). "
             "Default: pending=100, evictions=10, and cost=1 with --prices, else nodesInUse=1.",
@@ -50,9 +59,14 @@ class SweepOptions:
     ] = None
     probe: Annotated[
         Files,
-        Flag("--probe", metavar="FILE", help="A manifest with one pod: for how many of it would there be room then?"),
+        Flag(
+            "--probe",
+            metavar="FILE",
+            file="manifests",
+            help="A manifest with one pod: for how many of it would there be room then?",
+        ),
     ] = ()
     prices: PricesFile = ""
     write: Annotated[
-        str, Flag("--write", metavar="FILE", help="Write the best policy as a KubeSchedulerConfiguration.")
+        str, Flag("--write", metavar="FILE", file="out", help="Write the best policy as a KubeSchedulerConfiguration.")
     ] = ""

@@ -1,31 +1,17 @@
-"""The question of ``sweep``, with a scenario for each cluster and many policies on all of them; and its Python
-function.
-"""
+"""Many policies on all clusters, with a scenario for each cluster."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Unpack, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 
 from kwhatif.api.core import Node
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.commands.api_options import (
-    ClusterSource,
-    Manifests,
-    Path,
-    ScenarioKeywords,
-    ask,
-    build_scenario,
-    cluster_of,
-    files_of,
-    python_names,
-)
 from kwhatif.commands.common_options import FleetOptions
 from kwhatif.commands.sweep.measures import front_of, influences_of, measure_cluster, objectives_of, ranks_of, scalars
 from kwhatif.commands.sweep.options import SweepOptions
@@ -45,7 +31,6 @@ from kwhatif.commands.sweep.result import Measures, Objective, PolicyPoint, Swee
 from kwhatif.commands.sweep.space_document import PERCENTAGE, Point, Space, read_space
 from kwhatif.errors import UsageError
 from kwhatif.fleet.dispatch import run
-from kwhatif.fleet.executors import Executor, LocalExecutor
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.policy.render import yaml_text
@@ -54,7 +39,7 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome as WholeOutcome
 from kwhatif.simulation.autoscalers.node_prices import Prices, prices_of, read_prices
 from kwhatif.simulation.expansion.pods import expand_manifests
-from kwhatif.simulation.inputs import Files, Inputs, Notes, SchedulerOptions, Source
+from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
@@ -71,25 +56,15 @@ Outcome = Sequence[Measures] | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
-    """Which of the policies of a ``space`` is best for the pods of ``files`` and those that ``replay`` names?
+class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
+    """Which of the policies of a ``space`` is best for the pods of ``manifests`` and those that ``replay`` names?
 
-    Each of ``snapshots`` is a cluster; measures are the means over all of them. ``search`` so many points more around
-    the front. The ``probe`` is a manifest with one pod. The best policy is written to ``write``, if that names a file.
-    The ``executor`` has the workers, ``rows`` is where rows are kept.
+    Measures are the means over all clusters.
     """
 
     several_runs: ClassVar[bool] = True
 
-    snapshot: Source
-    files: Files = ()
-    executor: Executor = field(default_factory=LocalExecutor)
-    rows: RowsFile | None = None
-
-    @property
-    def snapshots(self) -> list[Source]:
-        """One or several."""
-        return [self.snapshot, *([each] if isinstance(each, str) else each for each in self.other_snapshots)]
+    manifests: Files = ()
 
     @cached_property
     def known_space(self) -> Space:
@@ -99,9 +74,12 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
     def known_prices(self) -> Prices | None:
         return read_prices(self.prices) if self.prices else None
 
-    def build_sides(self, inputs: Inputs, engine: SchedulerOptions) -> list[Scenario]:
+    def build_scenarios(self, given: Any) -> list[Scenario]:
         """A scenario for each cluster. Raises UsageError where there is nothing to place."""
-        if not (self.files or self.replay or inputs.edits):
+        common: Scenario = given.build_scenario(self.manifests)
+        inputs = common.inputs
+        others = [[each] if isinstance(each, str) else each for each in self.other_snapshots]
+        if not (inputs.manifests or self.replay or inputs.edits):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         if not self.space:
             raise UsageError("name the settings to try: --space FILE, a SweepSpace document")
@@ -110,7 +88,8 @@ class Sweep(SweepOptions, ReplayQuestion[SweepResult]):
         # What is wrong with these is said before anything else is read.
         _ = self.known_space, self.known_prices
         return [
-            Scenario(replace(inputs, snapshot=snapshot, manifests=self.files), engine) for snapshot in self.snapshots
+            Scenario(replace(inputs, snapshot=snapshot), common.scheduler_options)
+            for snapshot in [inputs.snapshot, *others]
         ]
 
     def check(self, scenario: Scenario) -> None:
@@ -222,7 +201,7 @@ def _words_of(best: PolicyPoint, points: int) -> str:
 class _SweepRun:
     """Runs policies, all at a time or some more."""
 
-    sweep: Sweep
+    sweep: SweepPolicies
     sites: SweepClusters
 
     def outcomes(self, policies: Sequence[Point], rows: RowsFile | None = None) -> list[Outcome]:
@@ -306,51 +285,3 @@ def _sample_in_words(space: Space, points: int) -> str:
     names = {"grid": "the whole grid", "random": "at random", "sobol": "a Sobol sequence"}
     method = names.get(space.sample.method, "a Latin hypercube")
     return f"{points} of {space.size} policies, {method}"
-
-
-@python_names(SweepOptions)
-def sweep(
-    manifests: Manifests = (),
-    *,
-    space: Path | Mapping[str, Any],
-    snapshot: ClusterSource,
-    other_snapshots: Sequence[ClusterSource] = (),
-    replay: Sequence[str] = (),
-    objectives: Mapping[str, float] | None = None,
-    search: int = 0,
-    seed: int | None = None,
-    probe: Manifests = (),
-    prices: Path | None = None,
-    write: Path | None = None,
-    workers: int | None = None,
-    on: str | None = None,
-    out: Path | None = None,
-    resume: bool = False,
-    **options: Unpack[ScenarioKeywords],
-) -> SweepResult:
-    """Which scheduler policy is best for these pods?
-
-    ``space`` is a SweepSpace document, as a file or as plain values; every policy is tried on each of the snapshots.
-    ``objectives`` are measures with their weights, ``search`` so many policies more are tried around the best. The
-    ``probe`` is a manifest with one pod, of which room is measured. ``write`` is a file for the best policy.
-    ``workers`` processes ask, or workers ``on`` a cluster (``dask://HOST:PORT``, ``ray``, ``ray://HOST:PORT``); rows go
-    to the file ``out``, and are taken over from there to ``resume``.
-    """
-    fleet = FleetOptions(workers, on, None if out is None else os.fspath(out), resume)
-    question = Sweep(
-        space=space if isinstance(space, Mapping) else os.fspath(space),
-        snapshot=cluster_of(snapshot),
-        other_snapshots=[cluster_of(each) for each in other_snapshots],
-        files=files_of(manifests),
-        replay=[replay] if isinstance(replay, str) else replay,
-        objectives=[f"{name}={weight}" for name, weight in (objectives or {}).items()],
-        search=search,
-        seed=seed,
-        probe=files_of(probe),
-        prices="" if prices is None else os.fspath(prices),
-        write="" if write is None else os.fspath(write),
-        executor=fleet.executor,
-        rows=fleet.rows,
-    )
-    common = build_scenario((), (), options)
-    return ask(question, *question.build_sides(common.inputs, common.scheduler_options))
