@@ -38,6 +38,7 @@ from kwhatif.versions import DEFAULT_MINOR
 from kwhatif.workloads.children import doubts_of, draft_pods, kind_for
 from kwhatif.workloads.controllers import WORKLOADS, make_native, makes_pods, reconcile
 from kwhatif.workloads.daemon_set import homes_of
+from kwhatif.workloads.kueue_admission import as_admitted, is_queued, kueue_doubts
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import controller_of, group_of, section, stated_pods
 from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
@@ -187,6 +188,10 @@ class _Expansion:
         if stored is None:
             return
         new = self._scaling.scale_stored(stored.object, origin, running)
+        if is_queued(new):
+            for doubt in kueue_doubts(new):
+                self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(new), name_of(new)] = None
+            new = as_admitted(new) if old is None else new
         if old is None or obj["kind"] == "Pod":
             self._accept(new, origin, stored.changes)
         else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
 from kwhatif.bounds import make_room, pods_left, pods_to_make
+from kwhatif.workloads.kueue_admission import kueue_doubts
 from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of, section
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, child
 
@@ -17,9 +18,6 @@ Doubts = Callable[[Object, Companions], Iterable[Doubt]]
 
 def _no_doubts(obj: Object, companions: Companions) -> tuple[Doubt, ...]:
     return ()
-
-
-_KUEUE = "kueue.x-k8s.io/queue-name"
 
 
 @dataclass(frozen=True)
@@ -53,10 +51,7 @@ class OperatorKind:
         yield from self.doubts(obj, companions)
         if updated:
             yield from self.update_doubts(obj, companions)
-        if queue := section(obj, "metadata", "labels").get(_KUEUE):
-            # Upstream: kubernetes-sigs/kueue, pkg/controller/jobframework.
-            what = f"Kueue holds {obj.get('kind')} {name_of(obj)} back until queue {queue} admits it"
-            yield Doubt(what, "it is taken to be admitted as it is; quotas and topologies of Kueue are not modelled")
+        yield from kueue_doubts(obj)
 
 
 def size_of(obj: Object, value: object, default: int, place: str, times: int = 1) -> int:

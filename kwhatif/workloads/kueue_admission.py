@@ -1,0 +1,32 @@
+"""What Kueue has to say before a workload's pods are scheduled: it is taken to be admitted.
+
+Upstream: kubernetes-sigs/kueue, pkg/controller/jobframework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.admission.response import Doubt, Object
+from kwhatif.workloads.objects import group_of, name_of, section
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_NATIVE = {("batch", "Job"), ("", "Pod"), ("apps", "Deployment"), ("apps", "StatefulSet")}
+
+
+def kueue_doubts(obj: Object) -> Iterator[Doubt]:
+    """Nothing for an object that names no queue."""
+    if queue := section(obj, "metadata", "labels").get(_QUEUE):
+        what = f"Kueue holds {obj.get('kind')} {name_of(obj)} back until queue {queue} admits it"
+        yield Doubt(what, "it is taken to be admitted as it is, in no flavor; kwhatif queue tells whether it is")
+
+
+def is_queued(obj: Object) -> bool:
+    """Whether it is of one of Kubernetes' own kinds that Kueue manages, and names a queue."""
+    return (group_of(obj), obj.get("kind")) in _NATIVE and bool(section(obj, "metadata", "labels").get(_QUEUE))
+
+
+def as_admitted(obj: Object) -> Object:
+    """A job that waits suspended begins."""
+    spec = section(obj, "spec")
+    return {**obj, "spec": {**spec, "suspend": False}} if obj.get("kind") == "Job" and spec.get("suspend") else obj
