@@ -42,6 +42,7 @@ class KueueRun:
             state.add(workload, now)
         for workload in list(state.workloads.values()):
             self._reconcile(workload)
+        self._known = {key: _trace_of(workload) for key, workload in state.workloads.items()}
         self._bring_back()
 
     def create(self, workloads: Iterable[api.KueueWorkload]) -> None:
@@ -49,6 +50,7 @@ class KueueRun:
             workload = self.state.make_workload(source)
             self.state.add(workload, self.now)
             self._reconcile(workload)
+            self._known[workload.key] = _trace_of(workload)
 
     def finish(self, keys: Iterable[str]) -> None:
         """Workloads end; those that are not admitted are left alone."""
@@ -77,12 +79,13 @@ class KueueRun:
         found: list[RecordedCycle] = []
         earlier: set[tuple[object, ...]] = set()
         while True:
-            before = self._signature()
+            before = self._queue_states()
             cycle = self._cycle()
             if cycle is None:
                 return found
             moved = any(entry.result in (ADMITTED, PREEMPTING) for entry in cycle.entries)
-            if not moved and self._signature() == before:
+            has_changed = self._note_changes(cycle)
+            if not moved and not has_changed and self._queue_states() == before:
                 return found
             found.append(RecordedCycle(cycle.entries, [each.key for each in cycle.evicted], back))
             back = 0
@@ -132,19 +135,25 @@ class KueueRun:
         roots, self._released = self._released, set()
         return self.state.bring_back(roots, self.now)
 
-    def _signature(self) -> tuple[object, ...]:
-        """What a cycle can change."""
-        conditions = tuple(
-            (
-                key,
-                tuple((kind, c.status, c.reason, c.message) for kind, c in each.conditions.items()),
-                [dict(tried) for tried in each.progress.tried]
-                if each.progress and each.progress.is_unfinished
-                else None,
-            )
-            for key, each in self.state.workloads.items()
-        )
-        return conditions, tuple(pending.state for pending in self.state.pending.values())
+    def _queue_states(self) -> list[tuple[object, ...]]:
+        return [pending.state for pending in self.state.pending.values()]
+
+    def _note_changes(self, cycle: Cycle) -> bool:
+        """Whether a cycle changed a workload. It can be only one that it looked at or evicted."""
+        touched = {each.key: each for each in (*(entry.workload for entry in cycle.entries), *cycle.evicted)}
+        traces = {key: _trace_of(workload) for key, workload in touched.items()}
+        has_changed = any(self._known.get(key) != trace for key, trace in traces.items())
+        self._known.update(traces)
+        return has_changed
+
+
+def _trace_of(workload: Workload) -> tuple[object, ...]:
+    """What a cycle can change of a workload."""
+    conditions = tuple((kind, each.status, each.reason, each.message) for kind, each in workload.conditions.items())
+    progress = workload.progress
+    if progress is None or not progress.is_unfinished:
+        return conditions, None
+    return conditions, tuple(frozenset(tried.items()) for tried in progress.tried)
 
 
 def _trace(cycle: Cycle) -> tuple[object, ...]:
