@@ -1,9 +1,11 @@
 """Runs the tests where their authors are not: python .ci/elsewhere.py [--strict] [--pytest OPTIONS] [NAME...]
 
 Each environment of the table below is a clone of what is committed, alone in a directory, with Python and dependencies
-of its own, which uv installs. Each Python is found on the PATH, as python3.13. Other times need libfaketime (Debian's
-package faketime), a user without rights and a machine without network need Linux and root. What this machine lacks is
-said and left out, and an error with --strict.
+of its own, which uv installs. Each Python is found on the PATH, as python3.13. A user without rights and a machine
+without network need Linux and root. What this machine lacks is said and left out, and an error with --strict.
+
+The clock is ahead for time.time of every process of that Python, also where it is isolated (-I); files get the time
+that the kernel has. libfaketime would move these too, but makes Python's time.sleep fail or never end.
 """
 
 from __future__ import annotations
@@ -87,6 +89,8 @@ def run_tests(environment: Environment, options: Sequence[str], lacking: list[st
         place.parent.mkdir()
         execute("git", "clone", "--quiet", "--no-local", "--depth", "1", ROOT.as_uri(), str(place))
         python = install(environment, place)
+        if environment.days:
+            set_clock_ahead(python, environment.days)
         prefix: list[str] = []
         variables = {**os.environ, **(environment.variables or {})}
         variables["PATH"] = f"{python.parent}{os.pathsep}{variables['PATH']}"
@@ -94,7 +98,6 @@ def run_tests(environment: Environment, options: Sequence[str], lacking: list[st
             del variables["HOME"]
             variables["PATH"] = f"{python.parent}{os.pathsep}{link_programs(Path(top) / 'bin')}"
             prefix += no_network(lacking) + no_rights(python, place.parent, lacking)
-        prefix += clock_ahead(environment.days, lacking)
         command = [*prefix, str(python), "-m", "pytest", "-p", "no:cacheprovider", *(options or ["-n", "auto"])]
         print(f"\n{environment.name}: Python {environment.python} in {place}", flush=True)
         return subprocess.run(command, cwd=place, env=variables, check=False).returncode
@@ -150,14 +153,14 @@ def no_rights(python: Path, clone: Path, lacking: list[str]) -> list[str]:
     return command
 
 
-def clock_ahead(days: int, lacking: list[str]) -> list[str]:
-    """What a command begins with to be run that many days later. Clocks that measure go on as they do."""
-    if not days:
-        return []
-    if not shutil.which("faketime"):
-        lacking.append(f"a clock that is {days} days ahead (needs faketime)")
-        return []
-    return ["faketime", "--exclude-monotonic", "-f", f"+{days}d"]
+def set_clock_ahead(python: Path, days: int) -> None:
+    """Each process of this Python runs a line in its site-packages as it starts, which moves ``time.time``."""
+    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(asked, check=True, capture_output=True, encoding="utf-8").stdout.strip())
+    (packages / "clock_ahead.py").write_text(
+        f"import time\n\nread, AHEAD = time.time, {days * 86400}.0\ntime.time = lambda: read() + AHEAD\n"
+    )
+    (packages / "clock_ahead.pth").write_text("import clock_ahead\n")
 
 
 def execute(*command: str, cwd: Path = ROOT) -> None:

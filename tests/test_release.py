@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import runpy
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.cli.running import python_script
 
 release = runpy.run_path(str(Path(__file__).parents[1] / ".ci" / "release.py"))
 FailedCheckError = release["FailedCheckError"]
@@ -55,7 +56,7 @@ def test_a_wheel_with_more_than_users_need_is_refused(tmp_path: Path, files: dic
 
 def program(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "kwhatif"
-    path.write_text(f"#!{sys.executable}\nimport os, sys\n{text}\n")
+    path.write_text(python_script(f"import os, sys\n{text}"))
     path.chmod(0o755)
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -107,3 +108,10 @@ def process(
         env=environment,
         check=False,
     )
+
+
+def python_script(text: str) -> str:
+    """A program for this Python, whose path may have a blank in it: its first lines are one command for sh, and for
+    Python a string; so pip begins scripts.
+    """
+    return f"""#!/bin/sh\n'''exec' {shlex.quote(sys.executable)} "$0" "$@"\n' '''\n{text}\n"""

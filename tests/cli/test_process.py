@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -130,8 +131,8 @@ ALL = (
 
 
 def shell(command: str) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent), "KWHATIF": f"{sys.executable} -m kwhatif"}
-    words = ["bash", "-c", command]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent)}
+    words = ["bash", "-c", f'kwhatif() {{ {shlex.quote(sys.executable)} -m kwhatif "$@"; }}; {command}']
     return subprocess.run(words, cwd=TESTS, env=environment, capture_output=True, check=False)
 
 
@@ -146,7 +147,7 @@ def shell(command: str) -> subprocess.CompletedProcess[bytes]:
     ],
 )
 def test_an_answer_that_cannot_be_given_is_no_good_answer(end: str, codes: bytes, told: str) -> None:
-    script = "".join(f"($KWHATIF {words} {end}; exit ${{PIPESTATUS[0]}}); echo $? >&3;" for words in ALL)
+    script = "".join(f"(kwhatif {words} {end}; exit ${{PIPESTATUS[0]}}); echo $? >&3;" for words in ALL)
     found = shell(f"exec 3>&1; {script}")
     assert found.stdout.split() == [codes] * len(ALL)
     lines = [line for line in found.stderr.decode().splitlines() if not line.startswith("note: ")]
@@ -157,7 +158,7 @@ def test_an_answer_that_cannot_be_given_is_no_good_answer(end: str, codes: bytes
 @pytest.mark.posix
 @pytest.mark.parametrize("end", ["2>&-", "2> /dev/full"])
 def test_errors_and_notes_never_go_to_standard_output(end: str) -> None:
-    found = shell(f"$KWHATIF place nowhere.yaml --snapshot data/cluster.json {end}; echo $?")
+    found = shell(f"kwhatif place nowhere.yaml --snapshot data/cluster.json {end}; echo $?")
     assert found.stdout == b"2\n"
-    found = shell(f"$KWHATIF place data/small.yaml --snapshot data/cluster.json -o name {end}; echo $?")
+    found = shell(f"kwhatif place data/small.yaml --snapshot data/cluster.json -o name {end}; echo $?")
     assert found.stdout == b"pod/default/small -> node/bee-1\n0\n"
