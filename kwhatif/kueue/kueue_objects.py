@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from kwhatif.api import kueue as api
@@ -238,8 +239,13 @@ def _quota_trees(objects: KueueObjects) -> tuple[dict[str, ClusterQueue], dict[s
             queue.is_in_circle = True
         elif source.spec.parent:
             forest.add_member(queue, source.spec.parent)
-            if sum(1 for _ in queue.ancestors) > DEEPEST:
-                raise InputError(f"ClusterQueue {source.name} has more than {DEEPEST} cohorts above it")
+    for name in forest.circular:
+        # Nothing is lent in a circle, so that it has neither a root nor a quota above.
+        forest.cohorts[name].parent = None
+    for node in (*forest.cohorts.values(), *queues.values()):
+        if sum(1 for _ in islice(node.ancestors, DEEPEST + 1)) > DEEPEST:
+            sort = "Cohort" if isinstance(node, CohortNode) else "ClusterQueue"
+            raise InputError(f"{sort} {node.name} has more than {DEEPEST} cohorts above it")
     forest.accumulate()
     return queues, forest.cohorts
 

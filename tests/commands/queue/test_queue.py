@@ -169,3 +169,17 @@ def test_cohorts_in_a_circle_make_their_queues_inactive() -> None:
     made = queues(cluster_queue("a", "4", cohortName="x"))
     found = only(kwhatif.queue([workload("train", "a", "1")], snapshot=there(*made, *circle)))
     assert (found.status, found.message) == ("pending", "ClusterQueue a is inactive")
+
+
+def test_a_circle_with_quotas_is_answered_and_a_tower_of_cohorts_refused() -> None:
+    group = cluster_queue("a", "4")["spec"]["resourceGroups"]
+    circle = [
+        kueue("Cohort", name, spec={"parentName": other, "resourceGroups": group})
+        for name, other in (("x", "y"), ("y", "x"), ("below", "x"))
+    ]
+    made = queues(cluster_queue("a", "4", cohortName="below"))
+    found = kwhatif.queue([workload("train", "a", "1")], snapshot=there(*made, *circle))
+    assert [each.cohort for each in found.cohorts] == ["below", "x", "y"]
+    tower = [kueue("Cohort", f"c{i}", spec={"parentName": f"c{i + 1}"}) for i in range(3000)]
+    with pytest.raises(InputError, match="has more than 100 cohorts above it"):
+        kwhatif.queue([workload("train", "a", "1")], snapshot=there(*made, *tower))
