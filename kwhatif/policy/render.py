@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from kwhatif.golang.formatting import go_number
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.legacy_formats import GROUP, Conversion, legacy, legacy_format
 from kwhatif.policy.profile import Profile, SchedulerConfiguration
+from kwhatif.results.yaml_text import is_read_otherwise
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 
@@ -107,12 +107,6 @@ def _value(kind: Kind, value: Any) -> Any:
     return value
 
 
-# What YAML readers take for a number or a boolean though PyYAML does not think so.
-_AMBIGUOUS = re.compile(
-    r"[yYnN]|[-+]?(\.[0-9_]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9_]+)?|[-+]?0[xXoObB][0-9a-fA-F_]+"
-)
-
-
 class _Dumper(yaml.SafeDumper):
     """YAML in upstream's style: empty and ambiguous strings in double quotes, no anchors."""
 
@@ -127,7 +121,7 @@ def _text(dumper: Any, text: str) -> yaml.ScalarNode:
     doubly = (
         not (text and text.isprintable())
         or "##" in text  # what logs take for commands has to be spelt otherwise
-        or _AMBIGUOUS.fullmatch(text)
+        or is_read_otherwise(text)
         or reads_as not in (tag, "tag:yaml.org,2002:yaml")
     )
     node: yaml.ScalarNode = dumper.represent_scalar(tag, text, style='"' if doubly else None)

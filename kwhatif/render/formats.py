@@ -27,6 +27,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.escape import clean, in_json, in_markup, in_yaml, is_command
 from kwhatif.results.base import Result
+from kwhatif.results.yaml_text import is_read_otherwise
 
 
 def as_json(result: msgspec.Struct) -> str:
@@ -73,10 +74,13 @@ def _dump_with(value: Any, dumper: type[Any]) -> str:
     import yaml
 
     class Dumper(dumper):  # type: ignore[misc]
-        """Texts with a CI command go into double quotes, in which every character can be escaped."""
+        """Texts with a CI command go into double quotes, in which every character can be escaped; so do those that
+        readers other than PyYAML take for a number or a boolean.
+        """
 
         def represent_text(self, text: str) -> Any:
-            return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if is_command(text) else None)
+            quoted = is_command(text) or is_read_otherwise(text)
+            return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
 
     Dumper.add_representer(str, Dumper.represent_text)
     return in_yaml(str(yaml.dump(value, Dumper=Dumper, sort_keys=False, default_flow_style=False, width=2**30)))
