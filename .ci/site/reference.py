@@ -39,7 +39,7 @@ def _command(command: Any, path: str, above: Any) -> Iterator[str]:
     spec = specs_by_name().get(name)
     context = command.make_context(path.split()[-1], [], parent=above, resilient_parsing=True)
     yield from (f"## {path}", "", command.help or "", "")
-    for title, rows in sections(command, bool(spec and spec.takes), context):
+    for title, rows in sections(command, context):
         yield from ("", f"| {title} | |", "| --- | --- |")
         yield from (f"| `{_code(written)}` | {_cell(said)} |" for written, said in rows)
     if spec and spec.examples:

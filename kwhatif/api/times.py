@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec.structs import fields
 
-from kwhatif.api import core, devices, meta, node_provisioning
+from kwhatif.api import core, devices, kueue, meta, node_provisioning
 from kwhatif.api.decode import convert, describe_value
 from kwhatif.api.timestamps import EXAMPLE, TimestampError, instant_of
 from kwhatif.errors import InputError
@@ -85,6 +85,7 @@ TIMES: Mapping[type[msgspec.Struct], Mapping[str, Problem]] = {
     meta.ObjectMeta: {"creation_timestamp": _time_problem, "deletion_timestamp": _time_problem},
     core.Taint: {"time_added": _time_problem},
     core.Condition: {"last_transition_time": _time_problem},
+    kueue.AdmissionCheckState: {"last_transition_time": _time_problem},
     core.PodStatus: {"start_time": _time_problem},
     devices.Allocation: {"allocation_timestamp": _time_problem},
     node_provisioning.DisruptionBudget: {"duration": _duration_problem},

@@ -13,12 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import kwhatif.commands as commands
 from kwhatif.errors import KwhatifError
-from kwhatif.results.base import Result
 from kwhatif.simulation.command import Command
+
+if TYPE_CHECKING:
+    from kwhatif.results.base import Result
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ def all_commands() -> dict[str, Entry]:
 @cache
 def results_of(question: type[Command[Any]]) -> tuple[type[Result], ...]:
     """The results that a class answers with: one, or those of its questions."""
+    from kwhatif.results.base import Result
+
     for base in question.__mro__:
         for generic in vars(base).get("__orig_bases__", ()):
             if isinstance(get_origin(generic), type) and issubclass(get_origin(generic), Command):

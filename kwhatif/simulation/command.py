@@ -24,13 +24,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from kwhatif.results.base import Result
 from kwhatif.simulation.flag import Flag
 
 if TYPE_CHECKING:
+    from kwhatif.results.base import Result
     from kwhatif.simulation.inputs import Notes
 
-R_co = TypeVar("R_co", bound=Result, covariant=True)
+R_co = TypeVar("R_co", bound="Result", covariant=True)
 
 REPORTS = ("html", "json", "yaml", "markdown")
 """What every report may be; html is a page to look at, of answers that have one."""

@@ -32,6 +32,8 @@ MADE_ELSEWHERE = {
     ("commands.snapshot.trim.trim", "TemporaryDirectory"): "what is about to be written, read back once",
     ("snapshot.repository.scratch_directories", "TemporaryDirectory"): "an empty home for kustomize and helm",
     ("snapshot.repository.scratch_directories", "makedirs"): "in that directory",
+    ("snapshot.repository.scratch_directories", "mkdir"): "in that directory, by a handle of it",
+    ("snapshot.read.program_launcher", "os.open"): "the kernel's own files of a program that has no network",
     ("snapshot.repository.scratch_directories", "open"): "in that directory",
     ("snapshot.live_cache", "mkdir"): "the directory of the cache, checked before it is used",
     ("snapshot.live_cache", "unlink"): "snapshots that are too old, in that directory",
@@ -131,6 +133,8 @@ def outputs() -> set[str]:
     """The options by which a file to be written is named, by the words of their help."""
     found = set()
     for spec in all_specs():
+        if isinstance(spec, Entry) and spec.is_group:
+            continue
         if isinstance(spec, Entry):
             options = parameters_of(spec.command)
             found |= {f"{spec.name} {each.flag.name}" for each in options if each.flag.file == "out"}

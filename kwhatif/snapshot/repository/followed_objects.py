@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from kwhatif.api.kinds import NAMESPACED, kind_of
-from kwhatif.cel.globs import matches_any
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
@@ -121,6 +120,8 @@ def _is_namespaced(item: Item) -> bool:
 
 def is_chosen(path: str, deployment: Deployment) -> bool:
     """Whether patterns of names leave a file in."""
+    from kwhatif.cel.globs import matches_any
+
     place = os.path.relpath(path, deployment.path)
     chosen = not deployment.include or matches_any(place, deployment.include)
     return chosen and not matches_any(place, deployment.exclude)
