@@ -368,7 +368,6 @@ def test_waiting_ends_when_all_is_stopped() -> None:
 @pytest.mark.parametrize(
     ("path", "manifest", "what"),
     [
-        ("/api/v1/pods", "", "Pod could not be read: forbidden (403: no)"),
         (
             "/apis/scheduling.k8s.io/v1/.*",
             "priorityClassName: std",
@@ -397,6 +396,19 @@ def test_an_answer_that_needs_an_unreadable_kind_says_so(
     ran = run("place", str(pod), "--snapshot", str(tmp_path / "cluster.json"), "-o", "json")
     gaps = {gap["what"]: gap["pods"] for gap in json.loads(ran.out)["fidelity"]["gaps"]}
     assert gaps.get(what) == ["default/p"], gaps
+
+
+def test_pods_that_could_not_be_read_are_refused_unless_nodes_are_said_to_be_empty(
+    server: ApiServer, tmp_path: Path
+) -> None:
+    server.fail("/api/v1/pods", refusal(403, "no"))
+    assert dump(server, tmp_path).code == 0
+    asked = ("place", "data/small.yaml", "--snapshot", str(tmp_path / "cluster.json"), "-o", "json")
+    refused = run(*asked)
+    assert refused.code == 2
+    assert "found no list of them" in refused.err
+    gaps = {gap["what"]: gap["pods"] for gap in json.loads(run(*asked, "--assume-empty").out)["fidelity"]["gaps"]}
+    assert gaps.get("Pod could not be read: forbidden (403: no)") == ["default/small"], gaps
 
 
 def test_an_answer_that_does_not_need_the_kind_is_not_in_doubt(server: ApiServer, tmp_path: Path) -> None:
