@@ -141,7 +141,8 @@ class CommandLine:
         given = dataclasses.replace(given, with_map=answer.is_mapped)
         if isinstance(given, ScenarioOptions) and chosen.reads_rules_file:
             given = given.with_rules_file()
-        source = more.get("snapshot")
+        # A command whose argument is the cluster has it among its own files.
+        source = () if any(each.name == "snapshot" for each in self._own) else more.get("snapshot")
         check_stdin(*input_files(chosen, given), *(source if isinstance(source, list) else ()), *edits)
         return given
 
