@@ -74,13 +74,13 @@ def _dump_with(value: Any, dumper: type[Any]) -> str:
     import yaml
 
     class Dumper(dumper):  # type: ignore[misc]
-        """Texts with a CI command go into double quotes, in which every character can be escaped; so do those that
-        readers other than PyYAML take for a number or a boolean.
+        """Texts with a CI command go into double quotes, in which every character can be escaped, and those into single
+        ones that readers other than PyYAML take for a number or a boolean.
         """
 
         def represent_text(self, text: str) -> Any:
-            quoted = is_command(text) or is_read_otherwise(text)
-            return self.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
+            style = '"' if is_command(text) else "'" if is_read_otherwise(text) else None
+            return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, Dumper.represent_text)
     return in_yaml(str(yaml.dump(value, Dumper=Dumper, sort_keys=False, default_flow_style=False, width=2**30)))
