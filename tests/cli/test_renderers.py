@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from dataclasses import replace
@@ -233,10 +232,7 @@ def test_escaped_text_holds_no_markup(text: str) -> None:
 def test_escaped_text_calls_nobody_and_links_to_nothing() -> None:
     text = "@team #1 http://a.b www.a.b :tada: 11:29:02 a: b"
     shown = escape_markdown(text)
-    assert html.unescape(re.sub(r"\\(.)", r"\1", shown)).replace("\u200b", "") == text
-    assert shown.split() == [
-        *("@&#8203;team", r"\#&#8203;1", "http:&#8203;//a.b", "www&#8203;.a.b", ":&#8203;tada:", "11:29:02", "a:", "b"),
-    ]
+    assert shown == "`@team` `#1` `http://a.b` `www.a.b` `:tada`: 11:29:02 a: b"
 
 
 # --- results

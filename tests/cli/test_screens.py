@@ -18,7 +18,7 @@ from unittest import mock
 
 import pytest
 
-from kwhatif.commands.gate.formats import table as gate_table
+from kwhatif.commands.gate import page as gate_page
 from kwhatif.render import tables
 from kwhatif.render.blocks import Table, flatten_blocks
 from kwhatif.render.screen import Screen
@@ -52,7 +52,7 @@ class Shown:
 def shown(flags: str) -> Shown:
     """Run once; other terminals are shown the same answer."""
     found: list[tuple[Callable[..., str], Any, dict[str, Any]]] = []
-    with _spied(tables, "text_of", found), _spied(gate_table, "gate_table", found):
+    with _spied(tables, "text_of", found), _spied(gate_page, "gate_table", found):
         ran = run(*shlex.split(flags), terminal=True)
     assert ran.code in (0, 1), ran.err
     if not found:

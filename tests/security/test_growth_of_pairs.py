@@ -120,11 +120,11 @@ Made = tuple[Json, list[Json], Json]
 
 CASES: dict[str, tuple[str, Callable[[int], Made]]] = {
     "tolerations and taints": (
-        "place {pod} --snapshot {cluster}",
+        "place {pod} --snapshot {cluster} --assume-empty",
         lambda n: (tolerant(n), [tainted(n)], groups(1)),
     ),
     "claims and free volumes": (
-        "place {pod} --snapshot {cluster}",
+        "place {pod} --snapshot {cluster} --assume-empty",
         lambda n: (with_claims(n), [node("n0"), *volumes(n)], groups(1)),
     ),
 }

@@ -28,6 +28,7 @@ CONFIG = (
 )
 UNSERVED = {
     *("AppGroup", "CoschedulingPodGroup", "ElasticQuota", "NetworkTopology", "NodeResourceTopology", "SeccompProfile"),
+    *("AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "WorkloadPriorityClass"),
     *("DeviceTaintRule", "EC2NodeClass", "Machine", "MachineDeployment", "MachinePool", "MachineSet"),
     *(
         "HorizontalPodAutoscaler",
@@ -37,6 +38,7 @@ UNSERVED = {
         "PodMetrics",
         "ScaledObject",
         "VerticalPodAutoscaler",
+        "KueueWorkload",
         "Workload",
     ),
 }
