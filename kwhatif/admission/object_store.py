@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from kwhatif.admission.response import Object
+from kwhatif.admission.shared_parts import SharedParts
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import GROUPS, KINDS, kind_named, plural_of
 from kwhatif.api.meta import Resource
@@ -37,10 +38,11 @@ class ObjectStore:
     """What is in the cluster. ``put`` replaces; objects keep the order in which they were first put.
 
     ``pruned``: objects that were there from the start may lack fields, since a snapshot keeps only those that are read.
+    ``parts`` are what stored pods have in common.
     """
 
     def __init__(self, objects: Iterable[Object] = (), *, pruned: bool = False) -> None:
-        self.pruned = pruned
+        self.pruned, self.parts = pruned, SharedParts()
         self._by_kind: dict[str, _Home] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
         self._known: set[str] = set()
@@ -55,6 +57,7 @@ class ObjectStore:
     def copy(self) -> ObjectStore:
         """A store of its own with the same objects, which has no watchers yet."""
         other = ObjectStore(pruned=self.pruned)
+        other.parts = self.parts
         other._by_kind = {kind: dict(objects) for kind, objects in self._by_kind.items()}
         other._by_home = {home: dict(objects) for home, objects in self._by_home.items()}
         other._known, other._known_homes = set(self._known), set(self._known_homes)

@@ -322,9 +322,13 @@ class ApiServer:
         return problems.refusal(new)
 
     def _store(self, request: Request) -> StoredObject:
+        trail = tuple(request.changes)
+        if request.kind == "Pod":
+            self.world.parts.share(request.object)
+            trail = self.world.parts.share_trail(trail)
         self.world.put(request.object)
         request.warnings.extend(self._strategy(request).warnings(request.object, request.old))
-        return StoredObject(request.object, tuple(request.changes), request.warnings.texts)
+        return StoredObject(request.object, trail, request.warnings.texts)
 
     def _identify(self, obj: Object) -> None:
         """A name if only its prefix is given, and a uid that is the same in every run."""

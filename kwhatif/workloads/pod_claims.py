@@ -83,8 +83,12 @@ def plain_device_claims(
         return None if found is None else convert(found, ResourceClaimTemplate)
 
     for status, claim in device_claims(convert(pod, Pod), typed_template_of, taken):
-        statuses = pod.setdefault("status", {}).setdefault("resourceClaimStatuses", [])
-        statuses.append({"name": status.name, "resourceClaimName": status.resource_claim_name})
+        before = pod.get("status") or {}
+        statuses = [
+            *(before.get("resourceClaimStatuses") or ()),
+            {"name": status.name, "resourceClaimName": status.resource_claim_name},
+        ]
+        pod["status"] = {**before, "resourceClaimStatuses": statuses}
         body: Object = msgspec.to_builtins(claim, enc_hook=plain_quantity)
         yield body
 

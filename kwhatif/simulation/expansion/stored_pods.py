@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.response import FieldChange, Object
-from kwhatif.api.core import Pod
-from kwhatif.api.times import convert_object
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.workloads.objects import section
 
@@ -17,7 +15,7 @@ def pod_to_schedule_of(
     pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[FieldChange]
 ) -> PodToSchedule:
     """A stored pod to be scheduled. ``changes`` are admission's changes to it."""
-    typed = convert_object(pod, Pod)
+    typed = world.parts.convert(pod)
     wanted = typed.spec.priority_class_name or ""
     unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
     # Every pod gets those two tolerations; the trail of ``expand`` has them.

@@ -110,7 +110,7 @@ def _home_of(taken: AttemptedPod) -> str:
 
 def _record_home(pod: Object, home: str) -> bool:
     if home:
-        pod["spec"]["nodeName"] = home
+        pod["spec"] = {**pod["spec"], "nodeName": home}
     return bool(home)
 
 
