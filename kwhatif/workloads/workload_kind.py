@@ -38,7 +38,10 @@ class UpdateOrder(StrEnum):
 
 
 class Companions:
-    """Other objects that a kind may look up: those of the manifests, by group, kind, namespace and name."""
+    """Other objects that a kind may look up: those of the manifests, by group, kind, namespace and name.
+
+    An object that names no namespace lives in ``default``, or in none.
+    """
 
     def __init__(self, objects: Iterable[Object] = ()) -> None:
         self._there: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
@@ -48,12 +51,14 @@ class Companions:
 
     def find(self, group: str, kind: str, namespace: str, name: str) -> Object | None:
         """One object; ``namespace`` is empty for those that live in none."""
-        return self._there.get((group, kind), {}).get((namespace, name))
+        there = self._there.get((group, kind), {})
+        found = there.get((namespace, name))
+        return there.get(("", name)) if found is None and namespace == "default" else found
 
     def all(self, group: str, kind: str, namespace: str) -> Iterator[Object]:
         """Those of a kind and namespace, by name."""
         for (home, _), obj in sorted(self._there.get((group, kind), {}).items()):
-            if home == namespace:
+            if home == namespace or (not home and namespace == "default"):
                 yield obj
 
 

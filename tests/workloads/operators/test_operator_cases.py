@@ -351,3 +351,16 @@ def test_a_task_of_the_cluster_lives_in_no_namespace() -> None:
     task = {"apiVersion": "tekton.dev/v1beta1", "kind": "ClusterTask", "metadata": {"name": "lint"}}
     task["spec"] = {"steps": [{"name": "run", "image": "lint"}]}
     assert names(list(made_of(run, task).pods)) == ["run-pod"]
+
+
+@pytest.mark.parametrize(
+    ("of_run", "of_pipeline", "is_found"),
+    [("", "", True), ("default", "", True), ("", "default", True), ("ci", "", False), ("ci", "ci", True)],
+)
+def test_the_pipeline_of_a_run_is_where_both_will_be(of_run: str, of_pipeline: str, is_found: bool) -> None:
+    run = example("PipelineRun.tekton.dev")
+    head = {"apiVersion": "tekton.dev/v1", "kind": "Pipeline"}
+    metadata = {"name": "build"} | ({"namespace": of_pipeline} if of_pipeline else {})
+    pipeline = head | {"metadata": metadata, "spec": run["spec"].pop("pipelineSpec")}
+    run["spec"]["pipelineRef"] = {"name": "build"}
+    run["metadata"] = {"name": "build"} | ({"namespace": of_run} if of_run else {})
