@@ -5,7 +5,9 @@ Everything is built from the JSON an API server would store, so a test can hand 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Unpack
 
 from kwhatif.api.core import Namespace, Node, Pod, ReplicationController, Service
@@ -37,6 +39,16 @@ MIB = 1024 * 1024
 GIB = 1024 * MIB
 
 FEATURES = features_of()
+
+NO_PODS: Json = {"apiVersion": "v1", "kind": "PodList", "items": []}
+"""What a snapshot has where nothing runs: a list of pods, which is empty."""
+
+
+def write_objects(path: Path, *objects: Json) -> str:
+    """Write a file of a cluster that has these objects, and no pods but those among them. Returns its path."""
+    everything: Json = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    path.write_text(f"{json.dumps(everything)}\n{json.dumps(NO_PODS)}\n")
+    return str(path)
 
 
 # --- nodes

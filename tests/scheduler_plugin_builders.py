@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.builders import write_objects
+
 Json = dict[str, Any]
 
 NOTHING: Mapping[str, Any] = {}
@@ -26,9 +28,7 @@ def policy_with(plugin: str, args: Mapping[str, Any] = NOTHING, *, sorts: bool =
 
 def write_cluster(directory: Path, *objects: Json) -> str:
     """A file of these objects, by its path."""
-    path = directory / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
-    return str(path)
+    return write_objects(directory / "cluster.json", *objects)
 
 
 def plain_node(name: str, cpu: str = "16", memory: str = "32Gi", zone: str = "") -> Json:

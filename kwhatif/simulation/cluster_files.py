@@ -67,12 +67,15 @@ def with_edits(
 
 def require_pod_list(snapshot: Snapshot) -> None:
     """Raise InputError for nodes of which nobody knows what runs there: files without a list of pods."""
-    if snapshot.objects.list_all(Node) and snapshot.source and "Pod" not in snapshot.covered_kinds():
-        problem = (
-            "expected the pods that run on the nodes, found no list of them: what is free is not known; read them, too "
-            "(kubectl get nodes,pods -A -o json), or say --assume-empty"
-        )
-        raise InputError(problem, source=snapshot.source)
+    if not snapshot.source or "Pod" in snapshot.covered_kinds() or not snapshot.objects.list_all(Node):
+        return
+    why = snapshot.unreadable.get("Pod")
+    found = f"that nobody could read them: {why}" if why else "no list of them"
+    problem = (
+        f"expected the pods that run on the nodes, found {found}: what is free is not known; read them, too "
+        "(kubectl get nodes,pods -A -o json), or say --assume-empty"
+    )
+    raise InputError(problem, source=snapshot.source)
 
 
 def with_load(edited: EditedSnapshot, source: str, setup: Setup, notes: Notes) -> EditedSnapshot:

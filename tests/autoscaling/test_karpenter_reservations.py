@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import kwhatif
+from tests.builders import write_objects
 
 AWS = {"karpenter.k8s.aws/instance-family": "m5"}
 KWOK = {"karpenter.kwok.sh/instance-family": "m5"}
@@ -50,7 +51,8 @@ def bought(tmp_path: Path, selector: dict[str, str], offerings: list[dict[str, A
         "metadata": {"name": "full"},
         "status": {"allocatable": {"cpu": "0", "memory": "0", "pods": "0"}},
     }
-    for name, document in (("catalogue", catalogue), ("pool", pool), ("cluster", node)):
+    cluster = write_objects(tmp_path / "cluster.json", node)
+    for name, document in (("catalogue", catalogue), ("pool", pool)):
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(document))
     pod = {
         "apiVersion": "v1",
@@ -61,10 +63,8 @@ def bought(tmp_path: Path, selector: dict[str, str], offerings: list[dict[str, A
             "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}],
         },
     }
-    files = {name: tmp_path / f"{name}.yaml" for name in ("catalogue", "cluster", "pool")}
-    return kwhatif.karpenter(
-        [pod], snapshot=files["cluster"], catalogue=files["catalogue"], node_pools=files["pool"], orders=0
-    )
+    files = {name: tmp_path / f"{name}.yaml" for name in ("catalogue", "pool")}
+    return kwhatif.karpenter([pod], snapshot=cluster, catalogue=files["catalogue"], node_pools=files["pool"], orders=0)
 
 
 ASKED = [

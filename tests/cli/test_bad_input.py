@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import write_objects
 from tests.cli.running import CLUSTER, TESTS, refused, run
 from tests.snapshot.broken_inputs import BROKEN, Broken
 
@@ -243,7 +244,7 @@ def test_a_pod_that_nobody_schedules_is_not_trimmed_for_and_its_file_is_named(tm
     pod = bound("a")
     pod["spec"] = {"schedulerName": "nobody", "containers": [{"name": "c", "image": "i"}]}
     (tmp_path / "pod.json").write_text(json.dumps(pod))
-    (tmp_path / "cluster.json").write_text(json.dumps(NODE))
+    write_objects(tmp_path / "cluster.json", NODE)
     words = ("snapshot", "trim", str(tmp_path / "pod.json"), "--snapshot", str(tmp_path / "cluster.json"))
     line = refused(*words, "-o", str(tmp_path / "out.json"))
     problem = "$.spec.schedulerName: pod default/a: schedulerName nobody is none of the configuration's profiles"

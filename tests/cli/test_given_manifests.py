@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import write_objects
 from tests.cli.running import CLUSTER, TESTS, run
 
 SMALL = "data/small.yaml"
@@ -141,10 +142,9 @@ def test_a_disk_that_is_full_is_no_mistake_of_ours() -> None:
 def test_a_node_that_is_there_keeps_what_its_manifest_leaves_out(tmp_path: Path) -> None:
     status = {"allocatable": {"cpu": "2", "memory": "4Gi", "pods": "9"}}
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}, "status": status}
-    cluster = tmp_path / "cluster.json"
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
+    cluster = write_objects(tmp_path / "cluster.json", node)
     labelled = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"disk": "ssd"}}}
     wanted = pod("1m")
     wanted["spec"]["nodeSelector"] = {"zone": "a", "disk": "ssd"}
-    ran = run("place", written(tmp_path, labelled, wanted), "--snapshot", str(cluster), "-o", "name")
+    ran = run("place", written(tmp_path, labelled, wanted), "--snapshot", cluster, "-o", "name")
     assert (ran.code, ran.out) == (0, "pod/default/one -> node/n1\n"), ran.err

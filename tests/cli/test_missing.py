@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import run
+from tests.cli.running import refused, run
 
 WEB: Any = {
     "apiVersion": "apps/v1",
@@ -60,13 +60,17 @@ ABOUT_PODS = ("place", "explain", "capacity", "gate")
 @pytest.mark.parametrize("command", ABOUT_PODS)
 def test_without_any_pods_nothing_is_known_of_what_is_free(command: str, tmp_path: Path) -> None:
     web, cluster = files(tmp_path, node("n1"), node("n2"))
-    brief, ran = run(command, web, "--snapshot", cluster), run(command, web, "--snapshot", cluster, "--gaps")
+    assert "expected the pods that run on the nodes, found no list of them" in refused(
+        command, web, "--snapshot", cluster
+    )
+    words = (command, web, "--snapshot", cluster, "--assume-empty")
+    brief, ran = run(*words), run(*words, "--gaps")
     assert "the snapshot holds no Pod" in brief.out
     if command != "gate":
         # Its rule of that name has a finding besides.
         assert brief.out.count("the snapshot holds no Pod") == 1
     assert "the snapshot holds no Pod: what other pods take up counts as free" in " ".join(ran.out.split())
-    ran = run(command, web, "--snapshot", cluster, "--strict")
+    ran = run(*words, "--strict")
     assert (ran.code, ran.out) == (2, "")
     assert "--strict: the snapshot holds no Pod: touches shop/web-" in ran.err
 
@@ -132,9 +136,10 @@ KUBELETS: dict[str, tuple[list[str], str, str]] = {
 @pytest.mark.parametrize(("kubelets", "rules", "said"), KUBELETS.values(), ids=list(KUBELETS))
 def test_the_version_is_guessed_by_the_kubelets(kubelets: list[str], rules: str, said: str, tmp_path: Path) -> None:
     web, cluster = files(tmp_path, *(node(f"n{number}", version) for number, version in enumerate(kubelets)))
-    ran = run("place", web, "--snapshot", cluster, "-o", "json")
+    words = ("place", web, "--snapshot", cluster, "--assume-empty")
+    ran = run(*words, "-o", "json")
     assert json.loads(ran.out)["fidelity"]["rules"] == rules
     assert said in ran.err
     assert ("which Kubernetes" in ran.err) == bool(said)
-    ran = run("place", web, "--snapshot", cluster, "--kubernetes-version", "1.35")
+    ran = run(*words, "--kubernetes-version", "1.35")
     assert "which Kubernetes" not in ran.err

@@ -119,7 +119,7 @@ def test_kinds_that_nobody_knows_are_told_as_a_gap() -> None:
 
 def test_a_kind_is_not_known_because_a_manifest_brings_one_object_of_it(tmp_path: Path) -> None:
     nodes_only = tmp_path / "nodes.json"
-    objects = {"Node": json.loads((TESTS / CLUSTER).read_text())["objects"]["Node"]}
+    objects = {"Node": json.loads((TESTS / CLUSTER).read_text())["objects"]["Node"], "Pod": []}
     nodes_only.write_text(
         json.dumps({"apiVersion": "kwhatif.dev/v1", "kind": "ClusterSnapshot", "metadata": {}, "objects": objects})
     )
@@ -201,7 +201,8 @@ def test_all_nodes_scores_those_that_sampling_leaves_out(tmp_path: Path) -> None
                             "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "9"}},
                         }
                         for i in range(150)
-                    ]
+                    ],
+                    "Pod": [],
                 },
             }
         )

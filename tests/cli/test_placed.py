@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import write_objects
 from tests.cli.running import run
 
 STRANGER = "schedulerName volcano is none of the configuration's profiles"
@@ -52,7 +53,7 @@ COUNTS = {
 @pytest.mark.parametrize("command", COUNTS)
 def test_pods_of_a_scheduler_that_nobody_knows_are_not_placed(command: str, tmp_path: Path) -> None:
     web = write(tmp_path, "web.json", deployment(schedulerName="volcano"))
-    cluster = write(tmp_path, "cluster.json", node("a"))
+    cluster = write_objects(tmp_path / "cluster.json", node("a"))
     ran = run(*command.split(), web, "--snapshot", cluster)
     assert ran.code == 1
     # The gate breaks its lines.
@@ -65,7 +66,7 @@ def test_pods_of_a_scheduler_that_nobody_knows_are_not_placed(command: str, tmp_
 @pytest.mark.parametrize("command", COUNTS)
 def test_they_are_where_the_configuration_has_a_profile_of_that_name(command: str, tmp_path: Path) -> None:
     web = write(tmp_path, "web.json", deployment(schedulerName="volcano"))
-    cluster = write(tmp_path, "cluster.json", node("a"))
+    cluster = write_objects(tmp_path / "cluster.json", node("a"))
     policy = tmp_path / "policy.yaml"
     policy.write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -125,7 +126,7 @@ def test_names_alone_leave_no_refusal_and_no_missing_pod_unsaid(tmp_path: Path) 
         "spec": {"limits": [{"type": "Container", "max": {"cpu": "50m"}}]},
     }
     files = write(tmp_path, "bad.json", bad), write(tmp_path, "web.json", deployment())
-    cluster = write(tmp_path, "cluster.json", node("a"), limits)
+    cluster = write_objects(tmp_path / "cluster.json", node("a"), limits)
     ran = run("place", *files, "--snapshot", cluster, "-o", "name")
     assert (ran.code, ran.out) == (1, "")
     assert any(note.startswith("warning: Pod default/bad is refused: ") for note in ran.notes)
@@ -154,7 +155,7 @@ def test_under_strict_no_command_answers_that_stands_on(case: str, command: str,
         labels = {"app": "web", "pod-template-hash": "old"}
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-old", "uid": "1", "controller": True}
         one["metadata"] |= {"labels": labels, "ownerReferences": [owner]}
-    files = write(tmp_path, "web.json", *manifests), write(tmp_path, "cluster.json", node("a"), *running)
+    files = write(tmp_path, "web.json", *manifests), write_objects(tmp_path / "cluster.json", node("a"), *running)
     ran = run(command, files[0], "--snapshot", files[1], "-o", "json")
     assert gap in ran.out
     strict = run(command, files[0], "--snapshot", files[1], "--strict")

@@ -10,7 +10,12 @@ import pytest
 
 from tests.cli.running import run
 
-LISTS = {"PersistentVolumeList": "v1", "PersistentVolumeClaimList": "v1", "StorageClassList": "storage.k8s.io/v1"}
+LISTS = {
+    "PodList": "v1",
+    "PersistentVolumeList": "v1",
+    "PersistentVolumeClaimList": "v1",
+    "StorageClassList": "storage.k8s.io/v1",
+}
 ZONE = "topology.kubernetes.io/zone"
 
 

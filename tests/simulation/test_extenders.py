@@ -19,6 +19,7 @@ from kwhatif.results.base import Gap
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import PlaceResult
+from tests.builders import write_objects
 from tests.cli.running import CLUSTER, Ran, refused, run
 from tests.scheduling.extender_server import SLOW, Raw, keeps, names, scores, serving
 
@@ -123,9 +124,9 @@ def test_explain_shows_extenders_like_plugins(tmp_path: Path) -> None:
             {"urlPrefix": server.url, "nodeCacheCapable": True, "filterVerb": "filter"}
             | {"prioritizeVerb": "prioritize", "weight": 2},
         )
-        nodes = tmp_path / "nodes.yaml"
-        nodes.write_text(
-            yaml.safe_dump_all(
+        nodes = write_objects(
+            tmp_path / "nodes.json",
+            *(
                 {
                     "apiVersion": "v1",
                     "kind": "Node",
@@ -133,9 +134,9 @@ def test_explain_shows_extenders_like_plugins(tmp_path: Path) -> None:
                     "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
                 }
                 for name in "abc"
-            )
+            ),
         )
-        ran = run("explain", PODS, "--snapshot", str(nodes), "--policy", path, "--call-extenders", "-o", "json")
+        ran = run("explain", PODS, "--snapshot", nodes, "--policy", path, "--call-extenders", "-o", "json")
     assert ran.code == 0, ran.err
     result = msgspec.json.decode(ran.out, type=ExplainResult)
     report = result.pods[0]
@@ -160,9 +161,9 @@ def test_explain_asks_about_nodes_that_the_cycle_did_not_look_at(tmp_path: Path)
         path = policy(tmp_path, {"urlPrefix": server.url, "nodeCacheCapable": True, "filterVerb": "filter"})
         document = yaml.safe_load(Path(path).read_text()) | {"percentageOfNodesToScore": 1}
         Path(path).write_text(yaml.safe_dump(document))
-        nodes = tmp_path / "nodes.yaml"
-        nodes.write_text(
-            yaml.safe_dump_all(
+        nodes = write_objects(
+            tmp_path / "nodes.json",
+            *(
                 {
                     "apiVersion": "v1",
                     "kind": "Node",
@@ -170,9 +171,9 @@ def test_explain_asks_about_nodes_that_the_cycle_did_not_look_at(tmp_path: Path)
                     "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}},
                 }
                 for i in range(120)
-            )
+            ),
         )
-        words = ("--snapshot", str(nodes), "--policy", path, "--call-extenders", "--no-fixes", "-o", "json")
+        words = ("--snapshot", nodes, "--policy", path, "--call-extenders", "--no-fixes", "-o", "json")
         ran = run("explain", PODS, *words)
         asked = [len(names(body)) for _, body in server.requests]
     result = msgspec.json.decode(ran.out, type=ExplainResult)
@@ -180,7 +181,7 @@ def test_explain_asks_about_nodes_that_the_cycle_did_not_look_at(tmp_path: Path)
     # The run, the pod alone, the pod that is explained, and then about all.
     assert asked == [100, 100, 100, 120]
     assert isinstance(result.outcome, Outcome)
-    assert (result.outcome.good, result.outcome.verdict) == (False, "0 of 1 pod placed; the snapshot holds no Pod")
+    assert (result.outcome.good, result.outcome.verdict) == (False, "0 of 1 pod placed")
     assert report.placement.message.startswith("0/120 nodes are available: 100 full. ")
     assert all([blocker.reason for blocker in node.blockers] == ["full"] for node in report.nodes)
 

@@ -100,6 +100,7 @@ def test_groups_are_found_by_labels_and_by_the_autoscalers_own_flags(tmp_path: P
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: autoscaler, namespace: kube-system}\n"
         "spec: {template: {spec: {containers: [{name: c, command: [./cluster-autoscaler, --expander=random, "
         "'--nodes=1:9:general', '--nodes=0:3:spot', --v=4]}]}}}\n"
+        "---\napiVersion: v1\nkind: PodList\nitems: []\n"
     )
     ran = run("autoscale", "groups", "--snapshot", str(snapshot))
     assert ran.code == 0

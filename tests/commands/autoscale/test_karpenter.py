@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders import write_objects
 from tests.cli.running import TESTS, refused, run
 
 SAMPLE = TESTS.parent / "samples" / "karpenter"
@@ -243,8 +244,7 @@ def _two_pools(tmp_path: Path) -> tuple[Path, Path, Path]:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "small"}}
     node["status"] = {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}}
     cluster, manifest, catalogue = tmp_path / "cluster.json", tmp_path / "pods.json", tmp_path / "catalogue.yaml"
-    items = [node, agent, pool("red"), pool("blue")]
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_objects(cluster, node, agent, pool("red"), pool("blue"))
     pods = [pod(f"{team}-{number}", nodeSelector={"team": team}) for team in ("red", "blue") for number in (1, 2)]
     manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
     catalogue.write_text(f"{HEAD}types: [{ANY_TYPE}]\n")

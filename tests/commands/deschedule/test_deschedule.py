@@ -27,7 +27,7 @@ from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot
-from tests.builders import node
+from tests.builders import node, write_objects
 from tests.commands.drain.test_drain import budget, web
 from tests.render.html.html_reading import Page, column
 
@@ -288,9 +288,8 @@ CLUSTER_POLICIES = {
 def test_without_a_file_the_policy_is_that_of_the_snapshot(name: str, tmp_path: Path) -> None:
     found = CLUSTER_POLICIES[name]
     nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": each}} for each in ("a", "b")]
-    file = tmp_path / "cluster.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, found]}))
-    result = kwhatif.deschedule(snapshot=str(file), policy="default")
+    file = write_objects(tmp_path / "cluster.json", *nodes, found)
+    result = kwhatif.deschedule(snapshot=file, policy="default")
     meta = found["metadata"]
     assert result.policy == f"ConfigMap {meta['namespace']}/{meta['name']}, policy.yaml"
 

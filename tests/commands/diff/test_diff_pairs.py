@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import kwhatif
 from kwhatif.commands.diff.diff import pair_pods
 from kwhatif.results.diff import DecisionDiff
-from tests.builders import node, pod
+from tests.builders import node, pod, write_objects
 from tests.commands.answers import diff as kwhatif_diff
 from tests.commands.diff.test_diff import PACKING, setup_of, side, snapshot_of, told
 from tests.commands.diff.test_diff import compared as compare_pods
@@ -108,9 +108,7 @@ def running(folder: Path, *nodes: dict[str, Any]) -> str:
 
 
 def empty(folder: Path, *nodes: dict[str, Any]) -> str:
-    path = folder / "empty.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
-    return str(path)
+    return write_objects(folder / "empty.json", *nodes)
 
 
 def changes(result: DecisionDiff) -> list[tuple[str, str, str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from kwhatif.snapshot.format.autoscaler_info import (
     flags_in,
     status_of,
 )
+from tests.builders import write_objects
 from tests.cli.running import run
 
 Json = dict[str, Any]
@@ -91,7 +91,7 @@ def status_with(*groups: str) -> Json:
 def found(tmp_path: Path, *objects: Json) -> Json:
     """The document that is printed, which is good for the snapshot that it was made of."""
     snapshot, groups = tmp_path / "cluster.json", tmp_path / "groups.yaml"
-    snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+    write_objects(snapshot, *objects)
     ran = run("autoscale", "groups", "--snapshot", str(snapshot))
     document: Json = yaml.safe_load(ran.out)
     groups.write_text(ran.out)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.results.place import PlaceResult
+from tests.builders import write_objects
 from tests.cli.running import TESTS, refused
 
 SAMPLES = TESTS.parent / "samples"
@@ -218,7 +219,7 @@ def test_a_node_comes_for_the_pod_of_a_release_that_the_scheduler_leaves_over(tm
         }
         for number, cpu in enumerate("112")
     ]
-    (tmp_path / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
-    found = kwhatif.capacity(pods, snapshot=tmp_path / "nodes.json", autoscale=tmp_path / "groups.json", limit=1)
+    cluster = write_objects(tmp_path / "nodes.json", *nodes)
+    found = kwhatif.capacity(pods, snapshot=cluster, autoscale=tmp_path / "groups.json", limit=1)
     assert found.scale_up is not None
     assert (found.fits, [each.group for each in found.scale_up.nodes]) == (1, ["g"])
