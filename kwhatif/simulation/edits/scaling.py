@@ -168,9 +168,12 @@ class _Scaling:
         self._now = moment(draft.snapshot.taken_at)
         self._trails: dict[str, Sequence[FieldChange]] = {}
         self._refused = ""
+        self._going: set[str] = set()
+        self._going_claims: set[tuple[str, str]] = set()
 
     def run(self) -> None:
         unfinished, missing = self._deployment() if self._new["kind"] == "Deployment" else self._others()
+        self._drop()
         if self._refused:
             message = f"Error creating: {self._refused}"
             failed = FailedCreate(owner=display_name_of(self._new), message=message, pods=missing, origin=self._origin)
@@ -231,18 +234,27 @@ class _Scaling:
     def _take(self, step: Step | None) -> None:
         if step is None:
             return
-        self._draft.drop_pods({f"{namespace_of(self._new)}/{name}" for name in step.removes})
+        namespace = namespace_of(self._new)
+        self._going |= {f"{namespace}/{name}" for name in step.removes}
+        self._going_claims |= {(namespace, claim) for claim in step.deleted_claims}
+        if step.claims or step.creates:
+            self._drop()
         for claim in step.claims:
             self._create_claim(claim)
-        if gone := {(namespace_of(self._new), claim) for claim in step.deleted_claims}:
-            objects = self._draft.snapshot.objects
-            kept = [each for each in objects.list_all(PersistentVolumeClaim) if (each.namespace, each.name) not in gone]
-            objects.put(PersistentVolumeClaim, kept)
         for pod in step.creates:
             trail = self._trails.get(name_of(pod), ())
             self._draft.add_waiting_pod(
                 pod_to_schedule_of(pod, self._server.world, self._origin, display_name_of(self._new), trail)
             )
+
+    def _drop(self) -> None:
+        """Remove pods and claims of all steps since the last time: that looks at all of the cluster."""
+        self._draft.drop_pods(self._going)
+        if gone := self._going_claims:
+            objects = self._draft.snapshot.objects
+            kept = [each for each in objects.list_all(PersistentVolumeClaim) if (each.namespace, each.name) not in gone]
+            objects.put(PersistentVolumeClaim, kept)
+        self._going, self._going_claims = set(), set()
 
     def _create_claim(self, claim: Object) -> bool:
         world = self._server.world
