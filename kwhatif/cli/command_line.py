@@ -79,7 +79,7 @@ class CommandLine:
         shown = command.shown_as(answer.output, has_reports=bool(answer.reports))
         chosen = choose(shown)
         answer.check(chosen)
-        given = self._build_inputs(chosen, values, answer)
+        given = self._build_inputs(command, chosen, values, answer)
         result = ask(chosen, given)
         if chosen is shown and hasattr(chosen, "explain"):
             result = result.with_context(command=asked_command())
@@ -116,10 +116,13 @@ class CommandLine:
                 _join(each, found)
         return found
 
-    def _build_inputs(self, chosen: Command[Any], values: Values, answer: Answer) -> Any:
-        """What the command takes. Raises UsageError if no cluster is named, or standard input is read twice."""
+    def _build_inputs(self, command: Command[Any], chosen: Command[Any], values: Values, answer: Answer) -> Any:
+        """What the ``chosen`` command takes; the one that has the options names the files.
+
+        Raises UsageError if no cluster is named, or standard input is read twice.
+        """
         if self.question.takes is None:
-            check_stdin(*input_files(chosen, None))
+            check_stdin(*input_files(command, None))
             return None
         more: Values = {
             each.name: values[each.name]
@@ -143,7 +146,7 @@ class CommandLine:
             given = given.with_rules_file()
         # A command whose argument is the cluster has it among its own files.
         source = () if any(each.name == "snapshot" for each in self._own) else more.get("snapshot")
-        check_stdin(*input_files(chosen, given), *(source if isinstance(source, list) else ()), *edits)
+        check_stdin(*input_files(command, given), *(source if isinstance(source, list) else ()), *edits)
         return given
 
 
