@@ -56,6 +56,7 @@ def measure(nodes: int, each: int, folder: Path) -> dict[str, Any]:
         str(manifest),
         "--snapshot",
         str(cluster),
+        "--assume-empty",
         "-o",
         "json",
     ]

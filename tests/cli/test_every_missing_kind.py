@@ -18,6 +18,7 @@ from msgspec.structs import replace
 import kwhatif
 from kwhatif.api.kinds import READ_KINDS
 from kwhatif.commands.snapshot.trim.run import Trim
+from kwhatif.errors import InputError
 from kwhatif.results.base import Result
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
@@ -66,7 +67,12 @@ def _bare(value: Any) -> Any:
 
 def answered(command: str, *without: str) -> tuple[dict[str, Any], str]:
     """The answer, and all that is said about what it lacks."""
-    result = ASKED[command](read_envelope(a_snapshot(*without)))
+    there = read_envelope(a_snapshot(*without))
+    if "Pod" in without and command != "expand":
+        with pytest.raises(InputError, match="found no list of them") as refused:
+            ASKED[command](there)
+        return {}, f"Pod: {refused.value}"
+    result = ASKED[command](there)
     gaps = [gap for each in result.fidelities for gap in each.touching]
     gaps += getattr(result, "gaps", ())
     answer = {key: _bare(value) for key, value in result.to_dict().items() if key not in OTHERWISE}
