@@ -1,4 +1,4 @@
-"""Time ``kwhatif outage --all nodes`` and ``kwhatif chances`` as a user runs them, start-up and reading included: one
+"""Time ``kwhatif outage --each nodes`` and ``kwhatif chances`` as a user runs them, start-up and reading included: one
 JSON line each.
 
     outage.py [--nodes N] [--pods P] [--trials N] [--workers N] [--repeat N]
@@ -77,7 +77,7 @@ def main() -> None:
         manifests.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": new}), encoding="utf-8")
         common = ["--snapshot", str(cluster), *workers]
         asked = [
-            (["outage", "--all", "nodes", *common], "failures"),
+            (["outage", "--each", "nodes", *common], "failures"),
             (["chances", str(manifests), "--trials", str(given.trials), *common], "trials"),
         ]
         for words, counted in asked:
