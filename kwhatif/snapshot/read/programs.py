@@ -29,6 +29,7 @@ T = TypeVar("T")
 SECONDS = 60
 """For how long a program may run."""
 
+_AT_ONCE = bounds.MIB
 _TOLD = 64 * 1024
 _NOWHERE = "http://127.0.0.1:1"
 _SHOWN = 250
@@ -117,7 +118,12 @@ class RunningProgram:
     def read(self, most: int) -> bytes:
         """What it prints next, ``most`` bytes unless it ends before."""
         assert self._process.stdout is not None
-        return self._check(self._process.stdout.read(most))
+        pieces, left = list[bytes](), most
+        # What is read at once takes its room beforehand.
+        while left > 0 and (piece := self._process.stdout.read(min(left, _AT_ONCE))):
+            pieces.append(piece)
+            left -= len(piece)
+        return self._check(b"".join(pieces))
 
     def read_line(self, most: int = 1000) -> bytes:
         """The next line, as far as it has no more than ``most`` bytes."""

@@ -77,7 +77,8 @@ class FileRoot:
         """The content of a regular file, or its first bytes if it has more than ``most``. Raises InputError."""
         try:
             with self._open(self.resolve(path)) as handle, open(handle, "rb", closefd=False) as file:
-                return file.read(most)
+                # What is read at once takes its room beforehand.
+                return file.read(min(most, os.fstat(handle).st_size + 1))
         except OSError as error:
             raise _to_input_error(error, path) from None
 
