@@ -19,6 +19,7 @@ Names are imported when they are first used, so that ``import kwhatif`` costs no
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 __version__ = "0.1.0"
@@ -40,6 +41,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if find_spec(f"{__name__}.{name}") is not None:
+        # One of our own modules: ``from kwhatif import bounds`` imports it when this fails.
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"{__name__}.{home}"), name)

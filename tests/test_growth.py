@@ -192,14 +192,14 @@ def nested(n: int) -> Json:
 
 SMALL = pod("small", {"containers": [container()]})
 POD_COMMANDS = (
-    "explain {pod} --snapshot {cluster}",
-    "gate {pod} --snapshot {cluster}",
-    "capacity {pod} --snapshot {cluster} --limit 2",
+    "explain {pod} --snapshot {cluster} --assume-empty",
+    "gate {pod} --snapshot {cluster} --assume-empty",
+    "capacity {pod} --snapshot {cluster} --limit 2 --assume-empty",
     "snapshot redact {pod} -o {out}.yaml --translation {out}.translation",
 )
 CLUSTER_COMMANDS = (
-    "place {pod} --snapshot {cluster} --with-pending",
-    "drain n1 --snapshot {cluster} --force",
+    "place {pod} --snapshot {cluster} --with-pending --assume-empty",
+    "drain n1 --snapshot {cluster} --force --assume-empty",
     "snapshot info {cluster} --nodes",
     "snapshot validate {cluster}",
     "snapshot redact {cluster} -o {out}.json --translation {out}.translation",
@@ -269,7 +269,7 @@ def test_work_grows_as_the_lists_of_a_cluster_do(tmp_path: Path, command: str, m
     assert growing(tmp_path, command, FEW, lambda n: (SMALL, [node("n1"), node("n2"), make(n)])) == []
 
 
-@pytest.mark.parametrize("command", ["explain {pod} --snapshot {cluster}", "place {pod} --snapshot {cluster}"])
+@pytest.mark.parametrize("command", ["explain {pod} --snapshot {cluster} --assume-empty", "place {pod} --snapshot {cluster} --assume-empty"])
 def test_work_grows_as_the_lists_within_lists_of_a_pod_do(tmp_path: Path, command: str) -> None:
     assert growing(tmp_path, command, FEW, lambda n: (nested(n), [node("n1"), node("n2")])) == []
 

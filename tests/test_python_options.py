@@ -42,7 +42,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], str]] = {
         "limit 1 ends the count before at_least 3 can be reached",
     ),
     "options that say where rows are kept": (
-        lambda: kwhatif.sweep("pods.yaml", space={}, snapshot=CLUSTER, resume=True),
+        lambda: kwhatif.sweep("pods.yaml", space="space.yaml", snapshot=CLUSTER, resume=True),
         "resume is about out: without it no rows are kept",
     ),
 }

@@ -134,4 +134,4 @@ def test_words_that_mean_nothing_are_errors_with_a_hint() -> None:
     message = refused("place", "data/small.yaml", "--snapshot", CLUSTER, "--explain", "smal")
     assert message == "smal is neither a file nor a pod of the snapshot; did you mean small?"
     message = refused("place", "data/small.yaml", "--snapshot", CLUSTER, "--explain", "small", "-o", "name")
-    assert message == "-o name is not for --explain: table, wide, json, yaml and markdown are"
+    assert message == "-o name is not for --explain: text, table, wide, json, yaml and markdown are"
