@@ -269,7 +269,9 @@ def test_work_grows_as_the_lists_of_a_cluster_do(tmp_path: Path, command: str, m
     assert growing(tmp_path, command, FEW, lambda n: (SMALL, [node("n1"), node("n2"), make(n)])) == []
 
 
-@pytest.mark.parametrize("command", ["explain {pod} --snapshot {cluster} --assume-empty", "place {pod} --snapshot {cluster} --assume-empty"])
+@pytest.mark.parametrize(
+    "command", [f"{name} {{pod}} --snapshot {{cluster}} --assume-empty" for name in ("explain", "place")]
+)
 def test_work_grows_as_the_lists_within_lists_of_a_pod_do(tmp_path: Path, command: str) -> None:
     assert growing(tmp_path, command, FEW, lambda n: (nested(n), [node("n1"), node("n2")])) == []
 

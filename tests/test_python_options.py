@@ -12,6 +12,8 @@ from kwhatif.errors import UsageError
 from kwhatif.snapshot.load import load_snapshot
 
 CLUSTER = Path(__file__).parent / "data" / "cluster.json"
+PODS = CLUSTER.with_name("small.yaml")
+SPACE = Path(__file__).parents[1] / "samples" / "sweep" / "space.yaml"
 
 
 def test_an_option_that_nobody_reads_is_refused_with_the_one_that_was_meant() -> None:
@@ -42,7 +44,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], str]] = {
         "limit 1 ends the count before at_least 3 can be reached",
     ),
     "options that say where rows are kept": (
-        lambda: kwhatif.sweep("pods.yaml", space="space.yaml", snapshot=CLUSTER, resume=True),
+        lambda: kwhatif.sweep(PODS, space=SPACE, snapshot=CLUSTER, resume=True),
         "resume is about out: without it no rows are kept",
     ),
 }

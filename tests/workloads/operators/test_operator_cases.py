@@ -364,3 +364,5 @@ def test_the_pipeline_of_a_run_is_where_both_will_be(of_run: str, of_pipeline: s
     pipeline = head | {"metadata": metadata, "spec": run["spec"].pop("pipelineSpec")}
     run["spec"]["pipelineRef"] = {"name": "build"}
     run["metadata"] = {"name": "build"} | ({"namespace": of_run} if of_run else {})
+    said = doubts(run, pipeline)
+    assert any("is not among the manifests" in doubt for doubt in said) is not is_found
