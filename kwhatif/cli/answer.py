@@ -11,6 +11,7 @@ from kwhatif.cli.output import (
     Reports,
     all_gaps_are_shown,
     finish,
+    is_mapped,
     page,
     render_result,
     reports_of,
@@ -63,7 +64,7 @@ class Answer:
     @property
     def is_mapped(self) -> bool:
         """Whether the answer has to come with a map of the cluster."""
-        return any(name == HTML for name, _ in self.reports)
+        return is_mapped(self.reports)
 
     def check(self, chosen: Command[Any]) -> None:
         """Raise UsageError for a format in which the question is not answered."""

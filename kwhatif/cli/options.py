@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
 
@@ -46,20 +43,6 @@ class Tables(StrEnum):
 
 
 TablesOutput = Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")]
-ManifestFiles = Annotated[list[str], argument(metavar="FILE", help="Manifests: files, directories, or '-' for stdin.")]
-ManifestsBefore = Annotated[
-    list[str] | None,
-    option(
-        "-f",
-        "--filename",
-        metavar="FILE",
-        help="Manifests whose pods are placed before: files, directories, or '-' for stdin (repeatable).",
-    ),
-]
-SnapshotFiles = Annotated[
-    list[str],
-    argument(metavar="FILE", help="A snapshot, or files and directories as kubectl prints them."),
-]
 Redact = Annotated[bool, typer.Option("--redact", help="Replace all names by pseudonyms, as 'snapshot redact' does.")]
 RedactedBy = Annotated[
     str | None,
@@ -99,40 +82,9 @@ PodFiles = Annotated[
         help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
     ),
 ]
-Explained = Annotated[
-    list[str] | None,
-    option(
-        "--explain",
-        metavar="POD",
-        help="Explain this pod in the state in which it was tried: NAME, NAMESPACE/NAME or KIND/NAME (repeatable).",
-        autocompletion=complete_pod,
-    ),
-]
 Everything = Annotated[
     bool, typer.Option("--all", help="Show every row. Default: tables from 20 rows on are told in groups.")
 ]
 
-
-@dataclass(frozen=True)
-class RequestFlags(ManifestOptions):
-    """How manifests are read, sent, and what the API server makes of them."""
-
-    def with_rules_file(self) -> Self:
-        """These, with what the nearest rules file leaves out of directories. Raises InputError for the file."""
-        from kwhatif.simulation.repository_policy import find_policy, read_policy
-
-        path = find_policy(os.curdir)
-        told = read_policy(path).policy.exclude if path else None
-        return dataclasses.replace(self, exclude=[*(self.exclude or ()), *told]) if told else self
-
-
-ManifestFlags = Annotated[RequestFlags, Excluding("verb", "at")]
+ManifestFlags = Annotated[ManifestOptions, Excluding("verb", "at")]
 """Of questions that send no manifests: how these are read."""
-
-CallExtenderBind = Annotated[
-    bool,
-    typer.Option(
-        "--call-extender-bind",
-        help="With --call-extenders: call bind as well, which really binds pods. Otherwise bind is assumed to succeed.",
-    ),
-]

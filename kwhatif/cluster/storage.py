@@ -176,10 +176,13 @@ class Storage:
 
     def add_claim(self, claim: PersistentVolumeClaim) -> None:
         """A claim that a controller would have made by now; if it is bound, its volume is among ``volumes``."""
-        key = (claim.namespace, claim.name)
-        there = self.claims.get(key)
-        if there is None or there.metadata.deletion_timestamp is not None:
-            self.claims[key] = claim
+        if not self.has_claim(claim):
+            self.claims[claim.namespace, claim.name] = claim
+
+    def has_claim(self, claim: PersistentVolumeClaim) -> bool:
+        """Whether there is a claim of this name, and it is not being deleted."""
+        there = self.claims.get((claim.namespace, claim.name))
+        return there is not None and there.metadata.deletion_timestamp is None
 
     def delete_claim(self, key: ClaimKey) -> None:
         """A claim (namespace, name) is gone. Its volume stays, released: nobody else gets it."""

@@ -5,7 +5,7 @@ Upstream: the event handlers of pkg/controller/core and pkg/controller/tas, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -20,7 +20,7 @@ from kwhatif.kueue.cluster_queue import ClusterQueue
 from kwhatif.kueue.configuration import Configuration
 from kwhatif.kueue.pending_queue import PendingQueue
 from kwhatif.kueue.pod_amounts import NamespaceLimits, PodDefaults, spec_requests
-from kwhatif.kueue.quota_tree import CohortNode, QuotaForest, QuotaNode
+from kwhatif.kueue.quota_tree import CohortNode, QuotaForest
 from kwhatif.kueue.topology.flavor_topology import FlavorTopology
 from kwhatif.kueue.workload import Usage, Workload
 
@@ -248,8 +248,3 @@ def _quota_trees(objects: KueueObjects) -> tuple[dict[str, ClusterQueue], dict[s
             raise InputError(f"{sort} {node.name} has more than {DEEPEST} cohorts above it")
     forest.accumulate()
     return queues, forest.cohorts
-
-
-def trees_of(cohorts: Mapping[str, CohortNode]) -> Iterator[QuotaNode]:
-    """The roots."""
-    return (each for each in cohorts.values() if each.parent is None)

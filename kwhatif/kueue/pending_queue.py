@@ -6,7 +6,7 @@ Upstream: pkg/cache/queue/cluster_queue.go and inadmissible_workloads.go.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from kwhatif.kueue.cluster_queue import BEST_EFFORT, STRICT
 from kwhatif.kueue.workload import REQUEUED, Workload
@@ -32,10 +32,6 @@ class PendingQueue:
 
     def __len__(self) -> int:
         return len(self._in_line) + len(self.aside)
-
-    @property
-    def in_line(self) -> Iterable[Workload]:
-        return self._in_line.values()
 
     @property
     def is_empty(self) -> bool:

@@ -86,8 +86,7 @@ def _mark(claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
 
 def provision_claim(storage: Storage, claim: PersistentVolumeClaim) -> None:
     """Create a claim while pods are scheduled, with a volume at once if that needs no node."""
-    there = storage.claims.get((claim.namespace, claim.name))
-    if there is not None and there.metadata.deletion_timestamp is None:
+    if storage.has_claim(claim):
         return
     run = _Controller(storage.volumes, storage.classes)
     among = {volume.name: volume for volume in storage.prebound_volumes_of(claim)}

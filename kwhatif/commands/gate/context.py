@@ -8,7 +8,7 @@ be added, trying first what the requests alone would take, then one more at a ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -24,7 +24,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.scaled_out import ScaledOutChange
-from kwhatif.commands.gate.units import Unit
+from kwhatif.commands.gate.units import Unit, subject_of_budget
 from kwhatif.commands.outage.failures import FailingCluster
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
@@ -148,21 +148,24 @@ class Context:
         return found
 
     @cached_property
+    def change_by_subject(self) -> Mapping[Subject, Change]:
+        """The objects that come or change."""
+        return {each.subject: each for each in self.changes if each.what in ("added", "changed")}
+
+    @cached_property
     def units_under_changed_budgets(self) -> Sequence[Unit]:
         """The workloads of which the change has but a disruption budget; each where that budget stands."""
-        changed = {each.subject: each for each in self.changes if each.what in ("added", "changed")}
         budgets = SelectedBudgets(
             self.snapshot.objects.list_all(PodDisruptionBudget),
-            lambda each: changed.get(Subject(kind="PodDisruptionBudget", namespace=each.namespace, name=each.name)),
+            lambda budget: self.change_by_subject.get(subject_of_budget(budget)),
         )
-        units = {unit.subject: unit for unit in self.units}
+        mine, found = {unit.subject for unit in self.units}, list[Unit]()
         for subject, pods in self._running.items():
-            pod = pods[0][0].pod
-            for change in budgets.of(pod.namespace, pod.metadata.labels or {}):
-                if change is not None and subject not in units:
-                    units[subject] = Unit(subject, change.location, labels=pod.metadata.labels or {})
-        mine = {unit.subject for unit in self.units}
-        return [unit for subject, unit in units.items() if subject not in mine]
+            labels = pods[0][0].pod.metadata.labels or {}
+            change = next(filter(None, budgets.of(pods[0][0].pod.namespace, labels)), None)
+            if change is not None and subject not in mine:
+                found.append(Unit(subject, change.location, labels=labels))
+        return found
 
     @cached_property
     def owner(self) -> dict[str, Unit]:

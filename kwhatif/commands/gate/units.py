@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.admission.response import Object
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.results.gate import Location, Subject
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
@@ -74,6 +75,11 @@ def subject_of_workload(scaled: ScaledWorkload) -> Subject:
     """The workload that an autoscaler scales."""
     kind, namespace, name = scaled.key
     return Subject(kind=kind, namespace=namespace, name=name)
+
+
+def subject_of_budget(budget: PodDisruptionBudget) -> Subject:
+    """The subject that a disruption budget is in a change."""
+    return Subject(kind=PodDisruptionBudget.__name__, namespace=budget.namespace, name=budget.name)
 
 
 def location_of(manifest: Manifest) -> Location:

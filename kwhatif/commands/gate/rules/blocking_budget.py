@@ -13,7 +13,7 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
-from kwhatif.commands.gate.units import Unit
+from kwhatif.commands.gate.units import Unit, subject_of_budget
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.scheduling.budget_status import with_statuses
@@ -44,26 +44,24 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
                 pods.setdefault(subject, []).append(pod)
         found = 0
         for budget in budgets:
-            unit = self._unit_of(budget, pods.get(subject_of_budget(budget), ()), context)
+            covered = pods.get(subject_of_budget(budget), [])
+            unit = self._unit_of(budget, covered, context)
             if unit is None or not self.given.selects(unit):
                 continue
             self.checked += 1
-            covered = pods.get(unit.subject, [])
             for finding in (self._check_evictions(unit, budget, covered), self._check_overlap(unit, covered, selected)):
                 if finding is not None:
                     found += 1
                     yield finding
         self.summary = f"{found} of {format_count(self.checked, 'budget')} in the way"
 
-    def _unit_of(self, budget: PodDisruptionBudget, pods: list[Pod] | tuple[()], context: Context) -> Unit | None:
+    def _unit_of(self, budget: PodDisruptionBudget, pods: list[Pod], context: Context) -> Unit | None:
         """A budget that the change is about: it came or changed, or a workload did whose pods it selects."""
         subject = subject_of_budget(budget)
-        labels = budget.metadata.labels or {}
-        for change in context.changes:
-            if change.subject == subject and change.what in ("added", "changed"):
-                return Unit(subject, change.location, labels=labels)
-        unit = next((context.owner[pod.key] for pod in pods if pod.key in context.owner), None)
-        return None if unit is None else Unit(subject, unit.location, labels=labels)
+        about = context.change_by_subject.get(subject) or next(
+            (context.owner[pod.key] for pod in pods if pod.key in context.owner), None
+        )
+        return None if about is None else Unit(subject, about.location, labels=budget.metadata.labels or {})
 
     def _check_evictions(self, unit: Unit, budget: PodDisruptionBudget, pods: list[Pod]) -> Finding | None:
         status, count = budget.status, len(pods)
@@ -111,8 +109,3 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
             hint="let one budget select each pod",
             pod=doubled[0].key,
         )
-
-
-def subject_of_budget(budget: PodDisruptionBudget) -> Subject:
-    """The subject that a budget is in a change."""
-    return Subject(kind="PodDisruptionBudget", namespace=budget.namespace, name=budget.name)
