@@ -1,0 +1,201 @@
+"""A question about a change: manifests as they are to be, beside those as they were, on a cluster.
+
+The nearest rules file names what options do not: the cluster, the scheduler's policy and version, autoscalers, and the
+files that are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+
+from kwhatif.errors import UsageError
+from kwhatif.results.base import Gap, Result
+from kwhatif.simulation.flag import Argument, Flag, flags_of
+from kwhatif.simulation.inputs import NO_CLUSTER, Files, Notes, Rendering, SchedulerOptions
+from kwhatif.simulation.question import Question
+from kwhatif.simulation.scenario import LoadedScenario, ReadManifests, Scenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+if TYPE_CHECKING:
+    from kwhatif.commands.gate.judgement import GateScenario
+    from kwhatif.simulation.repository_policy import ReadPolicy
+    from kwhatif.snapshot.load import Manifest
+    from kwhatif.snapshot.repository.reading_report import ReadingReport
+
+R_co = TypeVar("R_co", bound=Result, covariant=True)
+
+_POLICY = replace(
+    next(flag for name, _, flag in flags_of(SchedulerOptions) if name == "policy"), variable="KWHATIF_POLICY"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeQuestion(Question[R_co]):
+    """What the questions about a change have in common."""
+
+    takes = AutoscaledOptions
+    lacks: ClassVar[frozenset[str]] = frozenset()
+    renames: ClassVar[Mapping[str, Flag]] = {"policy": _POLICY}
+    needs_cluster = False
+    tells_merged = False
+
+    manifests: Annotated[
+        Files,
+        Argument(
+            metavar="DIR|FILE",
+            file="manifests",
+            repeats=True,
+            required=True,
+            help="Manifests as they are to be: directories, files, REVISION:PATH of git, or '-'.",
+        ),
+    ] = ()
+    base: Annotated[
+        Files | None,
+        Flag(
+            "--base",
+            type=list[str] | None,
+            file="manifests",
+            metavar="DIR|FILE",
+            help="Manifests as they were, or a revision of git: only differences are judged. Default: everything is "
+            "(repeatable).",
+        ),
+    ] = None
+    config: Annotated[
+        str | None,
+        Flag(
+            "--config",
+            metavar="FILE",
+            file="in",
+            variable="KWHATIF_CONFIG",
+            help="The rules: a GatePolicy. Default: .kwhatif.yaml here or above, up to the top of the repository.",
+        ),
+    ] = None
+    recursive: Annotated[bool, Flag("--recursive/--no-recursive", short="-R", help="Descend into subdirectories.")] = (
+        True
+    )
+    with_pending: Annotated[
+        bool, Flag("--with-pending", help="The snapshot's own pending pods compete for room, too.")
+    ] = False
+
+    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
+        """The scenario, with defaults from the rules file."""
+        scenario: Scenario = given.build_scenario(self.manifests)
+        inputs, engine = scenario.inputs, scenario.scheduler_options
+        self.check_rules()
+        told = self.rules_file.policy
+        snapshot = inputs.snapshot or told.snapshot
+        if not snapshot:
+            raise UsageError(NO_CLUSTER)
+        version = engine.kubernetes_version or told.kubernetes_version
+        reading = inputs.manifest_options
+        excluded = [*(reading.exclude or ()), *(told.exclude or ())]
+        # Whoever proposes a change need not be trusted with programs that run here.
+        render = reading.render or Rendering.never
+        return [
+            Scenario(
+                replace(
+                    inputs,
+                    snapshot=snapshot,
+                    manifest_options=replace(reading, exclude=excluded, render=render),
+                    autoscale=inputs.autoscale or told.autoscale or (),
+                ),
+                replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
+            )
+        ]
+
+    def named_cluster(self) -> Sequence[str]:
+        """The cluster that the rules file names."""
+        self.check_rules()
+        return self.rules_file.policy.snapshot or ()
+
+    def check_rules(self) -> None:
+        """Raise an error for rules that make no sense, before anything else is looked at."""
+
+    @cached_property
+    def rules_file(self) -> ReadPolicy:
+        from kwhatif.simulation.repository_policy import find_policy, read_policy
+
+        return read_policy(self.config or find_policy(os.curdir))
+
+    def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
+        """Read the manifests of head and base."""
+        from kwhatif.commands.gate.revisions import sides_of
+        from kwhatif.simulation.manifest_loading import note_report
+
+        base, head = sides_of(self.base, scenario.inputs.manifests)
+        # With a base, a head without manifests is a change, too: all of them go.
+        manifests, report = self._read_side(scenario, head, is_compared=base is not None)
+        known: set[bytes] = set()
+        before: list[Manifest] | None = None
+        if base is not None:
+            before, of_base = self._read_side(scenario, base, is_compared=True)
+            known = {file.data for file in of_base.unreadable}
+            report.leave_out_known(of_base)
+        for file in report.unreadable:
+            # What nobody could read before says nothing of the change.
+            if file.data not in known:
+                raise file.error
+            notes.warn(f"passed over, as it was in the base: {file.error}")
+        gaps = [*note_report(report, notes), *_alternatives(manifests, before or ())]
+        return ReadManifests(manifests, base=before, gaps=gaps)
+
+    def _read_side(
+        self, scenario: Scenario, files: Files, *, is_compared: bool
+    ) -> tuple[list[Manifest], ReadingReport]:
+        from kwhatif.simulation.manifest_loading import reading_options
+        from kwhatif.snapshot.load import load_manifests
+        from kwhatif.snapshot.read.directories import gather_directories
+        from kwhatif.snapshot.repository.reading_report import ReadingReport
+
+        paths = gather_directories(
+            [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=is_compared
+        )
+        given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
+        options = replace(
+            reading_options(scenario), may_be_empty=is_compared, with_unreadable=is_compared, recursive=self.recursive
+        )
+        report = ReadingReport()
+        return load_manifests(given, scenario.inputs.namespace, options, report), report
+
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> GateScenario:
+        from kwhatif.commands.gate.judgement import GateScenario, apply_change
+        from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
+
+        before = scenario.snapshot
+        changes, scenario = apply_change(scenario)
+        as_asked = partial(
+            expand_manifests,
+            manifests=changes.apply,
+            reading=scenario.inputs.manifest_options,
+            version=scenario.scheduler_options.kubernetes_version,
+            gates=scenario.gates,
+        )
+        expanded = as_asked(scenario.snapshot)
+        more_than_once = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
+        if scenario.read.base is None and not expanded.refusals:
+            require_pods(scenario.inputs.manifests, scenario.manifests, scenario.inputs.manifest_options)
+        return GateScenario.from_loaded(
+            scenario,
+            expanded,
+            expand_again=None if more_than_once is None else partial(as_asked, more_than_once),
+            changes=changes,
+            before=before,
+            before_change=more_than_once,
+        )
+
+
+def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> Iterator[Gap]:
+    """Objects that the change defines more than once: it is not known which version the cluster gets."""
+    from kwhatif.simulation.manifest_loading import describe_alternatives
+
+    before = {each.key: each for each in base}
+    for manifest in manifests:
+        text = describe_alternatives(manifest)
+        known = before.get(manifest.key)
+        if text and (known is None or known.instead_of is None or known.raw != manifest.raw):
+            effect = "the last one is judged, and the other may be what the cluster gets"
+            yield Gap(what=text, effect=effect, pods=("<input>",))
