@@ -21,7 +21,7 @@ from kwhatif.simulation.scenario import LoadedScenario, ReadManifests, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
-    from kwhatif.commands.gate.judgement import GateScenario
+    from kwhatif.commands.gate.proposal import ChangeScenario
     from kwhatif.simulation.repository_policy import ReadPolicy
     from kwhatif.snapshot.load import Manifest
     from kwhatif.snapshot.repository.reading_report import ReadingReport
@@ -161,8 +161,8 @@ class ChangeQuestion(Question[R_co]):
         report = ReadingReport()
         return load_manifests(given, scenario.inputs.namespace, options, report), report
 
-    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> GateScenario:
-        from kwhatif.commands.gate.judgement import GateScenario, apply_change
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> ChangeScenario:
+        from kwhatif.commands.gate.proposal import ChangeScenario, apply_change
         from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 
         before = scenario.snapshot
@@ -178,7 +178,7 @@ class ChangeQuestion(Question[R_co]):
         more_than_once = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
         if scenario.read.base is None and not expanded.refusals:
             require_pods(scenario.inputs.manifests, scenario.manifests, scenario.inputs.manifest_options)
-        return GateScenario.from_loaded(
+        return ChangeScenario.from_loaded(
             scenario,
             expanded,
             expand_again=None if more_than_once is None else partial(as_asked, more_than_once),

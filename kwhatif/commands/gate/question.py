@@ -18,7 +18,8 @@ from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.scenario import PreparedScenario
 
 if TYPE_CHECKING:
-    from kwhatif.commands.gate.judgement import GateScenario, GateSettings
+    from kwhatif.commands.gate.judgement import GateSettings
+    from kwhatif.commands.gate.proposal import ChangeScenario
     from kwhatif.commands.gate.scaled_out import ScaledOutChange
     from kwhatif.scheduling.driver import DriverOptions
 
@@ -93,7 +94,7 @@ class Gate(ChangeQuestion[GateResult]):
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
-        return {"seed": self.seed, "detailed": detailed, "observer": cast("GateScenario", scenario).cycles}
+        return {"seed": self.seed, "detailed": detailed, "observer": cast("ChangeScenario", scenario).cycles}
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
         from kwhatif.commands.gate.excerpts import with_excerpts
@@ -101,7 +102,7 @@ class Gate(ChangeQuestion[GateResult]):
         from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
 
         (scenario,) = scenarios
-        proposal = cast("GateScenario", scenario)
+        proposal = cast("ChangeScenario", scenario)
 
         def scale_out() -> ScaledOutChange:
             before = proposal.before_change

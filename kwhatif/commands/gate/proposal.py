@@ -1,0 +1,188 @@
+"""A change rolled out on a copy of the cluster.
+
+Removed objects leave first; objects without pods are applied next; then all new pods are scheduled, by priority; then
+updates are rolled out one by one, as ``place`` does it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.clock import read_clock
+from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.chances.trials import ChancesBase, Outcome, outcomes_of
+from kwhatif.commands.gate.change import ChangeSet, compare_manifests, remove
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.scaled_out import ScaledOutChange
+from kwhatif.commands.gate.units import subject_of, subject_of_workload, units_of
+from kwhatif.results.base import Fidelity
+from kwhatif.results.gate import Change, Subject
+from kwhatif.results.place import failures_left
+from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.schedule_one import Observer, Scheduler
+from kwhatif.simulation.autoscalers.node_groups import observation_time_of
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.expansion.pods import template_paths
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
+from kwhatif.simulation.study import StudyBase
+from kwhatif.snapshot.format.model import Snapshot
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChangeScenario(PreparedScenario):
+    """A change to judge.
+
+    ``changes`` are what differs, and ``before`` is the snapshot with all that is removed, ``before_change`` the one
+    without it, before anything is applied, where that is done more than once. ``cycles`` remembers what the scheduler
+    did.
+    """
+
+    changes: ChangeSet
+    before: Snapshot
+    before_change: Snapshot | None = None
+    cycles: CycleRecorder = field(default_factory=lambda: CycleRecorder())
+
+
+def apply_change(scenario: LoadedScenario) -> tuple[ChangeSet, LoadedScenario]:
+    """What changes, and the scenario without what is removed. Raises InputError for what cannot be understood."""
+    changes = compare_manifests(
+        scenario.read.base, scenario.manifests, template_paths(scenario.inputs.manifest_options)
+    )
+    draft = Draft(scenario.snapshot)
+    remove(draft, {subject_of(manifest) for manifest in changes.removed}, Owners(scenario.snapshot))
+    return changes, scenario.with_snapshot(draft.snapshot)
+
+
+@dataclass(frozen=True, eq=False)
+class RolledOutChange:
+    """A change once it is rolled out by a ``run``, and the cluster as it was without it."""
+
+    proposal: ChangeScenario
+    run: Run
+    make_before: Callable[[], Cluster]
+
+    def context(
+        self, fidelity: Fidelity, seed: int = 0, scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
+    ) -> Context:
+        """What may be asked about it. Trials go by the ``seed``; ``scale_out`` rolls it out once more, with its
+        workloads at the upper bounds of their autoscalers.
+        """
+        proposal, run, session, expanded = self.proposal, self.run, self.proposal.session, self.proposal.expanded
+        owners, placements = Owners(proposal.snapshot), tuple(run.placements)
+
+        def throw(topology_key: str, trials: int) -> Sequence[Outcome]:
+            ground = ChancesBase(
+                StudyBase.from_scenario(proposal), proposal.new_rollouts, topology_key, updates=bool(expanded.rollouts)
+            )
+            return outcomes_of(ground, trials, seed)
+
+        made = dataclasses.replace(
+            expanded,
+            pods=[*expanded.pods, *(session.creations.pods if session.creations is not None else ())],
+            failed=list(failures_left(expanded.failed, run.created)),
+        )
+        templates, moved = template_paths(proposal.inputs.manifest_options), proposal.edited.waiting_pods
+        return Context(
+            units=units_of(proposal.changes.apply, templates, made, moved, placements, run.rollouts, owners),
+            placements=placements,
+            session=session,
+            owners=owners,
+            fidelity=fidelity,
+            now=observation_time_of(proposal.snapshot, proposal.inputs.now),
+            judged_at=proposal.inputs.now or read_clock(),
+            make_before=self.make_before,
+            scale_up=run.scale_up,
+            run=run,
+            margins=proposal.cycles.margins,
+            tried=proposal.cycles.tried,
+            throw=throw,
+            scaled=expanded.scaled,
+            scale_out=scale_out,
+            groups=run.groups,
+            changes=proposal.changes.changes,
+        )
+
+    def changes(self, context: Context) -> tuple[Change, ...]:
+        """The objects of the change, with the numbers of their pods before and after."""
+        changes = [*self.proposal.changes.changes, *_rescaled_workloads(context)]
+        return tuple(_with_pod_counts(changes, self.proposal, context))
+
+
+def roll_out_change(proposal: ChangeScenario) -> RolledOutChange:
+    """Roll a change out to rest on the cluster of its session. The snapshot ``before`` is not changed."""
+    session = proposal.session
+    forked = session.cluster.fork()
+    run = place_pods(
+        session,
+        proposal.pods_to_schedule,
+        rollouts=proposal.expanded.rollouts,
+        others=proposal.unknown_kinds,
+        scaler=proposal.scaler,
+    )
+
+    def before() -> Cluster:
+        if not proposal.changes.removed:
+            return forked
+        return session.with_snapshot(proposal.before, shapes=session.cluster.shapes).cluster
+
+    return RolledOutChange(proposal, run, before)
+
+
+class CycleRecorder(Observer):
+    """Records which pods were tried, and by how much a node beat the next best if scores are kept at all."""
+
+    def __init__(self) -> None:
+        self.margins: dict[str, int] = {}
+        self.tried: dict[str, PodInfo] = {}
+
+    def start_over(self) -> None:
+        self.margins.clear()
+        self.tried.clear()
+
+    def after_cycle(self, scheduler: Scheduler, attempt: Attempt) -> None:
+        key = attempt.pod.key
+        self.tried[key] = attempt.pod
+        self.margins.pop(key, None)
+        if attempt.is_placed and attempt.scores:
+            totals = np.sort(sum(score.weighted_score for score in attempt.scores))
+            self.margins[key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
+
+
+def _rescaled_workloads(context: Context) -> Iterator[Change]:
+    """The workloads that no manifest is about, and whose replicas an autoscaler of the change makes others."""
+    units = {unit.subject: unit for unit in context.units if unit.by_autoscaler}
+    for each in context.scaled:
+        unit = units.get(subject_of_workload(each))
+        if unit is not None and each.replicas != each.stored:
+            details = (f"spec.replicas: {each.stored} -> {each.replicas}, by {each.bounds}",)
+            yield Change(what="changed", subject=unit.subject, location=unit.location, details=details)
+
+
+def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, context: Context) -> Iterator[Change]:
+    """The changes with the numbers of their pods; without a base they follow from what is in the cluster."""
+    owners, pods = Owners(proposal.before), proposal.before.objects.list_all(Pod)
+    counts: Counter[Subject] = Counter()
+    if changes:
+        counts.update(owners.workload_of(pod) for pod in pods if (pod.status.phase or "") not in FINISHED)
+    units = {unit.subject: unit for unit in context.units}
+    for change in changes:
+        before, unit = counts[change.subject], units.get(change.subject)
+        if unit is None:
+            yield replace(change, pods_before=before, pods_after=before if change.what == "unchanged" else 0)
+            continue
+        what = change.what
+        if proposal.read.base is None and unit.plan is not None:
+            what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
+        after = len(context.running(unit)) + len(unit.pending)
+        yield replace(change, what=what, pods_before=before, pods_after=after)
