@@ -353,7 +353,7 @@ def test_the_legacy_room_is_named_in_one_place() -> None:
 
 SNAPSHOT = (
     {"read"},
-    {"format"},
+    {"format", "kustomize"},
     {"recording_lines"},
     {"foreign", "live"},
     {"recording", "repository"},
@@ -503,7 +503,6 @@ def test_programs_are_started_in_one_place() -> None:
         "snapshot.read.git_objects",
         "snapshot.read.git_revisions",
         "snapshot.repository.charts",
-        "snapshot.repository.kustomize",
     }
 
 
@@ -581,7 +580,6 @@ def test_paths_of_a_repository_are_joined_and_opened_by_its_tree() -> None:
     assert found == {
         "snapshot.repository.charts",  # a directory of ours
         "snapshot.repository.file_trees",
-        "snapshot.repository.kustomize",  # a directory of ours
         "snapshot.repository.manifest_reader",  # standard input
         "snapshot.repository.scratch_directories",
     }

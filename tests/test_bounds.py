@@ -24,6 +24,7 @@ def told(name: str, value: float) -> str:
         "ALIASED_VALUES": "values",
         "EMPTY_PAGES": "pages",
         "USAGE_VALUES": "values",
+        "COPIED_VALUES": "values",
         "COST": "units of cost",
         "COUNT": "of a thing",
         "TREE_ENTRIES": "files and directories",

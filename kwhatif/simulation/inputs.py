@@ -54,7 +54,7 @@ class Verb(StrEnum):
 
 
 class Rendering(StrEnum):
-    """Whether kustomizations and charts of directories are rendered."""
+    """Whether charts of directories are rendered."""
 
     never = "never"
     auto = "auto"
@@ -125,8 +125,8 @@ class ManifestOptions:
             "--render",
             choices=tuple(Rendering),
             metavar="auto|never|always",
-            help="Have kustomize (or kubectl) build kustomizations and helm render charts of directories: what needs "
-            "no network, nothing, or all. Default: auto; never for a gate.",
+            help="Have helm render the charts of directories: those that need no network, none, or all. "
+            "Default: auto; never for a gate. Kustomizations are built in any case, without a program.",
         ),
     ] = None
     verb: Annotated[

@@ -14,15 +14,10 @@ import pytest
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
-from kwhatif.snapshot.repository.kustomize import command_of_kustomize
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from tests.security.repositories import POD, SECRET, write_files
 
 pytestmark = pytest.mark.posix
-
-needs_kustomize = pytest.mark.skipif(
-    not command_of_kustomize(), reason="neither kustomize nor kubectl is installed, one of which builds kustomizations"
-)
 
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
@@ -119,7 +114,6 @@ def quoted(text: str) -> str:
     return json.dumps(text)
 
 
-@needs_kustomize
 @pytest.mark.parametrize("render", ["never", "auto"])
 def test_nothing_outside_of_the_repository_is_read_by_any_field(checkout: Path, render: str) -> None:
     links = {name: text for name, text in LINKS.items() if not name.endswith(".yaml")}
@@ -167,7 +161,6 @@ REMOTE = [
 ]
 
 
-@needs_kustomize
 def test_nothing_is_fetched_by_any_field_even_where_a_file_is_called_like_an_address(
     checkout: Path, server: str
 ) -> None:
@@ -186,7 +179,6 @@ def test_nothing_is_fetched_by_any_field_even_where_a_file_is_called_like_an_add
     assert _Server.asked == []
 
 
-@needs_kustomize
 @pytest.mark.parametrize(
     "key", ["patches", "components", "Patches", "resources", "helmCharts", "transformers", "generators"]
 )
@@ -235,7 +227,6 @@ def test_directories_that_are_very_deep_are_refused_in_a_line(checkout: Path, re
     assert "its directories are more than 200 in each other" in read(checkout, render)[1]
 
 
-@needs_kustomize
 def test_kustomizations_in_each_other_are_counted_before_they_are_built(checkout: Path) -> None:
     for depth in range(12):
         bases = [f"../{depth + 1}-{number}" for number in range(3)] if depth < 11 else []
@@ -258,7 +249,6 @@ def quoted_list(names: list[str]) -> str:
     return f"[{', '.join(names)}]"
 
 
-@needs_kustomize
 def test_patches_without_end_and_words_of_many_bytes_take_little_time(checkout: Path) -> None:
     word = "x" * 70_000
     write_files(checkout, {"prod/kustomization.yaml": f"resources: [../base]\npatches: [{{patch: '{word}: ['}}]\n"})
@@ -269,7 +259,6 @@ def test_patches_without_end_and_words_of_many_bytes_take_little_time(checkout: 
     assert time.process_time() - began < 3
 
 
-@needs_kustomize
 def test_a_patch_that_stands_in_a_kustomization_is_no_address(checkout: Path, server: str) -> None:
     for text in (f"{server}/x#: 1\nkind: a", f"{server}/x?{{kind: a}}", f"{server}/x\n", f"kind: a\n{server}/x: 1\n"):
         fields = f"resources: [../base]\nnamespace: a\npatchesStrategicMerge: [{quoted(text)}]\n"

@@ -15,13 +15,6 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{na
 OTHERS = [
     pytest.param("values.yaml", "replicaCount: 1\nresources: {}\n", "file of Helm values", id="values of a chart"),
     pytest.param("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart", id="a chart"),
-    pytest.param("kustomization.yaml", "resources: [a.yaml]\n", "Kustomization", id="a kustomization without kind"),
-    pytest.param(
-        "kustomization.yaml",
-        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: a\n",
-        "Kustomization",
-        id="a kustomization",
-    ),
     pytest.param(
         "kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n", "configuration of kind", id="kind"
     ),
@@ -50,6 +43,16 @@ OTHERS = [
     pytest.param("secret.yaml", "a: ENC[x]\nsops: {version: 3.9}\n", "document encrypted by SOPS", id="SOPS"),
 ]
 
+KUSTOMIZATIONS = [
+    pytest.param("kustomization.yaml", "resources: [a.yaml]\n", "Kustomization", id="a kustomization without kind"),
+    pytest.param(
+        "kustomization.yaml",
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: a\n",
+        "Kustomization",
+        id="a kustomization",
+    ),
+]
+
 
 @pytest.mark.parametrize(("name", "text", "sort"), OTHERS)
 def test_in_a_directory_what_is_no_object_is_passed_over_and_counted(
@@ -63,7 +66,7 @@ def test_in_a_directory_what_is_no_object_is_passed_over_and_counted(
     assert list(report.notes()) == [f"passed over in directories, as no objects of a cluster: 1 {sort}"]
 
 
-@pytest.mark.parametrize(("name", "text", "sort"), OTHERS)
+@pytest.mark.parametrize(("name", "text", "sort"), [*OTHERS, *KUSTOMIZATIONS])
 def test_named_by_itself_it_is_an_error(name: str, text: str, sort: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError) as caught:
@@ -71,6 +74,14 @@ def test_named_by_itself_it_is_an_error(name: str, text: str, sort: str, tmp_pat
     told = str(caught.value)
     assert name in told
     assert sort in told or sort.startswith(("document without", "file of another"))
+
+
+def test_what_a_kustomization_does_not_list_is_not_deployed_and_so_passed_over(tmp_path: Path) -> None:
+    for name, text in (("kustomization.yaml", "resources: [a.yaml]\n"), ("a.yaml", POD), ("b.yaml", POD)):
+        (tmp_path / name).write_text(text)
+    report = ReadingReport()
+    assert [str(each.origin) for each in load_manifests([str(tmp_path)], report=report)] == [str(tmp_path / "a.yaml")]
+    assert "1 file beside a Kustomization that does not list it" in next(report.notes())
 
 
 def test_a_trace_in_message_pack_is_known_by_its_keys(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read import programs
-from kwhatif.snapshot.read.program_words import COMMANDS, HELM_TEMPLATE, KUSTOMIZE_BUILD, OWN_PATH, ProgramCall
+from kwhatif.snapshot.read.program_words import COMMANDS, HELM_TEMPLATE, OWN_PATH, ProgramCall
 from kwhatif.snapshot.read.programs import ProgramFailureError, clean_error, find_program, run_program
 
 pytestmark = pytest.mark.posix
@@ -26,10 +26,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_stub(home: Path, script: str, interpreter: str = "/bin/sh") -> str:
-    path = home.parent / "bin" / "kustomize"
+    path = home.parent / "bin" / "helm"
     path.write_text(f"#!{interpreter}\n{script}\n")
     path.chmod(0o700)
-    return run_program(ProgramCall(KUSTOMIZE_BUILD, operands=("/x y",)), str(home), "apps").decode()
+    return run_program(ProgramCall(HELM_TEMPLATE, operands=("web", "/x y")), str(home), "apps").decode()
 
 
 def test_a_program_has_an_empty_home_and_no_environment_but_its_path(
@@ -40,11 +40,11 @@ def test_a_program_has_an_empty_home_and_no_environment_but_its_path(
     lines = printed.splitlines()
     assert "hidden" not in printed
     assert f"HOME={home}" in lines
-    assert lines[-2:] == [str(home), "build -- /x y"]
+    assert lines[-2:] == [str(home), "template --include-crds --skip-tests"]
 
 
 def test_what_a_program_says_when_it_fails_is_told(home: Path) -> None:
-    with pytest.raises(ProgramFailureError, match=r"apps: kustomize cannot render this: no such base"):
+    with pytest.raises(ProgramFailureError, match=r"apps: helm cannot render this: no such base"):
         run_stub(home, "echo no such >&2; echo base >&2; exit 3")
 
 
@@ -52,19 +52,19 @@ def test_a_program_that_takes_too_long_is_stopped_with_those_that_it_started(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(programs, "SECONDS", 0.05)
-    with pytest.raises(ProgramFailureError, match="kustomize took longer than"):
+    with pytest.raises(ProgramFailureError, match="helm took longer than"):
         run_stub(home, "sleep 30 & sleep 30")
 
 
 def test_a_program_that_prints_without_end_is_stopped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwhatif.bounds.MANIFEST_BYTES", 1000)
-    with pytest.raises(ProgramFailureError, match="kustomize prints more than the limit of 1,000 bytes"):
+    with pytest.raises(ProgramFailureError, match="helm prints more than the limit of 1,000 bytes"):
         run_stub(home, "while :; do echo more; done")
 
 
 def test_a_program_that_complains_without_end_fills_no_disk(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwhatif.bounds.SETTINGS_BYTES", 100_000)
-    with pytest.raises(ProgramFailureError, match="kustomize cannot render this: more more"):
+    with pytest.raises(ProgramFailureError, match="helm cannot render this: more more"):
         run_stub(home, "while echo more >&2; do :; done; exit 1")
 
 
@@ -101,7 +101,7 @@ def test_a_relative_directory_of_the_path_has_no_programs(
     run_stub(home, "exit 0")
     monkeypatch.chdir(tmp_path / "bin")
     monkeypatch.setenv("PATH", ".::bin")
-    assert find_program("kustomize") == ""
+    assert find_program("helm") == ""
 
 
 # --- words

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha1
 from typing import NamedTuple
 
 from kwhatif import bounds
@@ -30,6 +31,11 @@ class TreeEntry(NamedTuple):
     name: str
     identity: str
     is_folder: bool
+
+
+def blob_identity(data: bytes) -> str:
+    """What git calls a content."""
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

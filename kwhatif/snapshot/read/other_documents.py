@@ -16,12 +16,16 @@ from kwhatif.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class DocumentSort:
-    """A sort of documents: ``name`` and ``names`` count it, ``advice`` says what to do with it."""
+    """A sort of documents: ``name`` and ``names`` count it, ``advice`` says what to do with it.
+
+    Objects may come of one that ``makes_objects``, by a program that somebody runs.
+    """
 
     name: str
     names: str
     advice: str = ""
     article: str = "a"
+    makes_objects: bool = False
 
     def count(self, number: int) -> str:
         """``1 chart``, ``2 charts``."""
@@ -41,11 +45,16 @@ class OtherDocumentError(InputError):
         super().__init__(str(sort), source=source, place=place)
 
 
-CHART = DocumentSort("chart", "charts", "render it first, as helm template does")
-KUSTOMIZATION = DocumentSort("Kustomization", "Kustomizations", "render it first, as kubectl kustomize does")
-TEMPLATE = DocumentSort("template", "templates", "render it first, as helm template does")
+CHART = DocumentSort("chart", "charts", "render it first, as helm template does", makes_objects=True)
+KUSTOMIZATION = DocumentSort(
+    "Kustomization", "Kustomizations", "render it first, as kubectl kustomize does", makes_objects=True
+)
+TEMPLATE = DocumentSort("template", "templates", "render it first, as helm template does", makes_objects=True)
 VALUES = DocumentSort(
-    "file of Helm values", "files of Helm values", "render the chart with it, as helm template --values does"
+    "file of Helm values",
+    "files of Helm values",
+    "render the chart with it, as helm template --values does",
+    makes_objects=True,
 )
 COMPOSE = DocumentSort("Compose file", "Compose files", "kompose makes manifests of it")
 CI = DocumentSort("file of CI", "files of CI")
@@ -58,7 +67,13 @@ UNUSED = DocumentSort(
     "files that nothing deploys, below directories that something deploys",
 )
 UNREADABLE = DocumentSort("file of another format", "files of other formats")
-ENCRYPTED = DocumentSort("document encrypted by SOPS", "documents encrypted by SOPS", "decrypt it first, as sops does")
+ENCRYPTED = DocumentSort(
+    "document encrypted by SOPS", "documents encrypted by SOPS", "decrypt it first, as sops does", makes_objects=True
+)
+LOCKED = DocumentSort("file that git-crypt has locked", "files that git-crypt has locked", makes_objects=True)
+UNLISTED = DocumentSort(
+    "file beside a Kustomization that does not list it", "files beside Kustomizations that do not list them"
+)
 OPENB = DocumentSort(
     "table of the openb traces",
     "tables of the openb traces",

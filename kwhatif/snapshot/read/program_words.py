@@ -68,8 +68,6 @@ class ProgramCommand:
 _GIT = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.packedGitWindowSize=32m")
 _GIT_READS = (*_GIT, "-c", "core.packedGitLimit=256m", "--no-pager", "--no-replace-objects")
 
-KUSTOMIZE_BUILD = ProgramCommand("kustomize", ("build",), operands=(OWN_PATH,))
-KUBECTL_KUSTOMIZE = ProgramCommand("kubectl", ("kustomize",), operands=(OWN_PATH,))
 HELM_TEMPLATE = ProgramCommand(
     "helm",
     ("template", "--include-crds", "--skip-tests"),
@@ -89,7 +87,7 @@ GIT_TOP = ProgramCommand("git", (*_GIT_READS, "rev-parse", "--show-toplevel"))
 GIT_ORIGIN = ProgramCommand("git", (*_GIT_READS, "config", "--get", "remote.origin.url"))
 GIT_OBJECTS = ProgramCommand("git", (*_GIT_READS, "cat-file", "--batch"))
 
-COMMANDS = (KUSTOMIZE_BUILD, KUBECTL_KUSTOMIZE, HELM_TEMPLATE, GIT_COMMIT, GIT_TOP, GIT_ORIGIN, GIT_OBJECTS)
+COMMANDS = (HELM_TEMPLATE, GIT_COMMIT, GIT_TOP, GIT_ORIGIN, GIT_OBJECTS)
 """Every command that is run."""
 
 

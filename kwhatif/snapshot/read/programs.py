@@ -4,7 +4,7 @@ Every program is started here, but for those that a kubeconfig names for credent
 standard input but what is read from here, and none takes more time, memory and room than it may. Programs that render
 have an empty home directory besides, no environment but ``PATH`` and, where the system can do that, no network;
 elsewhere proxies point to nowhere and git may use no protocol. What they read was written for them
-(``repository/kustomize.py``, ``charts.py``).
+(``repository/charts.py``).
 """
 
 from __future__ import annotations

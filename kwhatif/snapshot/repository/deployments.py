@@ -11,6 +11,7 @@ from typing import Any
 from kwhatif.snapshot.read.objects import Item, Origin
 from kwhatif.snapshot.repository.charts import ChartRelease
 from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.substitutions import NO_VARIABLES, Variables
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Deployment:
     Flux puts in place of ``${NAME}``. ``overlay`` has the fields of a kustomization that are laid over the directory's
     own. With a ``release`` the directory is a chart. Files of directories below count only if ``is_recursive``;
     ``include`` and ``exclude`` are patterns of names. ``lost`` names what is asked for and not done here.
+    ``restricted`` kustomizations read no files but those in their directories, as kubectl has it and Flux has not.
     """
 
     owner: str
@@ -29,12 +31,13 @@ class Deployment:
     namespace: str = ""
     replaces_namespaces: bool = False
     is_recursive: bool = True
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Variables = NO_VARIABLES
     overlay: Mapping[str, Any] = field(default_factory=dict)
     release: ChartRelease | None = None
     include: Sequence[str] = ()
     exclude: Sequence[str] = ()
     lost: Sequence[str] = ()
+    restricted: bool = True
 
 
 @dataclass(frozen=True)

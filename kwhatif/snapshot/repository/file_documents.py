@@ -6,13 +6,15 @@ counted by sort, so that a repository can be read as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kwhatif.api.kinds import kind_of
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.git_trees import blob_identity
 from kwhatif.snapshot.read.objects import (
     Document,
     Item,
@@ -24,22 +26,25 @@ from kwhatif.snapshot.read.objects import (
 )
 from kwhatif.snapshot.read.other_documents import (
     CONFIGURATION,
+    LOCKED,
     OTHER,
     TEMPLATE,
     UNREADABLE,
+    VALUES,
     DocumentSort,
     OtherDocumentError,
     may_hold_objects,
     sort_of_document,
     sort_of_kind,
 )
+from kwhatif.snapshot.repository.file_account import FileUse
 from kwhatif.snapshot.repository.reading_report import (
     MissingVariables,
     ReadingOptions,
     ReadingReport,
     UnreadableFile,
 )
-from kwhatif.snapshot.repository.substitutions import Substitution, is_encrypted, without_encryption
+from kwhatif.snapshot.repository.substitutions import Substitution, Variables, is_encrypted, without_encryption
 
 _SNAPSHOT = ("kwhatif.dev/v1", "ClusterSnapshot")
 """A snapshot among manifests is an error, which the callers report."""
@@ -48,6 +53,11 @@ _OTHER_TEMPLATES = (b"{{", b"{%")
 """What templates of Jinja have, which is no YAML unless it stands in quotes."""
 
 _DEPLOYERS = ("helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io")
+
+_LOCK = b"\0GITCRYPT\0"
+
+Note = Callable[[FileUse, str], None]
+"""Says what became of the file that is read, and why."""
 
 FoundItem = tuple[Document, Item, bool]
 """An object with its document, and whether its file was named itself rather than found in a directory."""
@@ -59,32 +69,78 @@ class GivenText:
 
     text: Text
     is_named: bool
+    is_made: bool = False
+    """It is no file, but what a program printed."""
 
 
 def find_items(
-    given: GivenText, variables: Mapping[str, str], options: ReadingOptions, report: ReadingReport
+    given: GivenText, variables: Variables, options: ReadingOptions, report: ReadingReport
 ) -> Iterator[tuple[Document, Item]]:
     """The objects of a text, with what Flux substitutes and without what SOPS has encrypted; those that cannot be known
     are left out. Raises InputError for what is no manifest, unless it was found in a directory.
     """
+    note = _notes_of(given, report)
     try:
-        documents = _documents_of(given, report)
+        note(FileUse.passed_over, "it holds no objects")
+        documents = _documents_of(given, note, report)
         report.documents += len(documents) if given.is_named else 0
         # Asked of the text once, and not for each of its objects.
         is_whole = b"${" not in given.text.data and b"sops" not in given.text.data
         may_be_template = not given.is_named and b"$(" in given.text.data
         for document in documents:
-            for item in _items_of(document, given, report, may_be_template=may_be_template):
-                whole = item if is_whole else _complete_item(item, given.text, variables, options, report)
+            for item in _items_of(document, given, note, report, may_be_template=may_be_template):
+                note(FileUse.read, "")
+                whole = item if is_whole else _complete_item(item, variables, options, report, given.text)
                 if whole is not None:
                     yield document, whole
     except InputError as error:
         if given.is_named or not options.with_unreadable:
             raise
+        note(FileUse.failed, error.problem)
         report.unreadable.append(UnreadableFile(error, given.text.data))
 
 
-def _documents_of(given: GivenText, report: ReadingReport) -> list[Document]:
+def complete_items(
+    items: Iterable[Item], deployment: Variables, options: ReadingOptions, report: ReadingReport
+) -> Iterator[tuple[Document, Item]]:
+    """Objects that a kustomization was built of, with what Flux substitutes; those of no cluster are left out."""
+    for item in items:
+        if (sort := sort_of_kind(item.api_version, item.kind)) is not None:
+            report.pass_over(sort, item.source)
+            continue
+        whole = _complete_item(item, deployment, options, report) if _has_marks(item.value) else item
+        if whole is not None:
+            yield Document(item.origin, whole.value), whole
+
+
+def _has_marks(value: Any) -> bool:
+    """Whether something may be substituted in an object, or is encrypted."""
+    if isinstance(value, str):
+        return "${" in value
+    if isinstance(value, dict):
+        return "sops" in value or any(map(_has_marks, value.values()))
+    return isinstance(value, list) and any(map(_has_marks, value))
+
+
+def _notes_of(given: GivenText, report: ReadingReport) -> Note:
+    """What notes the uses of a file; nothing is noted of what is none."""
+    text = given.text
+
+    def note(use: FileUse, reason: str) -> None:
+        if not given.is_made:
+            report.files.note(text.name, use, reason, lambda: blob_identity(text.data))
+
+    return note
+
+
+def _use_of(sort: DocumentSort, name: str) -> FileUse:
+    """Values of charts are taken for those by their names: other programs have keys like theirs."""
+    if sort is VALUES and "values" not in os.path.basename(name):
+        return FileUse.passed_over
+    return FileUse.unread if sort.makes_objects else FileUse.passed_over
+
+
+def _documents_of(given: GivenText, note: Note, report: ReadingReport) -> list[Document]:
     text = given.text
     try:
         return read_documents(text, strictly=True)
@@ -92,20 +148,31 @@ def _documents_of(given: GivenText, report: ReadingReport) -> list[Document]:
         if given.is_named:
             raise
         if is_template(text.data) or any(mark in text.data for mark in _OTHER_TEMPLATES):
-            report.pass_over(TEMPLATE, text.name)
+            sort = TEMPLATE
+        elif text.data.startswith(_LOCK):
+            sort = LOCKED
         elif not may_hold_objects(text.data):
-            report.pass_over(UNREADABLE, text.name)
+            sort = UNREADABLE
         else:
             raise
+        report.pass_over(sort, text.name)
+        note(_use_of(sort, text.name), str(sort))
     return []
 
 
-def _items_of(document: Document, given: GivenText, report: ReadingReport, *, may_be_template: bool) -> Iterator[Item]:
+def _items_of(
+    document: Document, given: GivenText, note: Note, report: ReadingReport, *, may_be_template: bool
+) -> Iterator[Item]:
     """The objects of a document; of one that is something else, none if it was found in a directory."""
-    if not given.is_named and (sort := _sort_of_found(document)) is not None:
+
+    def pass_over(sort: DocumentSort) -> None:
         report.pass_over(sort, document.source)
+        note(_use_of(sort, given.text.name), str(sort))
+
+    if not given.is_named and (sort := _sort_of_found(document)) is not None:
+        pass_over(sort)
         return
-    for item in _items_in(document, given, report):
+    for item in _items_in(document, given, pass_over):
         sort = sort_of_kind(item.api_version, item.kind)
         if sort is None and may_be_template and _has_variable_name(item):
             sort = TEMPLATE
@@ -114,7 +181,7 @@ def _items_of(document: Document, given: GivenText, report: ReadingReport, *, ma
         elif given.is_named:
             raise OtherDocumentError(sort, source=item.source, place=item.place)
         else:
-            report.pass_over(sort, document.source)
+            pass_over(sort)
 
 
 def _has_variable_name(item: Item) -> bool:
@@ -124,13 +191,13 @@ def _has_variable_name(item: Item) -> bool:
     return any(isinstance(name, str) and "$(" in name for name in names)
 
 
-def _items_in(document: Document, given: GivenText, report: ReadingReport) -> Iterator[Item]:
+def _items_in(document: Document, given: GivenText, pass_over: Callable[[DocumentSort], None]) -> Iterator[Item]:
     try:
         yield from items_of(document)
     except OtherDocumentError as error:
         if given.is_named:
             raise
-        report.pass_over(error.sort, document.source)
+        pass_over(error.sort)
 
 
 def _sort_of_found(document: Document) -> DocumentSort | None:
@@ -153,18 +220,28 @@ def _sort_of_found(document: Document) -> DocumentSort | None:
 
 
 def _complete_item(
-    item: Item, text: Text, variables: Mapping[str, str], options: ReadingOptions, report: ReadingReport
+    item: Item, deployment: Variables, options: ReadingOptions, report: ReadingReport, text: Text | None = None
 ) -> Item | None:
-    """The object with what Flux substitutes and without what SOPS has encrypted; None if it cannot be known."""
+    """The object with what Flux substitutes and without what SOPS has encrypted; None if it cannot be known.
+
+    ``text`` is that of its file, where it stands as it is.
+    """
+    name = item.source if text is None else text.name
     whole = plain_of(item)
     if item.kind == "Secret" and is_encrypted(whole):
         report.encrypted.append(item.source)
         whole = without_encryption(whole)
-    substitution = Substitution({**variables, **options.variables}, report.room, is_text=_is_text(item, whole))
+    variables = {**deployment.values, **options.variables}
+    substitution = Substitution(
+        variables,
+        report.room,
+        is_text=_is_text(item, whole),
+        are_complete=deployment.are_complete,
+    )
     try:
         done = substitution.apply(whole)
     except InputError as error:
-        raise error.with_source(text.name) from None
+        raise error.with_source(name) from None
     named = substitution.named
     if substitution.is_text and named:
         # Nobody here reads more of it than its names.
@@ -172,13 +249,17 @@ def _complete_item(
         of_names.apply({"metadata": whole.get("metadata")})
         named = of_names.named
     if named or substitution.unknown:
-        missing = report.missing.setdefault(text.name, MissingVariables(text.data))
+        if substitution.unknown and not deployment.are_of_flux and kind_of(item.api_version, item.kind) is None:
+            # What nothing says that Flux deploys may mean what it says: a shell's variable, a program's.
+            return replace(item, value=whole)
+        content = repr(whole).encode() if text is None else text.data
+        missing = report.missing.setdefault(name, MissingVariables(content))
         missing.named |= named
         missing.unknown |= substitution.unknown
         if substitution.unknown:
             metadata = done.get("metadata")
-            name = metadata.get("name") if isinstance(metadata, dict) else None
-            missing.left_out.append(f"{item.kind} {name or '...'}")
+            called = metadata.get("name") if isinstance(metadata, dict) else None
+            missing.left_out.append(f"{item.kind} {called or '...'}")
             return None
     return replace(item, value=done)
 

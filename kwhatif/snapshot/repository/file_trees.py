@@ -17,7 +17,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.directories import list_manifests
 from kwhatif.snapshot.read.files import Text, display_path, read_paths, text_of
 from kwhatif.snapshot.read.git_revisions import list_revision, origin_url, read_blobs
-from kwhatif.snapshot.read.git_trees import RevisionFile
+from kwhatif.snapshot.read.git_trees import RevisionFile, blob_identity
 from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
 from kwhatif.snapshot.read.rooted_files import FileRoot, LeadsOutError, WalkRoom
 
@@ -68,6 +68,17 @@ class FileTree(ABC):
     @abstractmethod
     def content_of(self, path: str) -> bytes:
         """A file as it is. Raises InputError."""
+
+    @abstractmethod
+    def identity_of(self, path: str) -> str:
+        """What git would call the content of a file; empty for one that cannot be read."""
+
+    def files_below(self, folder: str) -> Iterator[str]:
+        """All files of a directory and of those below it, but for what is hidden."""
+        for each in self.folders_below(folder):
+            for name, is_folder in self.files_in(each):
+                if not is_folder and not name.startswith("."):
+                    yield self.path_in(each, name)
 
     def read(self, path: str) -> Text:
         """The text of a file. Raises InputError."""
@@ -173,6 +184,13 @@ class DiskTree(FileTree):
 
     def content_of(self, path: str) -> bytes:
         return self._root.read(path, bounds.MANIFEST_BYTES + 1)
+
+    def identity_of(self, path: str) -> str:
+        try:
+            data = self.content_of(path)
+        except InputError:
+            return ""
+        return blob_identity(data)
 
     def read_named(self, path: str) -> Text:
         (text,) = read_paths([path], max_bytes=bounds.MANIFEST_BYTES)
@@ -322,6 +340,10 @@ class RevisionTree(FileTree):
         if place not in self._texts:
             raise InputError("git lacks the content of this file", source=self.display(place))
         return self._texts[place]
+
+    def identity_of(self, path: str) -> str:
+        found = self._files.get(self.place_of(path))
+        return "" if found is None else found.identity
 
     def prepare(self, paths: Sequence[str]) -> None:
         places = [path for path in map(self.place_of, paths) if path not in self._texts]

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from kwhatif import bounds
 from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
@@ -27,13 +29,14 @@ from kwhatif.snapshot.repository.deployments import (
     text_at,
 )
 from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.substitutions import Variables
 
 KUSTOMIZE_GROUP = "kustomize.toolkit.fluxcd.io"
 HELM_GROUP = "helm.toolkit.fluxcd.io"
 SOURCE_GROUP = "source.toolkit.fluxcd.io"
 
-_OVERLAY = ("namePrefix", "nameSuffix", "images", "patches", "components")
-_OLD_PATCHES = ("patchesJson6902", "patchesStrategicMerge")
+_OVERLAY = ("namePrefix", "nameSuffix", "images", "patches", "components", "patchesJson6902")
+_ARTIFACTS = ("Bucket", "OCIRepository")
 
 
 def deployments_of_flux(
@@ -52,6 +55,9 @@ def _is_of_this_repository(reference: Mapping[str, Any], tree: FileTree, urls: M
     if not reference:
         # Whoever leaves it to a patch of the Kustomization above means the source that this one has.
         return True
+    if text_at(reference, "kind") in _ARTIFACTS:
+        # They hold what somebody pushed; a path that is here is taken to be where it came from.
+        return True
     if text_at(reference, "kind") != "GitRepository":
         return False
     return is_here(tree, urls.get(text_at(reference, "name"), ""))
@@ -61,10 +67,14 @@ def _of_kustomization(
     item: Item, value: Mapping[str, Any], tree: FileTree, maps: ConfigMapIndex, urls: Mapping[str, str]
 ) -> Deployment | NotFollowed:
     spec = section(value, "spec")
-    path = existing_path(tree, text_at(spec, "path") or ".")
-    if not path or not _is_of_this_repository(section(spec, "sourceRef"), tree, urls):
+    path, source = text_at(spec, "path") or ".", section(spec, "sourceRef")
+    is_whole = path.strip("./") == "" and text_at(source, "kind") in _ARTIFACTS
+    path = existing_path(tree, path)
+    if not path or is_whole or not _is_of_this_repository(source, tree, urls):
         return NOT_HERE
     overlay = {key: spec[key] for key in _OVERLAY if spec.get(key)}
+    if spec.get("patchesStrategicMerge"):
+        overlay["patchesStrategicMerge"] = [_patch_text(each) for each in list_at(spec, "patchesStrategicMerge")]
     common = section(spec, "commonMetadata")
     if common.get("labels"):
         overlay["labels"] = [{"pairs": common["labels"], "includeTemplates": False}]
@@ -79,21 +89,26 @@ def _of_kustomization(
         replaces_namespaces=bool(namespace),
         variables=_variables(item, value, maps),
         overlay=overlay | ({"namespace": namespace} if namespace else {}),
-        lost=[f"spec.{key}" for key in _OLD_PATCHES if spec.get(key)],
+        restricted=False,
     )
 
 
-def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> dict[str, str]:
+def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Variables:
     """The variables of postBuild, of which those that stand there themselves count most."""
     build = section(value, "spec", "postBuild")
     namespace = text_at(section(value, "metadata"), "namespace")
     found: dict[str, str] = {}
+    # Without any postBuild nothing is substituted, unless the Kustomization above adds one.
+    are_complete = bool(build)
     for each in list_at(build, "substituteFrom"):
         if isinstance(each, dict):
             kind, name = text_at(each, "kind"), text_at(each, "name")
-            found |= maps.find(kind, name, namespace, item.origin.file) or {}
+            data = maps.find(kind, name, namespace, item.origin.file)
+            are_complete &= data is not None
+            found |= data or {}
     texts = section(build, "substitute")
-    return found | {name: _text_of(text) for name, text in texts.items()}
+    values = found | {name: _text_of(text) for name, text in texts.items()}
+    return Variables(values, are_of_flux=True, are_complete=are_complete)
 
 
 def _text_of(value: Any) -> str:
@@ -123,7 +138,6 @@ def _of_release(
     files = [tree.path_in(path, str(each)) for each in list_at(chart, "valuesFiles")]
     if not all(map(tree.is_file, files)) and not chart.get("ignoreMissingValuesFiles"):
         return NO_VALUES
-    lost = ["spec.postRenderers"] if spec.get("postRenderers") else []
     return Deployment(
         owner_of(item, value),
         item.origin,
@@ -135,8 +149,25 @@ def _of_release(
             [file for file in files if tree.is_file(file)],
             [*given, *filter(None, [section(spec, "values")])],
         ),
-        lost=lost,
+        overlay=_post_rendering(spec),
     )
+
+
+def _post_rendering(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a kustomization that is laid over the objects of a chart."""
+    found: dict[str, Any] = {}
+    for each in list_at(spec, "postRenderers"):
+        fields = section(each, "kustomize")
+        for key in ("patches", "images", "patchesJson6902"):
+            found[key] = [*found.get(key, []), *list_at(fields, key)]
+        merges = [_patch_text(one) for one in list_at(fields, "patchesStrategicMerge")]
+        found["patchesStrategicMerge"] = [*found.get("patchesStrategicMerge", []), *merges]
+    return {key: value for key, value in found.items() if value}
+
+
+def _patch_text(value: Any) -> Any:
+    """A patch that is an object, as the text that kustomizations have."""
+    return msgspec.json.encode(value).decode() if isinstance(value, dict) else value
 
 
 def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) -> Mapping[str, Any] | NotFollowed:

@@ -17,8 +17,11 @@ from kwhatif.snapshot.read.objects import decode, read_documents
 TREES = ("resources", "components")
 """Fields that name files and directories."""
 
-NEEDS_MORE = ("helmCharts", "helmChartInflationGenerator", "helmGlobals", "transformers", "generators", "validators")
-"""Fields that run what is not here, or may fetch something."""
+NEEDS_MORE = (
+    *("helmCharts", "helmChartInflationGenerator", "helmGlobals", "transformers", "generators", "validators"),
+    "crds",
+)
+"""Fields that run what is not here, may fetch something, or say what only definitions of types know."""
 
 _INPUTS = ("crds", "configurations")
 _WITH_PATHS = {

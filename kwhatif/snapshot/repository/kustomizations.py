@@ -15,7 +15,6 @@ from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.kustomization_fields import NEEDS_MORE, read_fields, with_references
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_PLAIN = frozenset({"apiVersion", "kind", "metadata", "resources"})
 _DEEPEST = 64
 _MOST_REFERENCES = 20_000
 _MOST_BUILDS = 10_000
@@ -33,9 +32,10 @@ class ResourceFile(NamedTuple):
 class Kustomization:
     """What the kustomization of a directory reads: ``resources`` in their order, and ``files``, these among them.
 
-    ``fields`` are what it says, and ``namespace`` the one it sets, if any; ``patches`` are files that are no objects. A
-    ``plain`` one has resources and nothing else. ``problem`` says why it cannot be built offline, and ``outside`` has
-    what it names outside of the repository.
+    ``fields`` are what it says, and ``namespace`` the one it sets, if any; ``patches`` are files that are no objects,
+    ``inputs`` those of which ConfigMaps and Secrets are generated. ``problem`` says why it cannot be built offline,
+    ``restriction`` why not by kubectl, which reads files of its directory alone, and ``outside`` has what it names
+    outside of the repository.
     """
 
     folder: str
@@ -44,10 +44,11 @@ class Kustomization:
     folders: dict[str, None] = field(default_factory=dict)
     resources: list[str] = field(default_factory=list)
     patches: set[str] = field(default_factory=set)
+    inputs: set[str] = field(default_factory=set)
     namespace: str = ""
     is_component: bool = False
-    is_plain: bool = False
     problem: str = ""
+    restriction: str = ""
     outside: list[str] = field(default_factory=list)
     references: int = 0
 
@@ -109,9 +110,11 @@ class KustomizationGraph:
                 ahead += ((below, outer or one.namespace) for below in reversed(one.folders))
         return found
 
-    def problem_of(self, folder: str) -> str:
-        """Why a directory's kustomization cannot be built; empty if it can."""
+    def problem_of(self, folder: str, *, restricted: bool = True) -> str:
+        """Why a directory's kustomization cannot be built; empty if it can. Flux's builds are not ``restricted``."""
         problem = next((one.problem for one in self.reach_of(folder) if one.problem), "")
+        if restricted and not problem:
+            problem = next((one.restriction for one in self.reach_of(folder) if one.restriction), "")
         if not problem and self._builds_of(folder) > _MOST_BUILDS:
             problem = f"{self._tree.display(folder)} has more than {_MOST_BUILDS:,} kustomizations built"
         return problem
@@ -131,10 +134,6 @@ class KustomizationGraph:
                 builds[place] = 0
                 ahead += [(each, True), *((inner, False) for inner in below)]
         return builds[self._tree.place_of(folder)]
-
-    def is_plain(self, folder: str) -> bool:
-        """Whether what comes of a directory's kustomization is its resources as they stand in their files."""
-        return all(one.is_plain and not one.problem for one in self.reach_of(folder))
 
     @property
     def components(self) -> set[str]:
@@ -164,10 +163,14 @@ class KustomizationGraph:
             one.problem = str(error)
         with_references(one.fields, _References(self._tree, one), problems)
         one.namespace = one.fields["namespace"] if isinstance(one.fields.get("namespace"), str) else ""
-        one.is_plain = one.fields.keys() <= _PLAIN
         one.is_component = one.fields.get("kind") == "Component"
         one.files |= one.patches
         problems += (f"it has {key}" for key in NEEDS_MORE if one.fields.get(key))
+        problems += (
+            ["it has a schema of its own"]
+            if isinstance(one.fields.get("openapi"), dict) and "path" in one.fields["openapi"]
+            else []
+        )
         if problems and not one.problem:
             one.problem = f"{shown}: {problems[0]}"
         for each in one.folders:
@@ -203,7 +206,10 @@ class _References:
         return self._check(name, path)
 
     def input(self, name: str) -> str:
-        return self._check(name, self._path_of(name))
+        path = self._path_of(name)
+        if self.files.is_file(path):
+            self.one.inputs.add(path)
+        return self._check(name, path)
 
     def _path_of(self, name: str) -> str:
         self.one.references += 1
@@ -219,5 +225,8 @@ class _References:
         if not self.files.is_file(path):
             raise InputError(f"{name} is not there, and nothing is fetched")
         if not self.files.is_inside(path, self.one.folder):
-            raise InputError(f"{name} is not in the kustomization's directory, and kustomize reads no other files")
+            shown = self.files.display(next(iter(self.one.files), self.one.folder))
+            self.one.restriction = (
+                f"{shown}: {name} is not in the kustomization's directory, and kustomize reads no other files"
+            )
         return name

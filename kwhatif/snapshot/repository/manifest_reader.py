@@ -17,6 +17,7 @@ from kwhatif.snapshot.read.objects import Document, Origin, items_of
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, find_items
 from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, RevisionTree, disk_trees
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.repository.tree_reader import TreeReader
@@ -61,7 +62,9 @@ class ManifestReader:
         """The objects of a path. Raises InputError."""
         if path == STDIN:
             for text in read_paths([path], max_bytes=bounds.MANIFEST_BYTES):
-                for document, item in find_items(GivenText(text, is_named=True), {}, self._options, self._report):
+                for document, item in find_items(
+                    GivenText(text, is_named=True), NO_VARIABLES, self._options, self._report
+                ):
                     yield document, item, True
             return
         reader, named = self._places[path]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.other_documents import DocumentSort
+from kwhatif.snapshot.repository.file_account import FileAccount
 from kwhatif.snapshot.repository.substitutions import SubstitutionRoom
 
 _MOST_LINES = 3
@@ -62,8 +63,8 @@ class ReadingReport:
     with SOPS, ``missing`` the Flux variables without a value, by file. ``built`` and ``rendered`` count kustomizations
     and charts; ``not_rendered`` has the reason why others were not, by their names in messages. ``followed`` counts
     objects of Argo CD and Flux that were replaced by what they deploy, ``not_followed`` the others by reason and kind,
-    and ``lost`` has requested things that were not found. ``documents`` are those of files named explicitly, and
-    ``room`` counts what variables put into objects.
+    and ``lost`` has requested things that were not found. ``documents`` are those of files named explicitly,
+    ``room`` counts what variables put into objects, and ``files`` is the account of all files.
     """
 
     passed_over: dict[DocumentSort, list[str]] = field(default_factory=dict)
@@ -78,6 +79,7 @@ class ReadingReport:
     unreadable: list[UnreadableFile] = field(default_factory=list)
     documents: int = 0
     room: SubstitutionRoom = field(default_factory=SubstitutionRoom)
+    files: FileAccount = field(default_factory=FileAccount)
 
     def pass_over(self, sort: DocumentSort, place: str) -> None:
         """Count a document that is no object."""
@@ -96,7 +98,7 @@ class ReadingReport:
             counts = ", ".join(sort.count(len(places)) for sort, places in sorts)
             yield f"passed over in directories, as no objects of a cluster: {counts}"
         if self.built:
-            yield f"{self.built} {'kustomization was' if self.built == 1 else 'kustomizations were'} built by kustomize"
+            yield f"{self.built} {'kustomization was' if self.built == 1 else 'kustomizations were'} built"
         if self.rendered:
             yield f"{self.rendered} {'chart was' if self.rendered == 1 else 'charts were'} rendered by helm"
         yield from _some([f"{name} was not rendered: {problem}" for name, problem in self.not_rendered.items()])

@@ -1,14 +1,13 @@
-"""Kustomizations and charts of a repository, rendered by the programs that are installed, several at once."""
+"""Charts of a repository, rendered by helm if it is installed, several at once."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -16,8 +15,6 @@ from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.programs import ProgramFailureError, end_programs
 from kwhatif.snapshot.repository.charts import Chart, ChartCopy, ChartRelease, is_helm_installed, read_chart
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
-from kwhatif.snapshot.repository.kustomize import KustomizationCopy, command_of_kustomize
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.scratch_directories import scratch_directory
 
@@ -26,24 +23,17 @@ _MOST_AT_ONCE = 8
 
 @dataclass(frozen=True)
 class RenderRequest:
-    """A directory to render: a chart if there is a ``release``, else a kustomization with an ``overlay`` on it.
-
-    What the overlay names is seen from the directory ``base``.
-    """
+    """The directory of a chart to render, and with what."""
 
     folder: str
-    base: str = ""
-    overlay: Mapping[str, Any] = field(default_factory=dict)
-    release: ChartRelease | None = None
+    release: ChartRelease
 
 
 class Renderer:
     """Renders what the options allow. A failure is noted in the report, or raised if rendering is required."""
 
-    def __init__(
-        self, tree: FileTree, graph: KustomizationGraph, options: ReadingOptions, report: ReadingReport
-    ) -> None:
-        self._tree, self._graph, self._options, self._report = tree, graph, options, report
+    def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
+        self._tree, self._options, self._report = tree, options, report
         self._charts: dict[str, Chart] = {}
         self._seconds = 0.0
 
@@ -65,8 +55,7 @@ class Renderer:
         for request, outcome in zip(requests, outcomes, strict=True):
             if isinstance(outcome, Text):
                 texts.append(outcome)
-                self._report.built += request.release is None
-                self._report.rendered += request.release is not None
+                self._report.rendered += 1
                 continue
             source = os.path.normpath(self._tree.display(request.folder))
             if self._options.render == "always":
@@ -95,10 +84,7 @@ class Renderer:
 
     def problem_of(self, request: RenderRequest) -> str:
         """Why something cannot be rendered, as far as that can be known before; empty if it can."""
-        if request.release is not None:
-            return self.chart_of(request.folder).problem or ("" if is_helm_installed() else "helm is not installed")
-        problem = self._graph.problem_of(request.folder)
-        return problem or ("" if command_of_kustomize() else "neither kustomize nor kubectl is installed")
+        return self.chart_of(request.folder).problem or ("" if is_helm_installed() else "helm is not installed")
 
     def _work_of(self, request: RenderRequest, stack: ExitStack) -> Callable[[], Text]:
         """What renders something, once it is written where programs may read it."""
@@ -108,16 +94,8 @@ class Renderer:
             if problem:
                 raise InputError(problem)
             scratch = stack.enter_context(scratch_directory())
-            if request.release is not None:
-                chart, version = (
-                    ChartCopy(self._tree, scratch, request.folder, request.release),
-                    self._options.kubernetes_version,
-                )
-                return self._measure(lambda: chart.render(source, version))
-            copy = KustomizationCopy(
-                self._tree, self._graph, scratch, request.folder, request.overlay, request.base or request.folder
-            )
-            return self._measure(lambda: copy.build(source))
+            chart = ChartCopy(self._tree, scratch, request.folder, request.release)
+            return self._measure(lambda: chart.render(source, self._options.kubernetes_version))
         except InputError as error:
             return partial(_refuse, error)
 

@@ -1,9 +1,9 @@
 """Flux's substitution of ``${VAR}``, and SOPS's encryption, in an object of a repository.
 
 Only fields that matter to a cluster are substituted: scripts, data and annotations may hold such text for a shell. A
-default is used (``${VAR:=default}``, ``${VAR:-default}``); a variable without a value stands for itself in names and
-labels, in lower case, and anywhere else makes the object unknown. Upstream: fluxcd/pkg/kustomize (kustomize_varsub.go),
-drone/envsubst.
+default is used (``${VAR:=default}``, ``${VAR:-${OTHER}}``). A variable without a value is empty if all sources of
+variables are known; else it stands for itself in names and labels, in lower case, and anywhere else makes the object
+unknown. Upstream: fluxcd/pkg/kustomize (kustomize_varsub.go).
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.yaml_reader import plain
+from kwhatif.snapshot.repository.envsubst import evaluate
 
-_VARIABLE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?([=-])([^{}]*))?\}")
+_WHOLE = re.compile(r"\$\{[^{}]*(?:\$\{[^{}]*\}[^{}]*)*\}")
 _NOT_LOOKED_AT = frozenset(
     {
         *("annotations", "args", "binaryData", "command", "data", "description", "env", "exec", "image", "pattern"),
@@ -41,16 +42,33 @@ class SubstitutionRoom:
             raise InputError(f"Flux's variables come to more than the limit of {bounds.SUBSTITUTED_BYTES:,} bytes")
 
 
+@dataclass(frozen=True)
+class Variables:
+    """Those that whoever deploys something gives it.
+
+    They ``are_of_flux`` if it is Flux that deploys, and ``are_complete`` if all their sources are known.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    are_of_flux: bool = False
+    are_complete: bool = False
+
+
+NO_VARIABLES = Variables()
+
+
 @dataclass
 class Substitution:
     """Variables with their values, and what was missing: ``named`` stand for themselves, ``unknown`` cannot be.
 
-    If all of an object ``is_text``, variables without a value stand for themselves everywhere.
+    If all of an object ``is_text``, variables without a value stand for themselves everywhere; if they
+    ``are_complete``, they are empty.
     """
 
     variables: Mapping[str, str]
     room: SubstitutionRoom
     is_text: bool = False
+    are_complete: bool = False
     named: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
 
@@ -78,20 +96,17 @@ class Substitution:
         return self._text(value, is_text=is_text) if isinstance(value, str) and "${" in value else value
 
     def _text(self, text: str, *, is_text: bool) -> Any:
-        def put(found: re.Match[str]) -> str:
-            escaped, name, operator, default = found.groups()
-            if escaped:
-                return found[0][1:]
+        def look_up(name: str, has_default: bool) -> str | None:
             if name in self.variables:
                 self.room.take(len(self.variables[name]))
                 return self.variables[name]
-            if operator:
-                return default or ""
+            if has_default or self.are_complete:
+                return ""
             (self.named if is_text else self.unknown).add(name)
-            return name.lower().replace("_", "-") if is_text else found[0]
+            return name.lower().replace("_", "-") if is_text else None
 
-        done = _VARIABLE.sub(put, text)
-        return done if is_text or done == text or not _VARIABLE.fullmatch(text) else plain(done)
+        done = evaluate(text, look_up)
+        return done if is_text or done == text or not _WHOLE.fullmatch(text) else plain(done)
 
 
 def is_encrypted(obj: Mapping[str, Any]) -> bool:

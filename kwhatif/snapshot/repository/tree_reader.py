@@ -9,33 +9,52 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.read.objects import Origin
-from kwhatif.snapshot.read.other_documents import COMPONENT, PATCH, UNUSED, OtherDocumentError, may_hold_objects
+from kwhatif.snapshot.read.objects import Item, Origin
+from kwhatif.snapshot.read.other_documents import (
+    CHART,
+    COMPONENT,
+    KUSTOMIZATION,
+    PATCH,
+    UNLISTED,
+    UNUSED,
+    DocumentSort,
+    OtherDocumentError,
+    may_hold_objects,
+)
 from kwhatif.snapshot.read.path_patterns import is_excluded
-from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
+from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
+from kwhatif.snapshot.repository.charts import CHART_PARTS, ChartRelease, has_chart
 from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed
-from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, find_items
+from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
+from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_items, find_items
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower, move_to_namespace
+from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
+from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
 
 _UNDEPLOYED = Deployment("", Origin(""), "")
 
 
 @dataclass
 class _Unit:
-    """One part of a directory that is deployed: what is to be rendered, or files to be read as they are."""
+    """One part of a directory that is deployed: a chart or a kustomization, or files to be read as they are.
+
+    Those of a kustomization are read where it cannot be built.
+    """
 
     files: list[ResourceFile] = field(default_factory=list)
     request: RenderRequest | None = None
+    kustomization: str = ""
 
 
 class TreeReader:
@@ -47,10 +66,13 @@ class TreeReader:
     def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
         self._tree, self._options, self._report = tree, options, report
         self._graph = KustomizationGraph(tree)
-        self._renderer = Renderer(tree, self._graph, options, report)
+        self._builder = KustomizationBuilder(tree, self._graph, options.exclude)
+        self._renderer = Renderer(tree, options, report)
+        self._account = TreeFiles(tree, report.files)
         self._followed = FollowedObjects(tree, options.variables, report.room)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
+        self._built: dict[str, list[Item]] = {}
         self._resources: dict[str, list[ResourceFile]] = {}
         self._covered: set[str] = set()
         self._read: set[str] = set()
@@ -73,6 +95,8 @@ class TreeReader:
         self._named = set(map(self._tree.place_of, files))
         self._read_deployed(self._read_free(files))
         self._read_rest()
+        for folder in folders:
+            self._account.note_rest(folder, self._options.exclude)
 
     def _claim(self, folders: Sequence[str], files: Sequence[str]) -> None:
         # A pipe can be read only once.
@@ -98,8 +122,8 @@ class TreeReader:
             if len(claims) == 1:
                 new.append(each.path)
                 for unit in self._units_of(each):
-                    if unit.request is not None and unit.request.release is None:
-                        self._cover(unit.request.folder)
+                    if unit.kustomization:
+                        self._cover(unit.kustomization)
         return new
 
     def _cover(self, folder: str) -> None:
@@ -112,31 +136,61 @@ class TreeReader:
 
     def _render_free(self) -> None:
         free = [folder for folder in self._folders if not self._is_claimed(folder)]
-        charts = [folder for folder in free if self._is_chart(folder)]
-        roots = self._graph.roots_of(free)
-        requests: list[RenderRequest] = []
-        for folder in roots:
-            if self._graph.is_plain(folder) and self._options.render != "never":
-                self._resources[self._tree.place_of(folder)] = self._resources_of(folder)
-                self._cover(folder)
+        for folder in self._graph.roots_of(free):
+            place = self._tree.place_of(folder)
+            built = self._build(folder, {}, restricted=True)
+            self._cover(folder)
+            if built is not None:
+                self._built[place] = built
             else:
-                requests.append(RenderRequest(folder))
-        for folder in charts:
-            chart = self._renderer.chart_of(folder)
-            if not chart.is_library:
-                requests.append(RenderRequest(folder, release=ChartRelease(chart.name)))
-        for request, text in zip(requests, self._renderer.render(requests), strict=True):
-            place = self._tree.place_of(request.folder)
-            if text is None and request.release is None:
                 # Its other files, such as patches, are passed over where they stand.
-                self._resources[place] = self._resources_of(request.folder)
-                self._covered |= {self._tree.place_of(file.path) for file in self._resources[place]}
-            elif text is not None:
-                self._rendered[place] = text
-                if request.release is None:
-                    self._cover(request.folder)
-                else:
-                    self._covered.add(place)
+                self._resources[place] = self._resources_of(folder)
+        requests: list[RenderRequest] = []
+        for folder in filter(self._is_chart, free):
+            # Its templates may look like objects.
+            self._covered |= {self._tree.place_of(self._tree.path_in(folder, part)) for part in CHART_PARTS}
+            chart = self._renderer.chart_of(folder)
+            if chart.is_library:
+                self._account.note(self._tree.files_below(folder), FileUse.passed_over, "a chart of others' parts")
+            else:
+                requests.append(RenderRequest(folder, ChartRelease(chart.name)))
+        for request, text in zip(requests, self._renderer.render(requests), strict=True):
+            self._note_chart(request, text)
+            if text is not None:
+                self._rendered[self._tree.place_of(request.folder)] = text
+                self._covered.add(self._tree.place_of(request.folder))
+
+    def _build(self, folder: str, overlay: Mapping[str, Any], *, restricted: bool) -> list[Item] | None:
+        """The objects of a kustomization; None if it cannot be built, which is noted. Raises InputError if it must."""
+        source = os.path.normpath(self._tree.display(folder))
+        files = [file for one in self._graph.reach_of(folder) for file in (*one.files, *one.inputs)]
+        self._files_read |= set(map(self._tree.place_of, files))
+        try:
+            built = self._builder.build(folder, overlay, restricted=restricted)
+        except InputError as error:
+            if self._options.render == "always":
+                raise InputError(f"cannot be built: {error}", source=source) from None
+            self._report.not_rendered[source] = str(error)
+            self._report.pass_over(KUSTOMIZATION, self._tree.display(self._graph.file_of(folder)))
+            self._account.note(files, FileUse.failed, f"its kustomization cannot be built: {error}")
+            return None
+        self._report.built += 1
+        self._account.note(files, FileUse.rendered)
+        return built
+
+    def _note_chart(self, request: RenderRequest, text: Text | None) -> None:
+        """Say what became of the files of a chart."""
+        files = [
+            *(file for file in self._tree.files_below(request.folder) if not file.endswith(".md")),
+            *request.release.value_files,
+        ]
+        if text is not None:
+            self._account.note(files, FileUse.rendered)
+            return
+        source = os.path.normpath(self._tree.display(request.folder))
+        self._report.pass_over(CHART, self._tree.display(self._tree.path_in(request.folder, CHART_FILE)))
+        why = self._report.not_rendered.get(source, "--render auto has charts rendered")
+        self._account.note(files, FileUse.unread, f"its chart was not rendered: {why}")
 
     def read(self, path: str) -> Iterator[FoundItem]:
         """The objects of a file that was named itself, or of a directory without those below it."""
@@ -180,7 +234,7 @@ class TreeReader:
         for folder in filter(self._is_claimed, self._folders):
             for file in self._manifests_in(folder):
                 if self._is_unused(file):
-                    self._report.pass_over(UNUSED, self._tree.display(file))
+                    self._pass_over(UNUSED, file)
 
     def _is_unused(self, file: str) -> bool:
         """Whether a file of a directory that is deployed may hold objects, and nothing leads to it."""
@@ -197,12 +251,16 @@ class TreeReader:
     def _items_in(self, folder: str) -> Iterator[FoundItem]:
         place = self._tree.place_of(folder)
         if place in self._rendered:
-            yield from self._items_of(GivenText(self._rendered[place], is_named=False), _UNDEPLOYED)
+            made = GivenText(self._rendered[place], is_named=False, is_made=True)
+            yield from self._items_of(made, _UNDEPLOYED)
+        yield from self._items_of_build(self._built.get(place, ()), _UNDEPLOYED)
         yield from self._items_of_files(self._resources.get(place, ()), _UNDEPLOYED)
         for file in self._manifests_in(folder):
             at = self._tree.place_of(file)
             if at in self._graph.components:
-                self._report.pass_over(COMPONENT, self._tree.display(file))
+                self._pass_over(COMPONENT, file)
+            elif self._graph.file_of(folder) and not self._is_covered(at):
+                self._pass_over(UNLISTED, file)
             elif not self._is_covered(at):
                 yield from self._items_of_files([ResourceFile(file)], _UNDEPLOYED)
 
@@ -210,19 +268,27 @@ class TreeReader:
         for file, namespace in files:
             place = self._tree.place_of(file)
             if place in self._graph.patches:
-                self._report.pass_over(PATCH, self._tree.display(file))
+                self._pass_over(PATCH, file)
                 continue
             self._files_read.add(place)
             try:
                 text = self._tree.read(file)
             except OtherDocumentError as error:
-                self._report.pass_over(error.sort, self._tree.display(file))
+                self._pass_over(error.sort, file)
                 continue
             self._count_again(place, text)
             moved = deployment
             if namespace and not deployment.replaces_namespaces:
                 moved = replace(deployment, namespace=namespace, replaces_namespaces=True)
             yield from self._items_of(GivenText(text, is_named=False), moved)
+
+    def _pass_over(self, sort: DocumentSort, file: str) -> None:
+        self._report.pass_over(sort, self._tree.display(file))
+        self._account.note([file], FileUse.passed_over, str(sort))
+
+    def _items_of_build(self, items: Iterable[Item], deployment: Deployment) -> Iterator[FoundItem]:
+        for document, item in complete_items(items, deployment.variables, self._options, self._report):
+            yield document, move_to_namespace(item, deployment), False
 
     def _count_again(self, place: str, text: Text) -> None:
         """Count what is read once more. Raises InputError for too much: a file may be deployed ten thousand times."""
@@ -258,7 +324,7 @@ class TreeReader:
             return each
         if self._options.render == "never":
             return NotFollowed("charts, which --render auto has rendered")
-        problem = self._renderer.problem_of(RenderRequest(each.path, release=each.release))
+        problem = self._renderer.problem_of(RenderRequest(each.path, each.release))
         if problem and self._options.render != "always":
             self._report.not_rendered[os.path.normpath(self._tree.display(each.path))] = problem
             return NotFollowed("charts that cannot be rendered")
@@ -276,28 +342,46 @@ class TreeReader:
         requests = [unit.request for _, unit in units if unit.request is not None]
         texts = iter(self._renderer.render(requests))
         for deployment, unit in units:
-            yield from self._items_of_unit(deployment, unit, next(texts) if unit.request is not None else None)
+            if unit.request is not None:
+                yield from self._items_of_chart(deployment, unit.request, next(texts))
+            elif unit.kustomization:
+                yield from self._items_of_kustomization(deployment, unit)
+            else:
+                yield from self._items_of_files(unit.files, deployment)
 
-    def _items_of_unit(self, deployment: Deployment, unit: _Unit, text: Text | None) -> Iterator[FoundItem]:
-        if text is not None:
-            if deployment.lost:
-                self._report.lost.setdefault(deployment.owner, list(deployment.lost))
-            yield from self._items_of(GivenText(text, is_named=False), deployment)
-        else:
-            lost = [*deployment.lost, *(key for key in deployment.overlay if key != "namespace")]
-            if deployment.release is not None:
-                lost = ["a chart that cannot be rendered"]
-            if lost:
-                self._report.lost.setdefault(deployment.owner, lost)
-            yield from self._items_of_files(unit.files, deployment)
+    def _items_of_kustomization(self, deployment: Deployment, unit: _Unit) -> Iterator[FoundItem]:
+        built = self._build(unit.kustomization, deployment.overlay, restricted=deployment.restricted)
+        if built is not None:
+            yield from self._items_of_build(built, deployment)
+            return
+        lost = [*deployment.lost, *(key for key in deployment.overlay if key != "namespace")]
+        if lost:
+            self._report.lost.setdefault(deployment.owner, lost)
+        yield from self._items_of_files(unit.files, deployment)
+
+    def _items_of_chart(self, deployment: Deployment, request: RenderRequest, text: Text | None) -> Iterator[FoundItem]:
+        self._note_chart(request, text)
+        if text is None:
+            self._report.lost.setdefault(deployment.owner, ["a chart that cannot be rendered"])
+            return
+        made = GivenText(text, is_named=False, is_made=True)
+        if not deployment.overlay:
+            yield from self._items_of(made, deployment)
+            return
+        items = [item for _, item in find_items(made, NO_VARIABLES, self._options, self._report)]
+        try:
+            items = self._builder.build_over(deployment.path, items, deployment.overlay)
+        except InputError as error:
+            self._report.lost.setdefault(deployment.owner, [f"spec.postRenderers ({error})"])
+        yield from self._items_of_build(items, deployment)
 
     def _units_of(self, deployment: Deployment) -> Iterator[_Unit]:
         path = deployment.path
         if deployment.release is not None:
             self._files_read.add(self._tree.place_of(path))
-            yield _Unit([], RenderRequest(path, release=deployment.release))
+            yield _Unit([], RenderRequest(path, deployment.release))
         elif self._graph.file_of(path):
-            yield self._kustomization_unit(path, deployment)
+            yield self._kustomization_unit(path)
         else:
             yield from self._units_in(path, deployment)
 
@@ -312,15 +396,10 @@ class TreeReader:
             if not self._graph.file_of(below):
                 yield from self._units_in(below, deployment)
             elif not self._graph.add(below).is_component:
-                yield self._kustomization_unit(below, deployment)
+                yield self._kustomization_unit(below)
 
-    def _kustomization_unit(self, folder: str, deployment: Deployment) -> _Unit:
-        self._files_read |= {self._tree.place_of(file) for one in self._graph.reach_of(folder) for file in one.files}
-        files = self._resources_of(folder)
-        laid_over = deployment.overlay.keys() - ({"namespace"} if deployment.replaces_namespaces else set())
-        if self._graph.is_plain(folder) and not laid_over:
-            return _Unit(files)
-        return _Unit(files, RenderRequest(folder, deployment.path, deployment.overlay))
+    def _kustomization_unit(self, folder: str) -> _Unit:
+        return _Unit(self._resources_of(folder), kustomization=folder)
 
     def _resources_of(self, folder: str) -> list[ResourceFile]:
         """The files with the resources of a kustomization and of all that it leads to, but for those left out."""

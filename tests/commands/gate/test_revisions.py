@@ -13,7 +13,6 @@ from kwhatif import gate
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.git_revisions import is_revision
-from kwhatif.snapshot.repository.kustomize import command_of_kustomize
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 
@@ -88,7 +87,6 @@ def test_what_is_no_object_is_passed_over_in_revisions_too_and_places_name_the_r
     assert str(manifest.origin) == "one:apps/web.yaml"
 
 
-@pytest.mark.skipif(not command_of_kustomize(), reason="neither kustomize nor kubectl is installed")
 def test_kustomizations_of_revisions_are_built_where_somebody_asks(repository: Path) -> None:
     (repository / "apps" / "kustomization.yaml").write_text("resources: [web.yaml]\nnamespace: shop\n")
     run_git("add", ".")

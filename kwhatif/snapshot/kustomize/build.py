@@ -1,0 +1,282 @@
+"""Builds a kustomization: its objects, those of what it includes, generated ones, and what its fields do to them.
+
+Upstream: kustomize (api/internal/target/kusttarget.go, kusttarget_configplugin.go, api/krusty/kustomizer.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.kustomize.default_fields import METADATA_LABELS, FieldConfiguration
+from kwhatif.snapshot.kustomize.field_specs import FieldSpec
+from kwhatif.snapshot.kustomize.generators import generate, hash_of
+from kwhatif.snapshot.kustomize.name_references import follow_names
+from kwhatif.snapshot.kustomize.patches import apply_patch
+from kwhatif.snapshot.kustomize.replacements import apply_replacement, put_variables, variable_values
+from kwhatif.snapshot.kustomize.resources import Resource, Resources
+from kwhatif.snapshot.kustomize.room import CopyRoom
+from kwhatif.snapshot.kustomize.transformers import (
+    put_around_names,
+    set_image,
+    set_namespace,
+    set_replicas,
+    set_texts,
+)
+from kwhatif.snapshot.read.objects import Origin
+
+_LOCAL = "config.kubernetes.io/local-config"
+
+
+class KustomizationSource(Protocol):
+    """Where a build reads. Paths are of its own; all but ``fields_of`` and ``is_folder`` raise InputError."""
+
+    def fields_of(self, folder: str) -> Mapping[str, Any]:
+        """The fields of a directory's kustomization by their present names."""
+
+    def origin_of(self, folder: str) -> Origin:
+        """Where generated objects come from."""
+
+    def path_of(self, folder: str, name: str) -> str:
+        """What the kustomization of a directory names."""
+
+    def is_folder(self, path: str) -> bool: ...
+
+    def objects_in(self, path: str) -> Sequence[tuple[Origin, dict[str, Any]]]:
+        """The objects of a file, to be changed."""
+
+    def documents_in(self, path: str) -> Sequence[Any]:
+        """The documents of a file as plain values."""
+
+    def documents_of(self, text: str) -> Sequence[Any] | None:
+        """Those of a text that stands in a kustomization; None for the name of a file."""
+
+    def content_of(self, path: str) -> bytes:
+        """A file as it is."""
+
+
+def build(source: KustomizationSource, folder: str, overlay: Mapping[str, Any]) -> list[Resource]:
+    """The objects that come of a directory's kustomization, with the fields of an ``overlay`` added to its own.
+
+    Raises InputError for what cannot be done.
+    """
+    room = CopyRoom()
+    target = _Target(source, folder, with_overlay(source.fields_of(folder), overlay), room)
+    return _finish(target.accumulate(_Accumulated()), room)
+
+
+def build_over(
+    source: KustomizationSource, folder: str, objects: Iterable[Resource], overlay: Mapping[str, Any]
+) -> list[Resource]:
+    """The same of objects that come from elsewhere, such as a chart: a kustomization of them and an ``overlay``."""
+    room = CopyRoom()
+    return _finish(_Target(source, folder, overlay, room).accumulate(_Accumulated(Resources(objects))), room)
+
+
+def _finish(whole: _Accumulated, room: CopyRoom) -> list[Resource]:
+    """The steps that are left once all objects are there: hashes, references, variables, order."""
+    resources = whole.resources
+    for each in resources:
+        if each.is_hashed:
+            each.remember()
+            each.set_name(f"{each.name}-{hash_of(each)}")
+    resources.settle()
+    follow_names(resources, whole.configuration)
+    if whole.variables:
+        values = variable_values(resources, whole.variables)
+        put_variables(resources, values, whole.configuration.specs["varReference"], room)
+    resources.keep(lambda each: each.texts("annotations").get(_LOCAL, "false") == "false")
+    resources.sort()
+    return list(resources)
+
+
+def with_overlay(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a kustomization as they are once Flux or Argo CD has edited it: what is single is replaced, lists
+    get longer, and images and replicas are those of the overlay where both name one.
+    """
+    done = dict(fields)
+    for key, value in overlay.items():
+        there = done.get(key)
+        if key in ("images", "replicas") and isinstance(there, list):
+            names = {each.get("name") for each in value}
+            done[key] = [
+                *(each for each in there if not isinstance(each, dict) or each.get("name") not in names),
+                *value,
+            ]
+        elif isinstance(value, list):
+            done[key] = [*(there or ()), *value]
+        elif isinstance(value, dict):
+            done[key] = {**(there or {}), **value}
+        else:
+            done[key] = value
+    return done
+
+
+@dataclass
+class _Accumulated:
+    """What a kustomization has collected so far."""
+
+    resources: Resources = field(default_factory=Resources)
+    configuration: FieldConfiguration = field(default_factory=FieldConfiguration)
+    variables: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def merge(self, other: _Accumulated) -> None:
+        for each in other.resources:
+            self.resources.append(each)
+        self.configuration.merge(other.configuration)
+        self.variables += other.variables
+
+
+@dataclass(frozen=True)
+class _Target:
+    """One kustomization of a build."""
+
+    source: KustomizationSource
+    folder: str
+    fields: Mapping[str, Any]
+    room: CopyRoom
+
+    def accumulate(self, found: _Accumulated) -> _Accumulated:
+        """Collect all of it in what a component's parent has found, or in nothing."""
+        for name in self._list("resources"):
+            self._in_field("resources", partial(self._include, found, name))
+        for name in self._list("configurations"):
+            for value in self.source.documents_in(self._path(name)):
+                found.configuration.add(_mapping(value, "configurations"))
+        self._generate(found.resources)
+        for name in self._list("components"):
+            path = self._path(name)
+            _Target(self.source, path, self.source.fields_of(path), self.room).accumulate(found)
+        for key, work in self._transformations(found.resources, found.configuration):
+            self._in_field(key, work)
+        found.variables += (_mapping(each, "vars") for each in self._list("vars"))
+        return found
+
+    def _in_field(self, key: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except InputError as error:
+            if error.source:
+                raise
+            raise InputError(f"{key}: {error.problem}", source=self.source.origin_of(self.folder).file) from None
+
+    def _include(self, found: _Accumulated, name: str) -> None:
+        path = self._path(name)
+        if self.source.is_folder(path):
+            below = _Target(self.source, path, self.source.fields_of(path), self.room)
+            found.merge(below.accumulate(_Accumulated()))
+            return
+        for origin, value in self.source.objects_in(path):
+            resource = Resource(value, origin)
+            if not resource.name:
+                raise InputError(f"{resource.kind} has no metadata.name", source=str(origin))
+            found.resources.append(resource)
+
+    def _generate(self, resources: Resources) -> None:
+        options = self.fields.get("generatorOptions")
+        for key, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+            for entry in self._list(key):
+
+                def work(kind: str = kind, entry: Any = entry) -> None:
+                    of_all = options if isinstance(options, Mapping) else {}
+                    origin = self.source.origin_of(self.folder)
+                    resources.absorb(generate(kind, _mapping(entry, kind), of_all, self._content, origin))
+
+                self._in_field(key, work)
+
+    def _transformations(
+        self, resources: Resources, configuration: FieldConfiguration
+    ) -> Iterator[tuple[str, Callable[[], None]]]:
+        """What each field does, in kustomize's order."""
+        fields, specs = self.fields, configuration.specs
+        for each in self._list("patchesStrategicMerge"):
+            yield "patchesStrategicMerge", partial(self._merge, resources, each)
+        for each in self._list("patches"):
+            yield "patches", partial(self._patch, resources, each)
+        if fields.get("namespace"):
+            yield "namespace", partial(set_namespace, resources, str(fields["namespace"]), specs["namespace"])
+        if fields.get("namePrefix"):
+            around = (str(fields["namePrefix"]), "", specs["namePrefix"])
+            yield "namePrefix", partial(put_around_names, resources, *around)
+        if fields.get("nameSuffix"):
+            around = ("", str(fields["nameSuffix"]), specs["nameSuffix"])
+            yield "nameSuffix", partial(put_around_names, resources, *around)
+        for each in self._list("labels"):
+            yield "labels", partial(_set_labels, resources, each, configuration)
+        for key in ("commonLabels", "commonAnnotations"):
+            if texts := _texts(fields.get(key), key):
+                yield key, partial(set_texts, resources, texts, specs[key])
+        for each in self._list("patchesJson6902"):
+            yield "patchesJson6902", partial(self._patch, resources, each)
+        for each in self._list("replicas"):
+            yield "replicas", partial(set_replicas, resources, _mapping(each, "replicas"), specs["replicas"])
+        for each in self._list("images"):
+            yield "images", partial(set_image, resources, _mapping(each, "images"), specs["images"])
+        for each in self._list("replacements"):
+            yield "replacements", partial(self._replace, resources, each)
+
+    def _merge(self, resources: Resources, text: str) -> None:
+        values = self.source.documents_of(text)
+        if values is None:
+            values = self.source.documents_in(self._path(text))
+        apply_patch(resources, values, {}, self.room)
+
+    def _patch(self, resources: Resources, value: Any) -> None:
+        entry = _mapping(value, "patches")
+        if bool(entry.get("path")) == bool(entry.get("patch")):
+            raise InputError("expected one of patch and path")
+        if entry.get("path"):
+            values: Sequence[Any] | None = self.source.documents_in(self._path(str(entry["path"])))
+        else:
+            values = self.source.documents_of(str(entry["patch"]))
+        if values is None:
+            raise InputError("expected a patch, found a text")
+        apply_patch(resources, values, entry, self.room)
+
+    def _replace(self, resources: Resources, value: Any) -> None:
+        entry = _mapping(value, "replacements")
+        entries: list[Any] = [entry]
+        if entry.get("path"):
+            documents = self.source.documents_in(self._path(str(entry["path"])))
+            entries = [one for each in documents for one in (each if isinstance(each, list) else [each])]
+        for each in entries:
+            apply_replacement(resources, _mapping(each, "replacements"), self.room)
+
+    def _list(self, key: str) -> list[Any]:
+        found = self.fields.get(key)
+        return found if isinstance(found, list) else []
+
+    def _path(self, name: Any) -> str:
+        if not isinstance(name, str):
+            raise InputError(f"expected a name, found {name!a}")
+        return self.source.path_of(self.folder, name)
+
+    def _content(self, name: str) -> bytes:
+        return self.source.content_of(self._path(name))
+
+
+def _set_labels(resources: Resources, value: Any, configuration: FieldConfiguration) -> None:
+    entry, specs = _mapping(value, "labels"), configuration.specs
+    chosen = [*map(FieldSpec.parse, entry.get("fields") or ()), *specs["labels"]]
+    if entry.get("includeSelectors"):
+        chosen += specs["commonLabels"]
+    else:
+        chosen += [*(specs["templateLabels"] if entry.get("includeTemplates") else ()), METADATA_LABELS]
+    set_texts(resources, _texts(entry.get("pairs"), "pairs"), list(dict.fromkeys(chosen)))
+
+
+def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{what}: expected a mapping, found {value!a:.40}")
+    return value
+
+
+def _texts(value: Any, what: str) -> dict[str, str]:
+    """Labels and annotations; all that is written there becomes a text."""
+    if value is None:
+        return {}
+    found = _mapping(value, what)
+    return {key: str(each).lower() if isinstance(each, bool) else str(each or "") for key, each in found.items()}

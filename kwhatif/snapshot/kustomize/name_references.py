@@ -1,0 +1,122 @@
+"""Follows changed names: what referred to an object by a former name refers to it by the present one.
+
+Upstream: kustomize (api/internal/accumulator/namereferencetransformer.go, api/filters/nameref/nameref.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.kustomize.default_fields import FieldConfiguration
+from kwhatif.snapshot.kustomize.field_specs import FieldSpec
+from kwhatif.snapshot.kustomize.resources import Resource, Resources
+
+
+def follow_names(resources: Resources, configuration: FieldConfiguration) -> None:
+    """Write the present names into all fields that hold former ones. Raises InputError where many could be meant."""
+    by_name: dict[str, list[Resource]] = {}
+    for each in resources:
+        for name in dict.fromkeys(identity.name for identity in each.former):
+            by_name.setdefault(name, []).append(each)
+    if not by_name:
+        return
+    for target, referrers in configuration.references:
+        named = {
+            name: found
+            for name, all_ in by_name.items()
+            if (found := [each for each in all_ if any(map(target.selects_identity, each.former))])
+        }
+        for spec in referrers if named else ():
+            for referrer in resources:
+                if spec.selects_identity(referrer.first_identity):
+                    _Reference(referrer, spec, target, named).follow()
+
+
+class _Reference:
+    """One field of one object that may hold names of objects of the kind ``target``."""
+
+    def __init__(
+        self, referrer: Resource, spec: FieldSpec, target: FieldSpec, named: dict[str, list[Resource]]
+    ) -> None:
+        self._referrer, self._spec, self._target, self._named = referrer, spec, target, named
+
+    def follow(self) -> None:
+        # The kind may have changed since.
+        FieldSpec(self._spec.path).apply_to(self._referrer.value, self._follow_value)
+
+    def _follow_value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._follow_value(each) for each in value]
+        if isinstance(value, dict):
+            return self._follow_mapping(value)
+        if not isinstance(value, str):
+            return value
+        found = self._choose(value, self._candidates(value), same_namespace=False)
+        return value if found is None else found.name
+
+    def _follow_mapping(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Where name and namespace stand beside each other."""
+        name, namespace = value.get("name"), value.get("namespace")
+        if not isinstance(name, str):
+            raise InputError(f"{self._referrer.identity}: {self._spec.path} has no name")
+        candidates = self._candidates(name)
+        if namespace is not None:
+            where = namespace or "default"
+            before = [each for each in candidates if each.first_identity.namespace == where]
+            candidates = before or [each for each in candidates if each.identity.namespace == where]
+        found = self._choose(name, candidates, same_namespace=True)
+        if found is None or (found.name == name and not found.namespace):
+            return value
+        return {**value, "name": found.name, **({"namespace": found.namespace} if found.namespace else {})}
+
+    def _candidates(self, name: str) -> list[Resource]:
+        return [each for each in self._named.get(name, ()) if self._may_see(each)]
+
+    def _may_see(self, each: Resource) -> bool:
+        own, other = self._referrer.identity, each.identity
+        if own.is_cluster_wide or other.is_cluster_wide or own.namespace == other.namespace:
+            return True
+        return each.kind == "ServiceAccount" and each.namespace in self._namespaces_of_subjects()
+
+    def _namespaces_of_subjects(self) -> set[str]:
+        if self._referrer.kind != "RoleBinding":
+            return set()
+        subjects = self._referrer.value.get("subjects")
+        return {
+            str(each.get("namespace"))
+            for each in (subjects if isinstance(subjects, list) else ())
+            if isinstance(each, dict) and each.get("kind") == "ServiceAccount" and each.get("namespace")
+        }
+
+    def _choose(self, name: str, candidates: list[Resource], *, same_namespace: bool) -> Resource | None:
+        if self._spec.path.endswith("roleRef/name"):
+            role = self._referrer.value.get("roleRef")
+            if isinstance(role, dict) and role.get("kind"):
+                wanted = FieldSpec("", str(role["kind"]), str(role.get("apiGroup") or ""))
+                candidates = [each for each in candidates if any(map(wanted.selects_identity, each.former))]
+        if len(candidates) > 1:
+            candidates = [each for each in candidates if self._is_around(each, with_none=True)]
+        if len(candidates) > 1:
+            candidates = [each for each in candidates if self._is_around(each, with_none=False)]
+        if not candidates:
+            return None
+        ends = {(each.name, each.namespace if same_namespace else "") for each in candidates}
+        if len(ends) > 1:
+            shown = ", ".join(str(each.identity) for each in candidates)
+            raise InputError(f"{self._referrer.identity}: {name} may refer to {shown}")
+        return candidates[0]
+
+    def _is_around(self, each: Resource, *, with_none: bool) -> bool:
+        """Whether an object had the same put around its name as the one that refers to it."""
+        own = self._referrer
+        return all(
+            (with_none and not (mine and others)) or _is_same_end(mine, others)
+            for mine, others in ((own.prefixes, each.prefixes), (own.suffixes, each.suffixes))
+        )
+
+
+def _is_same_end(one: Sequence[str], other: Sequence[str]) -> bool:
+    shorter, longer = sorted((list(one), list(other)), key=len)
+    return longer[len(longer) - len(shorter) :] == shorter

@@ -1,0 +1,112 @@
+"""The account of files: which of them became objects or were rendered, which were passed over, which were not read.
+
+It is the one place that says of an answer what it was not made of: a file that changed and was not read is a gap.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import partial
+
+from kwhatif.snapshot.read.files import is_manifest
+from kwhatif.snapshot.read.path_patterns import is_excluded
+from kwhatif.snapshot.repository.file_trees import FileTree
+
+
+class FileUse(IntEnum):
+    """What became of a file; of two uses the greater one counts.
+
+    ``unread`` may hold objects of which nobody knows. What is ``failed`` was to be rendered or read and was not: it
+    counts although a part of it was read elsewhere.
+    """
+
+    passed_over = 0
+    unread = 1
+    read = 2
+    rendered = 3
+    failed = 4
+
+    @property
+    def is_gap(self) -> bool:
+        return self in (FileUse.unread, FileUse.failed)
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """What became of one file, why, and what says which content it has: equal texts are equal files."""
+
+    use: FileUse
+    reason: str = ""
+    content: Callable[[], str] = str
+
+
+@dataclass
+class FileAccount:
+    """The files of one reading by their names in messages."""
+
+    entries: dict[str, FileEntry] = field(default_factory=dict)
+
+    def note(self, file: str, use: FileUse, reason: str, content: Callable[[], str]) -> None:
+        """Say what became of a file; what counts more was said before or after."""
+        there = self.entries.get(file)
+        if there is None or use > there.use:
+            self.entries[file] = FileEntry(use, reason, content)
+
+    def __contains__(self, file: str) -> bool:
+        return file in self.entries
+
+    def gaps(self) -> Iterator[tuple[str, FileEntry]]:
+        """The files that were not read, by name."""
+        yield from ((file, entry) for file, entry in sorted(self.entries.items()) if entry.use.is_gap)
+
+    def counts(self) -> Counter[FileUse]:
+        return Counter(entry.use for entry in self.entries.values())
+
+    def changes_from(
+        self, before: FileAccount, names: Mapping[str, str], names_before: Mapping[str, str]
+    ) -> Iterator[tuple[str, FileEntry]]:
+        """The files that are not as they were ``before``, with what became of them; of two readings the worse.
+
+        ``names`` and ``names_before`` have the names by which files of the two are the same.
+        """
+        now = {names.get(file, file): (file, entry) for file, entry in self.entries.items()}
+        then = {names_before.get(file, file): (file, entry) for file, entry in before.entries.items()}
+        for name in sorted(now.keys() | then.keys()):
+            file, entry = now.get(name) or then[name]
+            if name in now and name in then:
+                other = then[name][1]
+                if entry.content() == other.content():
+                    continue
+                entry = other if other.use.is_gap and not entry.use.is_gap else entry
+            yield file, entry
+
+
+class TreeFiles:
+    """Notes what became of files of one tree."""
+
+    def __init__(self, tree: FileTree, account: FileAccount) -> None:
+        self._tree, self._account = tree, account
+
+    def note(self, paths: Iterable[str], use: FileUse, reason: str = "") -> None:
+        """Say what became of files."""
+        for path in paths:
+            self._account.note(self._tree.display(path), use, reason, partial(self._tree.identity_of, path))
+
+    def note_rest(self, folder: str, excluded: Sequence[str]) -> None:
+        """Say of the other files of a directory why nobody looked at them."""
+        for name, is_folder in self._tree.files_in(folder):
+            path = self._tree.path_in(folder, name)
+            if is_folder or self._tree.display(path) in self._account:
+                continue
+            if is_excluded(path, excluded):
+                reason = "left out by an exclude pattern"
+            elif name.startswith("."):
+                reason = "hidden"
+            elif not is_manifest(name):
+                reason = "no manifest by its name"
+            else:
+                reason = "nothing leads to it"
+            self.note([path], FileUse.passed_over, reason)
