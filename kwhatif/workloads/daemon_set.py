@@ -30,7 +30,8 @@ from kwhatif.workloads.objects import (
     section,
 )
 from kwhatif.workloads.replica_set import owned_by
-from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod, member_of
+from kwhatif.workloads.rollout_members import RolloutPod
+from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 
 _ALWAYS = (
     ("not-ready", "NoExecute"),
@@ -355,8 +356,8 @@ class DaemonSetRollout(Rollout):
     def _is_homeless(self, member: RolloutPod) -> bool:
         return not member.terminating and not section(member.pod, "spec").get("nodeName")
 
-    def is_new(self, member: RolloutPod) -> bool:
-        return self.changed and member.revision == self.revision
+    def is_new(self, revision: str) -> bool:
+        return self.changed and revision == self.revision
 
     def remaining_work(self) -> str:
         late = []

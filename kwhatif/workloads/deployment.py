@@ -29,7 +29,8 @@ from kwhatif.workloads.objects import (
     section,
 )
 from kwhatif.workloads.replica_set import make_replicas
-from kwhatif.workloads.rollout_state import RolloutPod, member_of
+from kwhatif.workloads.rollout_members import RolloutPod
+from kwhatif.workloads.rollout_state import member_of
 
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAXIMUM = "deployment.kubernetes.io/max-replicas"

@@ -25,7 +25,7 @@ from kwhatif.workloads.deployment import (
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import integer, is_over, section
 from kwhatif.workloads.replica_set import adjust
-from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod
+from kwhatif.workloads.rollout_state import Admit, Rollout
 
 
 class ReplicaShare(Protocol):
@@ -119,10 +119,7 @@ class DeploymentRollout(Rollout):
     def sync(self) -> bool:
         changed = self._sync_deployment()
         for one in self.sets:
-            mine = self._members_of(one)
-            changed |= adjust(
-                self, mine, one.replicas, one.owner, one.template, one.name, related=self.members, now=self.now
-            )
+            changed |= adjust(self, one.replicas, one.owner, one.template, one.name, now=self.now, sets=True)
         return changed
 
     def _sync_deployment(self) -> bool:
@@ -176,7 +173,7 @@ class DeploymentRollout(Rollout):
         old = [one for one in self.sets if one is not self.new_set]
         if self._resize_all((one, 0) for one in old):
             return True
-        if any(not is_over(member.pod) for one in old for member in self._members_of(one)):
+        if any(not is_over(member.pod) for one in old for member in self.members.of(one.name)):
             return False
         if self.new_set is None:
             self._new_set(self.replicas)
@@ -194,7 +191,7 @@ class DeploymentRollout(Rollout):
             return self._resize_all((one, 0) for one in active if one is not new)
         if self.recreates:
             return False
-        sizes = proportional(active, self.replicas, self.surge, sum(member.active for member in self.members))
+        sizes = proportional(active, self.replicas, self.surge, self.members.active.total())
         return self._resize_all(zip(active, sizes, strict=True), note=True)
 
     # --- small parts
@@ -219,22 +216,18 @@ class DeploymentRollout(Rollout):
         self.new_set.desired, self.new_set.maximum = self.replicas, self.replicas + self.surge
         self.sets.append(self.new_set)
 
-    def _members_of(self, one: SizedReplicaSet) -> list[RolloutPod]:
-        name = one.name
-        return [member for member in self.members if member.revision == name]
-
     def _available(self, one: SizedReplicaSet) -> int:
-        return sum(member.available for member in self._members_of(one))
+        return self.members.available[one.name]
 
-    def is_new(self, member: RolloutPod) -> bool:
-        return self.counts_as_new and self.new_set is not None and member.revision == self.new_set.name
+    def is_new(self, revision: str) -> bool:
+        return self.counts_as_new and self.new_set is not None and revision == self.new_set.name
 
     def remaining_work(self) -> str:
         if section(self.deployment, "spec").get("paused") and self.counts_as_new:
             return "the deployment is paused"
-        of_new = self._members_of(self.new_set) if self.new_set else []
-        updated = sum(member.available for member in of_new)
-        older = sum(member.active for member in self.members) - sum(member.active for member in of_new)
+        new = self.new_set.name if self.new_set else ""
+        updated = self.members.available[new]
+        older = self.members.active.total() - self.members.active[new]
         if updated >= self.replicas and not older:
             return ""
         remain = "1 old pod remains" if older == 1 else f"{older} old pods remain"

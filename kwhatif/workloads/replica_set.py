@@ -34,7 +34,7 @@ from kwhatif.workloads.objects import (
     section,
     uid_of,
 )
-from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod, member_of
+from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 
 
 def make_replicas(owner: Object, making: ObjectCreator) -> None:
@@ -152,25 +152,26 @@ def owned_by(owner: Object, pods: Sequence[Object]) -> list[Object]:
 
 def adjust(
     rollout: Rollout,
-    mine: Sequence[RolloutPod],
     replicas: int,
     owner: Object,
     template: Object,
     revision: str,
     *,
-    related: Sequence[RolloutPod] = (),
     now: datetime | None = None,
+    sets: bool = False,
 ) -> bool:
-    """Make or delete pods until the number of active ones is as desired; returns whether anything changed."""
-    active = [member for member in mine if member.active]
-    for place in range(replicas - len(active)):
+    """Make or delete pods until the number of active ones is as desired; returns whether anything changed. Where the
+    revisions of a rollout are ``sets`` of one owner, only those of the revision count.
+    """
+    members = rollout.members
+    surplus = (members.active[revision] if sets else members.active.total()) - replicas
+    for place in range(-surplus):
         if rollout.create(pod_from_template(template, owner), revision) is None:
             return place > 0
-    surplus = len(active) - replicas
     if surplus > 0:
-        around = [member.pod for member in related if member.active]
+        around = [member.pod for member in members if member.active] if sets else []
         going = first_to_go(
-            active,
+            [member for member in (members.of(revision) if sets else members) if member.active],
             surplus,
             pod_of=lambda member: member.pod,
             ready=lambda member: member.ready,
@@ -203,11 +204,11 @@ class ReplicasRollout(Rollout):
         return cls(members, admit, new, replicas, is_, template_hash(is_), not same_template(was, is_), now)
 
     def sync(self) -> bool:
-        return adjust(self, self.members, self.replicas, self.owner, self.template, self.revision, now=self.now)
+        return adjust(self, self.replicas, self.owner, self.template, self.revision, now=self.now)
 
-    def is_new(self, member: RolloutPod) -> bool:
-        return self.changed and member.revision == self.revision
+    def is_new(self, revision: str) -> bool:
+        return self.changed and revision == self.revision
 
     def remaining_work(self) -> str:
-        available = sum(member.available for member in self.members)
+        available = self.members.available.total()
         return "" if available >= self.replicas else f"{available} of {self.replicas} pods are available"

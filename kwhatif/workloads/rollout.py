@@ -66,8 +66,7 @@ class Plan(Iterator[Step]):
     @property
     def waiting(self) -> tuple[str, ...]:
         """The pods of the plan that are not ready."""
-        members = self._rollout.members if self._rollout else ()
-        return tuple(member.name for member in members if member.made and not member.ready and member.active)
+        return tuple(member.name for member in self._rollout.members.unready()) if self._rollout else ()
 
     @property
     def refused_pods(self) -> tuple[str, ...]:

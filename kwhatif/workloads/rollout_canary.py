@@ -7,13 +7,14 @@ rollout/canary.go.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.admission.response import Object
 from kwhatif.workloads.objects import deep_copy_json, get_scaled_value, integer, name_of, section
 from kwhatif.workloads.rollout_pods import Wanted, alike
-from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod, member_of
+from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 
 _NEW, _STABLE = "new", "stable"
 
@@ -46,21 +47,21 @@ class CanaryRollout(Rollout):
         return cls(members, admit, obj, replicas if wanted else 0, body, claims, steps_of(obj) if changed else ())
 
     def sync(self) -> bool:
-        new, stable = self._of(_NEW), self._of(_STABLE)
+        new, stable = self.members.active[_NEW], self.members.active[_STABLE]
         want_new, want_stable = self._sizes()
-        room = self.replicas + self._surge() - len(new) - len(stable)
+        room = self.replicas + self._surge() - new - stable
         if self._routes_traffic() or (self.step < len(self.steps) and self.steps[self.step].replicas is not None):
             room = want_new
-        growth = min(want_new - len(new), room)
+        growth = min(want_new - new, room)
         if growth > 0:
             return self._create(growth)
-        if len(new) > want_new:
-            return self._remove(new, len(new) - want_new)
-        spare = len(stable) - want_stable
-        available = sum(member.available for member in new) + len(stable)
+        if new > want_new:
+            return self._remove(_NEW, new - want_new)
+        spare = stable - want_stable
+        available = self.members.available[_NEW] + stable
         spare = min(spare, available - (self.replicas - self._unavailable()))
         if spare > 0:
-            return self._remove(stable, spare)
+            return self._remove(_STABLE, spare)
         if self.step < len(self.steps) and self._is_reached(want_new, want_stable):
             self.step += 1
             return True
@@ -69,8 +70,8 @@ class CanaryRollout(Rollout):
     def _sizes(self) -> tuple[int, int]:
         if self.step >= len(self.steps):
             # Where traffic is routed, it leaves the stable pods only when all new ones are there to take it.
-            early = self._routes_traffic() and sum(m.available for m in self._of(_NEW)) < self.replicas
-            return self.replicas, len(self._of(_STABLE)) if early else 0
+            early = self._routes_traffic() and self.members.available[_NEW] < self.replicas
+            return self.replicas, self.members.active[_STABLE] if early else 0
         step = self.steps[self.step]
         if step.replicas is not None or not self.replicas:
             return step.replicas or 0, self.replicas
@@ -86,8 +87,7 @@ class CanaryRollout(Rollout):
         return max(count, integer(self._canary().get("minPodsPerReplicaSet"), 0)) if count else 0
 
     def _is_reached(self, new: int, stable: int) -> bool:
-        enough = sum(member.available for member in self._of(_NEW)) == new
-        return enough and len(self._of(_STABLE)) == stable
+        return self.members.available[_NEW] == new and self.members.active[_STABLE] == stable
 
     def _create(self, count: int) -> bool:
         for place in range(count):
@@ -95,13 +95,11 @@ class CanaryRollout(Rollout):
                 return place > 0
         return True
 
-    def _remove(self, members: Sequence[RolloutPod], count: int) -> bool:
-        for member in sorted(members, key=lambda each: each.available)[:count]:
+    def _remove(self, revision: str, count: int) -> bool:
+        active = (member for member in self.members.of(revision) if member.active)
+        for member in heapq.nsmallest(count, active, key=lambda member: member.available):
             self.remove(member)
         return True
-
-    def _of(self, revision: str) -> list[RolloutPod]:
-        return [member for member in self.members if member.revision == revision and member.active]
 
     def _canary(self) -> Object:
         return section(self.obj, "spec", "strategy", "canary")
@@ -117,12 +115,11 @@ class CanaryRollout(Rollout):
         told = get_scaled_value(self._canary().get("maxUnavailable", "25%"), self.replicas, up=False)
         return min(told or (self._surge() == 0), self.replicas)
 
-    def is_new(self, member: RolloutPod) -> bool:
-        return bool(self.steps) and member.revision == _NEW
+    def is_new(self, revision: str) -> bool:
+        return bool(self.steps) and revision == _NEW
 
     def remaining_work(self) -> str:
-        new = sum(member.available for member in self._of(_NEW))
-        old = len(self._of(_STABLE))
+        new, old = self.members.available[_NEW], self.members.active[_STABLE]
         if new >= self.replicas and not old:
             return ""
         where = f" at step {self.step + 1} of {len(self.steps)}" if self.step < len(self.steps) else ""

@@ -15,7 +15,8 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
 from kwhatif.workloads.object_creation import template_of
 from kwhatif.workloads.objects import deep_copy_json, matches_template, name_of, section
-from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod, member_of
+from kwhatif.workloads.rollout_members import RolloutPod
+from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 from kwhatif.workloads.workload_kind import UpdateOrder
 
 _NEW, _OLD = "new", "old"
@@ -114,7 +115,7 @@ class PodsRollout(Rollout):
         return True
 
     def _replace_next(self, going: Sequence[RolloutPod]) -> bool:
-        if any(member.terminating for member in self.members):
+        if self.members.terminating():
             return False
         free = [each for each in self.wanted if name_of(each[0]) not in {member.name for member in self.members}]
         if free:
@@ -132,12 +133,11 @@ class PodsRollout(Rollout):
         """The pods that are replaced together: a group whose pods need each other, else a single pod."""
         return str(section(pod, "metadata", "labels").get(self.together) or name_of(pod))
 
-    def is_new(self, member: RolloutPod) -> bool:
-        return member.revision == _NEW
+    def is_new(self, revision: str) -> bool:
+        return revision == _NEW
 
     def remaining_work(self) -> str:
-        new = sum(member.available for member in self.members if member.revision == _NEW)
-        old = sum(member.active for member in self.members if member.revision == _OLD)
+        new, old = self.members.available[_NEW], self.members.active[_OLD]
         if not self.wanted and not old and new >= self.total:
             return ""
         remain = f", {old} old {'pod remains' if old == 1 else 'pods remain'}" if old else ""

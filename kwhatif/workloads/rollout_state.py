@@ -6,12 +6,14 @@ Each kind of controller is a subclass with one method, ``sync``: a single pass, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import InitVar, dataclass, field
 
 from kwhatif.admission.response import Object
 from kwhatif.workloads.object_creation import ephemeral_claims
 from kwhatif.workloads.objects import is_over, is_ready, name_of, section
+from kwhatif.workloads.rollout_members import Members, RolloutPod
 
 Ready = Callable[[Object], bool]
 """Asked between two steps of every pod that the plan made and that is not ready: has it become so?"""
@@ -54,51 +56,25 @@ class Step:
     deleted_claims: tuple[str, ...] = ()
 
 
-@dataclass(eq=False, slots=True)
-class RolloutPod:
-    """One pod. ``revision`` tells which template it was made from; ``made`` by the plan, ``fresh`` since the last step.
-
-    ``home`` is the node that a daemon set means the pod for.
-    """
-
-    pod: Object
-    revision: str
-    ready: bool
-    terminating: bool = False
-    made: bool = False
-    fresh: bool = False
-    home: str = ""
-
-    @property
-    def name(self) -> str:
-        return name_of(self.pod)
-
-    @property
-    def active(self) -> bool:
-        return not self.terminating and not is_over(self.pod)
-
-    @property
-    def available(self) -> bool:
-        return self.ready and not self.terminating
-
-
 @dataclass
 class Rollout(ABC):
     """Common to all kinds: pods are created and deleted, and counted by revision."""
 
-    members: list[RolloutPod]
+    pods: InitVar[Iterable[RolloutPod]]
     admit: Admit
     gone: PodDeleted = field(default=lambda pod: None, init=False)
     create_claim: ClaimNeeded = field(default=lambda claim: True, init=False)
     refused: set[str] = field(default_factory=set, init=False)
-    _created: list[RolloutPod] = field(default_factory=list, init=False)
+    members: Members = field(init=False)
+    _created: dict[RolloutPod, None] = field(default_factory=dict, init=False)
     _removed: list[RolloutPod] = field(default_factory=list, init=False)
     _claims: list[Object] = field(default_factory=list, init=False)
     _deleted_claims: list[str] = field(default_factory=list, init=False)
     _numbers: dict[str, int] = field(default_factory=dict, init=False)
     _taken: set[str] = field(default_factory=set, init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, pods: Iterable[RolloutPod]) -> None:
+        self.members = Members(pods)
         self._taken = {member.name for member in self.members}
 
     @abstractmethod
@@ -106,8 +82,8 @@ class Rollout(ABC):
         """One pass of the controllers; returns whether it changed anything."""
 
     @abstractmethod
-    def is_new(self, member: RolloutPod) -> bool:
-        """Whether a pod is of the revision that comes."""
+    def is_new(self, revision: str) -> bool:
+        """Whether it is the revision that comes."""
 
     @abstractmethod
     def remaining_work(self) -> str:
@@ -115,24 +91,22 @@ class Rollout(ABC):
 
     def settle(self, ready: Ready) -> bool:
         """Terminating pods disappear, and pods become ready. Returns whether anything changed."""
-        staying = [member for member in self.members if not member.terminating]
-        changed = len(staying) < len(self.members)
-        for member in self.members:
-            if member.terminating:
-                self.gone(member.pod)
-        self.members = staying
-        for member in staying:
-            if member.made and not member.ready and ready(member.pod):
-                member.ready = changed = True
-        return changed
+        leaving = self.members.terminating()
+        for member in leaving:
+            self.members.discard(member)
+            self.gone(member.pod)
+        coming = [member for member in self.members.unready() if ready(member.pod)]
+        for member in coming:
+            self.members.make_ready(member)
+        return bool(leaving or coming)
 
     def take_step(self) -> Step | None:
         """The changes since the last call; None if there are none."""
         if not self._created and not self._removed:
             return None
         step = Step(
-            self._counts(lambda member: member.active),
-            self._counts(lambda member: member.terminating),
+            self._counts(self.members.active),
+            self._counts(self.members.leaving),
             tuple(member.pod for member in self._created),
             tuple(member.name for member in self._removed),
             tuple(self._claims),
@@ -140,7 +114,7 @@ class Rollout(ABC):
         )
         for member in self._created:
             member.fresh = False
-        self._created, self._removed, self._claims, self._deleted_claims = [], [], [], []
+        self._created, self._removed, self._claims, self._deleted_claims = {}, [], [], []
         return step
 
     def create(self, body: Object, revision: str, claims: Sequence[Object] = ()) -> RolloutPod | None:
@@ -162,21 +136,21 @@ class Rollout(ABC):
         self.refused.discard(name_of(body))
         self._taken.add(name_of(pod))
         member = RolloutPod(pod, revision, ready=False, made=True, fresh=True)
-        self.members.append(member)
-        self._created.append(member)
+        self.members.add(member)
+        self._created[member] = None
         self._claims += ephemeral_claims(pod)
         return member
 
     def remove(self, member: RolloutPod) -> None:
         """Delete a pod: one with a node terminates, any other is gone at once."""
         if member.fresh:
-            self._created.remove(member)
+            del self._created[member]
         else:
             self._removed.append(member)
         if section(member.pod, "spec").get("nodeName") and not is_over(member.pod) and not member.fresh:
-            member.terminating = True
+            self.members.terminate(member)
         else:
-            self.members.remove(member)
+            self.members.discard(member)
             self.gone(member.pod)
 
     def _next_name(self, prefix: str) -> str:
@@ -185,9 +159,9 @@ class Rollout(ABC):
             number += 1
         return f"{prefix}{number}"
 
-    def _counts(self, counted: Callable[[RolloutPod], bool]) -> Counts:
-        new = [self.is_new(member) for member in self.members if counted(member)]
-        return Counts(new.count(False), new.count(True))
+    def _counts(self, pods: Counter[str]) -> Counts:
+        new = sum(number for revision, number in pods.items() if self.is_new(revision))
+        return Counts(pods.total() - new, new)
 
 
 def member_of(pod: Object, revision: str) -> RolloutPod:

@@ -7,7 +7,9 @@ stateful_pod_control.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import heapq
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 
@@ -28,7 +30,8 @@ from kwhatif.workloads.objects import (
     section,
 )
 from kwhatif.workloads.replica_set import owned_by
-from kwhatif.workloads.rollout_state import Admit, Rollout, RolloutPod, member_of
+from kwhatif.workloads.rollout_members import RolloutPod
+from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 
 REVISION = "controller-revision-hash"
 POD_NAME = "statefulset.kubernetes.io/pod-name"
@@ -150,8 +153,23 @@ class StatefulSetRollout(Rollout):
     current: str
     update: str
     most_unavailable: int | None
-    _sound: int = field(default=0, init=False)
-    """How many of the first ordinals were found to have an available pod, which stay so until one is removed."""
+    _at: dict[int, RolloutPod] = field(init=False)
+    _lacking: list[int] = field(init=False)
+    """A heap of the ordinals without an available pod; some may have one by now."""
+    _condemned: list[RolloutPod] = field(init=False)
+    """The pods that a smaller set has no place for, by ordinal; some may be gone by now."""
+    _unavailable: deque[RolloutPod] = field(init=False)
+    """Those of them that are not available."""
+    _next: int = field(init=False)
+    """Pods of this place and above are of the revision that they should have, or will be."""
+
+    def __post_init__(self, pods: Iterable[RolloutPod]) -> None:
+        super().__post_init__(pods)
+        self._at = {_ordinal(member): member for member in self.members}
+        self._lacking = [ordinal for ordinal in self.ordinals if not self._is_sound(ordinal)]
+        self._condemned = [member for member in self.members if 0 <= _ordinal(member) not in self.ordinals]
+        self._unavailable = deque(member for member in self._condemned if not member.available)
+        self._next = len(self.ordinals)
 
     @classmethod
     def from_objects(
@@ -188,62 +206,91 @@ class StatefulSetRollout(Rollout):
     # --- one pass of the controller
 
     def sync(self) -> bool:
-        there = {_ordinal(member): member for member in self.members}
-        condemned = [m for m in reversed(self.members) if 0 <= _ordinal(m) not in self.ordinals]
-        first_unavailable = self._first_unavailable(there, condemned)
         patient = is_ordered(self.new)
         changed = failed = False
-        for ordinal in self.ordinals[self._sound :]:
-            member = there.get(ordinal)
-            blocked = member is None
+        for ordinal in self._ordinals_to_fill(1 if patient else len(self.ordinals)):
+            member = self._pod_at(ordinal)
             if member is None:
                 made = self._make(ordinal)
                 changed, failed = changed or made, failed or not made
             elif is_over(member.pod) and not member.terminating:
                 self.remove(member)
-                blocked = changed = True
-            if patient and (blocked or (member is not None and not member.available)):
+                changed = True
+            if patient:
                 return changed
-            if not failed and member is not None and member.available and ordinal == self.ordinals.start + self._sound:
-                self._sound += 1
         if failed:
             return changed
-        for member in condemned:
-            waits = not member.available and member is not first_unavailable
-            if patient and (member.terminating or waits):
-                return changed
+        self._forget_condemned()
+        if self._condemned and patient:
+            return changed or self._condemn_last()
+        for member in reversed(self._condemned):
             if not member.terminating:
-                self.remove(member)
-                # The claims of a pod that a smaller set has no place for belong to the pod, and are collected with it.
-                if _deletes_when_scaled(self.new):
-                    self._deleted_claims += map(name_of, claims_of(self.new, _ordinal(member)))
+                self._condemn(member)
                 changed = True
-                if patient:
-                    return True
-        if self.on_delete or changed:
-            return changed
-        return self._replace([there[ordinal] for ordinal in self.ordinals if ordinal in there])
+        return changed or (not self.on_delete and self._replace())
+
+    def _ordinals_to_fill(self, most: int) -> list[int]:
+        """The first ordinals without an available pod."""
+        if most == 1:
+            while self._lacking and self._is_sound(self._lacking[0]):
+                heapq.heappop(self._lacking)
+        else:
+            self._lacking = sorted({ordinal for ordinal in self._lacking if not self._is_sound(ordinal)})
+        return self._lacking[:most]
+
+    def _forget_condemned(self) -> None:
+        while self._condemned and self._condemned[-1] not in self.members:
+            self._condemned.pop()
+        while self._unavailable and self._unavailable[0] not in self.members:
+            self._unavailable.popleft()
+
+    def _condemn_last(self) -> bool:
+        """Of pods that are not available only the first goes before it is; all that come before another wait for it."""
+        last = self._condemned[-1]
+        if last.terminating or not (last.available or last is self._unavailable[0]):
+            return False
+        self._condemn(last)
+        return True
+
+    def _condemn(self, member: RolloutPod) -> None:
+        self.remove(member)
+        # The claims of a pod that a smaller set has no place for belong to the pod, and are collected with it.
+        if _deletes_when_scaled(self.new):
+            self._deleted_claims += map(name_of, claims_of(self.new, _ordinal(member)))
 
     def remove(self, member: RolloutPod) -> None:
         super().remove(member)
-        self._sound = max(0, min(self._sound, _ordinal(member) - self.ordinals.start))
+        if _ordinal(member) in self.ordinals:
+            heapq.heappush(self._lacking, _ordinal(member))
 
-    def _replace(self, replicas: list[RolloutPod]) -> bool:
-        """Delete pods of another revision, highest ordinal first; the next pass recreates them."""
-        targets = list(reversed(replicas[self.partition :]))
+    def _replace(self) -> bool:
+        """Delete pods of another revision, highest ordinal first; the next pass recreates them. All are there."""
         if self.most_unavailable is None:
-            for target in targets:
-                if target.revision != self.update and not target.terminating:
-                    self.remove(target)
-                    return True
-                if not target.available:
-                    return False
-            return False
-        room = self.most_unavailable - sum(not member.available for member in replicas)
-        outdated = [member for member in targets if member.revision != self.update and not member.terminating]
-        for member in outdated[: max(0, room)]:
-            self.remove(member)
-        return bool(outdated) and room > 0
+            return self._replace_one()
+        room, changed = self.most_unavailable - len(self._lacking), False
+        for target in self._targets() if room > 0 else ():
+            self._next -= 1
+            if target.revision != self.update and not target.terminating:
+                self.remove(target)
+                room, changed = room - 1, True
+            if not room:
+                break
+        return changed
+
+    def _replace_one(self) -> bool:
+        for target in self._targets():
+            if target.revision != self.update and not target.terminating:
+                self.remove(target)
+                return True
+            if not target.available:
+                return False
+            self._next -= 1
+        return False
+
+    def _targets(self) -> Iterator[RolloutPod]:
+        """The pods above the partition that may be of another revision, the last first."""
+        for place in range(self._next - 1, max(0, self.partition) - 1, -1):
+            yield self._at[self.ordinals[place]]
 
     def _make(self, ordinal: int) -> bool:
         behind = not self.on_delete and ordinal < start_of(self.new) + self.partition
@@ -251,29 +298,29 @@ class StatefulSetRollout(Rollout):
         source = self.old if behind else self.new
         pod = stateful_pod(self.new, section(source, "spec", "template"), revision, ordinal)
         made = self.create(pod, revision, tuple(claims_of(self.new, ordinal)))
-        self.members.sort(key=_ordinal)
+        if made is not None:
+            self._at[ordinal] = made
         return made is not None
 
-    def _first_unavailable(self, there: dict[int, RolloutPod], condemned: list[RolloutPod]) -> RolloutPod | None:
-        """The pod that may be deleted although it is not available; None if a replica is missing."""
-        for ordinal in self.ordinals[self._sound :]:
-            member = there.get(ordinal)
-            if member is None or not member.available:
-                return member
-        return next((member for member in reversed(condemned) if not member.available), None)
+    def _pod_at(self, ordinal: int) -> RolloutPod | None:
+        member = self._at.get(ordinal)
+        return member if member in self.members else None
 
-    def is_new(self, member: RolloutPod) -> bool:
-        return self.update != self.current and member.revision == self.update
+    def _is_sound(self, ordinal: int) -> bool:
+        member = self._pod_at(ordinal)
+        return member is not None and member.available
+
+    def is_new(self, revision: str) -> bool:
+        return revision == self.update != self.current
 
     def remaining_work(self) -> str:
-        there = {_ordinal(member): member for member in self.members}
         late = []
         for ordinal in self.ordinals:
-            member = there.get(ordinal)
+            member = self._pod_at(ordinal)
             outdated = ordinal - start_of(self.new) >= self.partition and not self.on_delete
             if member is None or not member.available or (outdated and member.revision != self.update):
                 late.append(f"{name_of(self.new)}-{ordinal}")
-        leaving = [m.name for m in self.members if 0 <= _ordinal(m) not in self.ordinals]
+        leaving = [member.name for member in self._condemned if member in self.members]
         parts = [f"not updated and available: {', '.join(late)}"] if late else []
         parts += [f"not removed: {', '.join(leaving)}"] if leaving else []
         return "; ".join(parts)

@@ -196,7 +196,7 @@ class _Scaling:
         for one in rollout.sets:
             self._resize_set(one)
         wanted = sum(one.replicas for one in rollout.sets)
-        return "", wanted - sum(member.active for member in rollout.members)
+        return "", wanted - rollout.members.active.total()
 
     def _resize_set(self, one: SizedReplicaSet) -> None:
         for obj in self._draft.whole("ReplicaSet"):
