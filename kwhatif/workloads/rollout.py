@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from kwhatif.admission.response import Object
-from kwhatif.workloads.daemon_set import DaemonSetRollout
+from kwhatif.workloads.daemon_set_rollout import DaemonSetRollout
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
 from kwhatif.workloads.objects import group_of
 from kwhatif.workloads.replica_set import ReplicasRollout

@@ -53,6 +53,7 @@ class Members:
         self.active: Counter[str] = Counter()
         self.available: Counter[str] = Counter()
         self.leaving: Counter[str] = Counter()
+        self._changed: dict[RolloutPod, None] = {}
         for member in pods:
             self.add(member)
 
@@ -71,6 +72,11 @@ class Members:
 
     def terminating(self) -> list[RolloutPod]:
         return list(self._terminating)
+
+    def take_changed(self) -> list[RolloutPod]:
+        """Those that came, went, or are in another state since the last call."""
+        changed, self._changed = self._changed, {}
+        return list(changed)
 
     def add(self, member: RolloutPod) -> None:
         self._all[member] = self._by_revision[member.revision][member] = None
@@ -92,6 +98,7 @@ class Members:
         self._count(member, 1)
 
     def _count(self, member: RolloutPod, number: int) -> None:
+        self._changed[member] = None
         self.active[member.revision] += number * member.active
         self.available[member.revision] += number * member.available
         self.leaving[member.revision] += number * member.terminating

@@ -223,6 +223,7 @@ class StatefulSetRollout(Rollout):
         self._forget_condemned()
         if self._condemned and patient:
             return changed or self._condemn_last()
+        self._condemned = [member for member in self._condemned if member in self.members]
         for member in reversed(self._condemned):
             if not member.terminating:
                 self._condemn(member)
