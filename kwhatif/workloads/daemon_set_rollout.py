@@ -189,7 +189,7 @@ class DaemonSetRollout(Rollout):
         going, coming = self._sorted["going"].first(), self._sorted["followed"].first()
         following = self._sorted["next"].first(max(0, (surge or unavailable) - self._missing))
         if surge:
-            going += self._sorted["spare"].first(max(0, self._available - self._desired))
+            going += self._sorted["spare"].first(max(0, self._available - self._pods_to_run))
             coming += following
         else:
             going += following
@@ -249,15 +249,15 @@ class DaemonSetRollout(Rollout):
         return 0 if self._on_delete else self._limits[0]
 
     @cached_property
-    def _desired(self) -> int:
+    def _pods_to_run(self) -> int:
         return sum(wanted.run for wanted in self.wanted.values())
 
     @cached_property
     def _limits(self) -> tuple[int, int]:
         """Surge and unavailability among the nodes that should have a pod; both are rounded up."""
         rolling = {"maxUnavailable": 1} | section(self.daemon_set, "spec", "updateStrategy", "rollingUpdate")
-        surge = get_scaled_value(rolling.get("maxSurge"), self._desired, up=True)
-        unavailable = get_scaled_value(rolling["maxUnavailable"], self._desired, up=True)
+        surge = get_scaled_value(rolling.get("maxSurge"), self._pods_to_run, up=True)
+        unavailable = get_scaled_value(rolling["maxUnavailable"], self._pods_to_run, up=True)
         return surge, unavailable if surge or unavailable else 1
 
     def _make(self, node: str) -> bool:

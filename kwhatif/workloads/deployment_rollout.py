@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from kwhatif.admission.response import Object
@@ -24,7 +25,8 @@ from kwhatif.workloads.deployment import (
 )
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import integer, is_over, section
-from kwhatif.workloads.replica_set import adjust
+from kwhatif.workloads.replica_set import RelatedPods, adjust
+from kwhatif.workloads.rollout_members import RolloutPod
 from kwhatif.workloads.rollout_state import Admit, Rollout
 
 
@@ -77,6 +79,10 @@ class DeploymentRollout(Rollout):
     counts_as_new: bool
     now: datetime | None
 
+    def __post_init__(self, pods: Iterable[RolloutPod]) -> None:
+        super().__post_init__(pods)
+        self._related = RelatedPods(self.members, self.now)
+
     @classmethod
     def from_objects(
         cls,
@@ -119,7 +125,9 @@ class DeploymentRollout(Rollout):
     def sync(self) -> bool:
         changed = self._sync_deployment()
         for one in self.sets:
-            changed |= adjust(self, one.replicas, one.owner, one.template, one.name, now=self.now, sets=True)
+            surplus = self.members.active[one.name] - one.replicas
+            first = partial(self._related.first_to_go, one.name)
+            changed |= adjust(self, surplus, first, one.owner, one.template, one.name)
         return changed
 
     def _sync_deployment(self) -> bool:

@@ -9,13 +9,15 @@ one made last goes first.
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property, cmp_to_key
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
 from kwhatif.admission.response import Object
 from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
@@ -23,7 +25,6 @@ from kwhatif.workloads.objects import (
     annotations_of,
     controller_of,
     integer,
-    is_over,
     moment,
     name_of,
     namespace_of,
@@ -34,6 +35,7 @@ from kwhatif.workloads.objects import (
     section,
     uid_of,
 )
+from kwhatif.workloads.rollout_members import Members, RolloutPod
 from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 
 
@@ -48,40 +50,74 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = ("Pending", "Unknown", "Running")
 
 T = TypeVar("T")
+_First = tuple[bool, int, bool, int]
 
 
-def first_to_go(
-    candidates: Sequence[T],
-    count: int,
-    *,
-    pod_of: Callable[[T], Object],
-    ready: Callable[[T], bool],
-    related: Iterable[Object] = (),
-    now: datetime | None = None,
-) -> list[T]:
-    """The ``count`` candidates that are deleted first. ``related`` are the pods of all replica sets of the
-    same owner.
+class DeletionOrder(Generic[T]):
+    """Pods in the order in which they are deleted, while others come to their nodes and go.
+
+    ``crowd`` is the number of related pods on each node: of pods that are alike up to there, those of the fullest nodes
+    go first.
     """
-    crowd = Counter(_node(pod) for pod in related if not is_over(pod))
 
-    def compare(one: tuple[T, _Rank], other: tuple[T, _Rank]) -> int:
-        return _order(one[1], other[1], now)
+    def __init__(
+        self,
+        candidates: Sequence[T],
+        crowd: Counter[str],
+        pod_of: Callable[[T], Object],
+        is_ready: Callable[[T], bool],
+        now: datetime | None,
+    ) -> None:
+        self._crowd = crowd
+        self._waiting: dict[tuple[_First, str], deque[tuple[int, T]]] = {}
+        self._heap: list[tuple[_First, int, int, str]] = []
+        self._firsts: defaultdict[str, list[_First]] = defaultdict(list)
+        ranks: defaultdict[_First, list[tuple[_Rank, T]]] = defaultdict(list)
+        for one in reversed(candidates):
+            rank = _Rank(pod_of(one), is_ready(one))
+            ranks[rank.first].append((rank, one))
 
-    latest_first = [(one, _Rank(pod_of(one), ready(one), crowd)) for one in reversed(candidates)]
-    return [one for one, _ in sorted(latest_first, key=cmp_to_key(compare))[:count]]
+        def compare(one: tuple[_Rank, T], other: tuple[_Rank, T]) -> int:
+            return _order(one[0], other[0], now)
+
+        for first, alike in ranks.items():
+            alike.sort(key=cmp_to_key(compare))
+            for place, (rank, one) in enumerate(alike):
+                self._waiting.setdefault((first, node_of(rank.pod)), deque()).append((place, one))
+        for first, node in self._waiting:
+            self._firsts[node].append(first)
+            self._offer(first, node)
+
+    def take(self, count: int) -> list[T]:
+        """The next so many; each comes once."""
+        found: list[T] = []
+        while self._heap and len(found) < count:
+            first, crowd, place, node = heapq.heappop(self._heap)
+            waiting = self._waiting[first, node]
+            if waiting and waiting[0][0] == place and crowd == -self._crowd[node]:
+                found.append(waiting.popleft()[1])
+                self._offer(first, node)
+        return found
+
+    def count_again(self, node: str) -> None:
+        """The crowd of a node has changed."""
+        for first in self._firsts[node]:
+            self._offer(first, node)
+
+    def _offer(self, first: _First, node: str) -> None:
+        if waiting := self._waiting[first, node]:
+            heapq.heappush(self._heap, (first, -self._crowd[node], waiting[0][0], node))
 
 
 @dataclass
 class _Rank:
-    """The deletion rank of one pod; times and restarts are read only of pods that nothing else tells apart."""
+    """The deletion rank of one pod; times and restarts are read only of pods that have to be told apart by them."""
 
     pod: Object
     ready: bool
-    crowd: InitVar[Counter[str]]
 
-    def __post_init__(self, crowd: Counter[str]) -> None:
-        node = _node(self.pod)
-        self.first = (bool(node), _phase(self.pod, self.ready), self.ready, _cost(self.pod), -crowd[node])
+    def __post_init__(self) -> None:
+        self.first: _First = (bool(node_of(self.pod)), _phase(self.pod, self.ready), self.ready, _cost(self.pod))
 
     @cached_property
     def ready_since(self) -> datetime | None:
@@ -97,10 +133,8 @@ class _Rank:
 
 
 def _order(a: _Rank, b: _Rank, now: datetime | None) -> int:
-    """Below zero if ``a`` goes before ``b``."""
-    answer = _sign(a.first, b.first)
-    if not answer and a.ready and b.ready:
-        answer = _younger(a.ready_since, b.ready_since, a.pod, b.pod, now)
+    """Below zero if ``a`` goes before ``b``, which are alike in what comes first."""
+    answer = _younger(a.ready_since, b.ready_since, a.pod, b.pod, now) if a.ready and b.ready else 0
     answer = answer or _sign(b.restarts, a.restarts)
     return answer or _younger(a.creation_time, b.creation_time, a.pod, b.pod, now)
 
@@ -125,7 +159,7 @@ def _sign(a: Any, b: Any) -> int:
     return int(a > b) - int(a < b)
 
 
-def _node(pod: Object) -> str:
+def node_of(pod: Object) -> str:
     return str(section(pod, "spec").get("nodeName") or "")
 
 
@@ -150,36 +184,58 @@ def owned_by(owner: Object, pods: Sequence[Object]) -> list[Object]:
     return [pod for pod in mine if (controller_of(pod).get("kind"), controller_of(pod).get("name")) == wanted]
 
 
+_pod_of: Callable[[RolloutPod], Object] = attrgetter("pod")
+_is_ready: Callable[[RolloutPod], bool] = attrgetter("ready")
+
+
+class RelatedPods:
+    """The pods of all replica sets of one owner during an update, which are deleted in an order that is kept."""
+
+    def __init__(self, members: Members, now: datetime | None) -> None:
+        self._members, self._now = members, now
+        self._crowd: Counter[str] = Counter()
+        self._homes: dict[RolloutPod, str] = {}
+        self._orders: dict[str, DeletionOrder[RolloutPod]] = {}
+
+    def first_to_go(self, revision: str, count: int) -> list[RolloutPod]:
+        """The active pods of a replica set that are deleted next, which the caller deletes."""
+        self._look_around()
+        if revision not in self._orders:
+            active = [member for member in self._members.of(revision) if member.active]
+            self._orders[revision] = DeletionOrder(active, self._crowd, _pod_of, _is_ready, self._now)
+        return self._orders[revision].take(count)
+
+    def _look_around(self) -> None:
+        nodes = set()
+        for member in self._members.take_changed():
+            if member in self._homes:
+                home = self._homes.pop(member)
+                self._crowd[home] -= 1
+                nodes.add(home)
+            if member in self._members and member.active:
+                self._homes[member] = home = node_of(member.pod)
+                self._crowd[home] += 1
+                nodes.add(home)
+                self._orders.pop(member.revision, None)
+        for order in self._orders.values():
+            for node in nodes:
+                order.count_again(node)
+
+
 def adjust(
     rollout: Rollout,
-    replicas: int,
+    surplus: int,
+    first: Callable[[int], Iterable[RolloutPod]],
     owner: Object,
     template: Object,
     revision: str,
-    *,
-    now: datetime | None = None,
-    sets: bool = False,
 ) -> bool:
-    """Make or delete pods until the number of active ones is as desired; returns whether anything changed. Where the
-    revisions of a rollout are ``sets`` of one owner, only those of the revision count.
-    """
-    members = rollout.members
-    surplus = (members.active[revision] if sets else members.active.total()) - replicas
+    """Delete the ``first`` so many pods, or make as many as are missing; returns whether anything changed."""
     for place in range(-surplus):
         if rollout.create(pod_from_template(template, owner), revision) is None:
             return place > 0
-    if surplus > 0:
-        around = [member.pod for member in members if member.active] if sets else []
-        going = first_to_go(
-            [member for member in (members.of(revision) if sets else members) if member.active],
-            surplus,
-            pod_of=lambda member: member.pod,
-            ready=lambda member: member.ready,
-            related=around,
-            now=now,
-        )
-        for member in going:
-            rollout.remove(member)
+    for member in first(surplus) if surplus > 0 else ():
+        rollout.remove(member)
     return surplus != 0
 
 
@@ -204,7 +260,12 @@ class ReplicasRollout(Rollout):
         return cls(members, admit, new, replicas, is_, template_hash(is_), not same_template(was, is_), now)
 
     def sync(self) -> bool:
-        return adjust(self, self.replicas, self.owner, self.template, self.revision, now=self.now)
+        surplus = self.members.active.total() - self.replicas
+        return adjust(self, surplus, self._first_to_go, self.owner, self.template, self.revision)
+
+    def _first_to_go(self, count: int) -> list[RolloutPod]:
+        active = [member for member in self.members if member.active]
+        return DeletionOrder(active, Counter(), _pod_of, _is_ready, self.now).take(count)
 
     def is_new(self, revision: str) -> bool:
         return self.changed and revision == self.revision

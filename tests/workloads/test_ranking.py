@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from kwhatif.workloads.objects import is_ready
-from kwhatif.workloads.replica_set import first_to_go
+from kwhatif.workloads.objects import is_over, is_ready
+from kwhatif.workloads.replica_set import DeletionOrder, node_of
 from kwhatif.workloads.rollout import plan_rollout
 from tests.workloads.builders import Json, owned, web_pods, workload
 
@@ -25,7 +26,8 @@ def pod(name: str, at: str = "n", *, ready: bool = True, since: str = "", **more
 
 
 def first(*pods: Json, related: list[Json] | None = None, now: datetime | None = None) -> str:
-    (chosen,) = first_to_go(list(pods), 1, pod_of=lambda p: p, ready=is_ready, related=related or (), now=now)
+    crowd = Counter(node_of(pod) for pod in related or () if not is_over(pod))
+    (chosen,) = DeletionOrder(list(pods), crowd, lambda pod: pod, is_ready, now).take(1)
     return str(chosen["metadata"]["name"])
 
 
