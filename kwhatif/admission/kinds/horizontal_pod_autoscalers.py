@@ -10,10 +10,10 @@ from typing import Any
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, deep_copy_json, each
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import check_choice, check_name_in_path, dns_label, path_segment
-from kwhatif.admission.validation.metadata import check_metadata
+from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_container_resource_name
+from kwhatif.admission.validation.rows import table
 from kwhatif.api.quantity import Quantity
 
 _USUAL_METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
@@ -33,9 +33,6 @@ _LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
 # Upstream looks at them in this order, and only at what is in the first one that it finds.
 _SOURCES = ("object", "external", "pods", "resource", "containerResource")
 _TYPES = {source[0].upper() + source[1:]: source for source in _SOURCES}
-_EITHER_USE = "must set either a target raw value or a target utilization"
-_NOT_BOTH_USES = "may not set both a target raw value and a target utilization"
-_POSITIVE = ("value", "averageValue")
 
 
 def _defaults(request: Request, spec: Object) -> None:
@@ -55,20 +52,11 @@ def _defaults(request: Request, spec: Object) -> None:
 
 def _check(problems: Problems, obj: Object) -> None:
     spec = obj.get("spec") or {}
-    check_metadata(problems, obj)
-    least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    if least is not None and least < 1:
-        problems.invalid("spec.minReplicas", least, "must be greater than or equal to 1")
-    if most == 0:
-        problems.required("spec.maxReplicas", "must be set and greater than 0")
-    elif most < 0:
-        problems.invalid("spec.maxReplicas", most, "must be greater than or equal to 1")
-    if least is not None and most < least:
-        problems.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
+    _SPEC(problems, obj)
     target = spec.get("scaleTargetRef") or {}
     core = target.get("kind") == "ReplicationController"
     _reference(problems, target, "spec.scaleTargetRef", needs_group=not core)
-    metrics = each(spec, "metrics")
+    least, metrics = spec.get("minReplicas"), each(spec, "metrics")
     percentage = spec.get("targetCPUUtilizationPercentage")
     if _first_version(obj):
         metrics = [] if percentage is None else [_on_cpu(percentage)]
@@ -77,10 +65,18 @@ def _check(problems: Problems, obj: Object) -> None:
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         why = "must specify at least one Object or External metric to support scaling to zero replicas"
         problems.forbidden("spec.metrics", why)
-    for direction in _RULES:
-        rules = (spec.get("behavior") or {}).get(direction)
-        if rules is not None:
-            _rules(problems, rules, f"spec.behavior.{direction}")
+    _BEHAVIOR(problems, spec.get("behavior") or {}, "spec.behavior")
+
+
+_SPEC = object_table(
+    """
+    spec.minReplicas        at_least 1
+    spec.maxReplicas        needed: must be set and greater than 0
+    spec.maxReplicas        filled & at_least 1
+    spec.maxReplicas        number & invalid if too_few: must be greater than or equal to `minReplicas`
+    """,
+    too_few=lambda obj: (obj["spec"].get("maxReplicas") or 0) < (obj["spec"].get("minReplicas") or 0),
+)
 
 
 def _first_version(obj: Object) -> bool:
@@ -94,13 +90,18 @@ def _on_cpu(percentage: int) -> Object:
 
 
 def _reference(problems: Problems, reference: Object, path: str, *, needs_group: bool) -> None:
-    check_name_in_path(problems, reference, "kind", path)
-    check_name_in_path(problems, reference, "name", path)
+    _REFERENCE(problems, reference, path)
     version = reference.get("apiVersion") or ""
     if version.count("/") > 1:
         problems.invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}")
     elif needs_group and not version.rpartition("/")[0]:
         problems.invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")
+
+
+_REFERENCE = table("""
+    kind                     needed & path_segment
+    name                     needed & path_segment
+""")
 
 
 def _metric(problems: Problems, metric: Object, path: str) -> None:
@@ -111,7 +112,7 @@ def _metric(problems: Problems, metric: Object, path: str) -> None:
         problems.unsupported(f"{path}.type", kind, sorted(_TYPES))
     present = [source for source in _SOURCES if metric.get(source) is not None]
     if present:
-        _source(problems, present[0], metric[present[0]], f"{path}.{present[0]}")
+        _SOURCE[present[0]](problems, metric[present[0]], f"{path}.{present[0]}")
     expected = _TYPES.get(kind)
     if expected is None:
         problems.unsupported(f"{path}.type", kind, sorted(_TYPES))
@@ -122,91 +123,97 @@ def _metric(problems: Problems, metric: Object, path: str) -> None:
             problems.forbidden(f"{path}.{source}", "must populate the given metric source only")
 
 
-def _source(problems: Problems, name: str, source: Object, path: str) -> None:
-    if name == "object":
-        _reference(problems, source.get("describedObject") or {}, f"{path}.describedObject", needs_group=False)
-    if name in ("resource", "containerResource"):
-        resource = source.get("name") or ""
-        if not resource:
-            problems.required(f"{path}.name", "must specify a resource name")
-        elif name == "containerResource":
-            check_container_resource_name(problems, resource, f"{path}.name")
-    else:
-        _identifier(problems, source.get("metric") or {}, f"{path}.metric")
-    if name == "containerResource":
-        container = source.get("container") or ""
-        if not container:
-            problems.required(f"{path}.container", "must specify a container")
-        else:
-            problems.invalid(f"{path}.container", container, *dns_label(container))
-    target = source.get("target") or {}
-    _target(problems, target, f"{path}.target")
-    whole, average, used = (target.get(key) for key in ("value", "averageValue", "averageUtilization"))
-    match name:
-        case "object" if whole is None and average is None:
-            problems.required(f"{path}.target.averageValue", "must set either a target value or averageValue")
-        case "external" if whole is None and average is None:
-            why = "must set either a target value for metric or a per-pod target"
-            problems.required(f"{path}.target.averageValue", why)
-        case "external" if whole is not None and average is not None:
-            why = "may not set both a target value for metric and a per-pod target"
-            problems.forbidden(f"{path}.target.value", why)
-        case "pods" if average is None:
-            problems.required(f"{path}.target.averageValue", "must specify a positive target averageValue")
-        case "resource" | "containerResource" if used is None and average is None:
-            problems.required(f"{path}.target.averageUtilization", _EITHER_USE)
-        case "resource" | "containerResource" if used is not None and average is not None:
-            problems.forbidden(f"{path}.target.averageValue", _NOT_BOTH_USES)
+def _check_described(problems: Problems, reference: Object, path: str) -> None:
+    _reference(problems, reference, path, needs_group=False)
 
 
-def _identifier(problems: Problems, metric: Object, path: str) -> None:
-    name = metric.get("name") or ""
-    if not name:
-        problems.required(f"{path}.name", "must specify a metric name")
-    else:
-        problems.invalid(f"{path}.name", name, *path_segment(name))
+def _positive(problems: Problems, value: Any, path: str) -> None:
+    if Quantity.from_json(value) <= Quantity.from_units(0):
+        problems.invalid(path, str(Quantity.from_json(value)), "must be positive")
 
 
-def _target(problems: Problems, target: Object, path: str) -> None:
-    kind = target.get("type") or ""
-    if not kind:
-        problems.required(f"{path}.type", "must specify a metric target type")
-    if kind not in ("Utilization", "Value", "AverageValue"):
-        problems.invalid(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue")
-    for key in _POSITIVE:
-        if target.get(key) is not None and _amount(target[key]) <= Quantity.from_units(0):
-            problems.invalid(f"{path}.{key}", str(_amount(target[key])), "must be positive")
-    used = target.get("averageUtilization")
-    if used is not None and used < 1:
-        problems.invalid(f"{path}.averageUtilization", used, "must be greater than 0")
+def _tolerance(problems: Problems, value: Any, path: str) -> None:
+    if Quantity.from_json(value) < Quantity.from_units(0):
+        problems.invalid(path, str(Quantity.from_json(value)), "must be greater than or equal to 0")
 
 
-def _rules(problems: Problems, rules: Object, path: str) -> None:
-    window, where = rules.get("stabilizationWindowSeconds"), f"{path}.stabilizationWindowSeconds"
-    if window is not None and window < 0:
-        problems.invalid(where, window, "must be greater than or equal to zero")
-    if window is not None and window > _LONGEST_WINDOW:
-        problems.invalid(where, window, f"must be less than or equal to {_LONGEST_WINDOW}")
-    check_choice(problems, rules.get("selectPolicy"), f"{path}.selectPolicy", ("Disabled", "Max", "Min"))
-    policies = each(rules, "policies")
-    if not policies:
-        problems.required(f"{path}.policies", "must specify at least one Policy")
-    for i, policy in enumerate(policies):
-        where = f"{path}.policies[{i}]"
-        check_choice(problems, policy.get("type") or "", f"{where}.type", ("Percent", "Pods"))
-        for key in ("value", "periodSeconds"):
-            if (policy.get(key) or 0) <= 0:
-                problems.invalid(f"{where}.{key}", policy.get(key) or 0, "must be greater than zero")
-        if (policy.get("periodSeconds") or 0) > _LONGEST_PERIOD:
-            why = f"must be less than or equal to {_LONGEST_PERIOD}"
-            problems.invalid(f"{where}.periodSeconds", policy["periodSeconds"], why)
-    if rules.get("tolerance") is not None and _amount(rules["tolerance"]) < Quantity.from_units(0):
-        why = "must be greater than or equal to 0"
-        problems.invalid(f"{path}.tolerance", str(_amount(rules["tolerance"])), why)
-
-
-def _amount(value: Any) -> Quantity:
-    return Quantity.from_json(value)
+_TARGET = """
+    target.type                  needed: must specify a metric target type
+    target.type                  text & not no_type: must be either Utilization, Value, or AverageValue
+    target.value                 _positive
+    target.averageValue          _positive
+    target.averageUtilization    at_least 1: must be greater than 0
+"""
+_METRIC = f"""
+    metric.name                  needed: must specify a metric name
+    metric.name                  filled & path_segment
+    {_TARGET}"""
+_RESOURCE = f"""
+    {_TARGET}
+    target.averageUtilization    required unless target.averageUtilization? or target.averageValue?:
+            must set either a target raw value or a target utilization
+    target.averageValue          forbidden if target.averageUtilization?:
+            may not set both a target raw value and a target utilization
+"""
+_ROWS = {
+    "object": f"""
+    describedObject              part & _check_described
+    {_METRIC}
+    target.averageValue          required unless target.value? or target.averageValue?:
+            must set either a target value or averageValue
+    """,
+    "external": f"""
+    {_METRIC}
+    target.averageValue          required unless target.value? or target.averageValue?:
+            must set either a target value for metric or a per-pod target
+    target.value                 forbidden if target.averageValue?:
+            may not set both a target value for metric and a per-pod target
+    """,
+    "pods": f"""
+    {_METRIC}
+    target.averageValue          set: must specify a positive target averageValue
+    """,
+    "resource": f"""
+    name                         needed: must specify a resource name
+    {_RESOURCE}
+    """,
+    "containerResource": f"""
+    name                         needed: must specify a resource name
+    name                         filled & check_container_resource_name
+    container                    needed: must specify a container
+    container                    filled & dns_label
+    {_RESOURCE}
+    """,
+}
+_SOURCE = {
+    name: table(
+        rows,
+        *(_check_described, _positive, check_container_resource_name),
+        no_type=lambda kind: kind not in ("Utilization", "Value", "AverageValue"),
+    )
+    for name, rows in _ROWS.items()
+}
+_DIRECTION = table(
+    f"""
+    stabilizationWindowSeconds   at_least 0: must be greater than or equal to zero
+    stabilizationWindowSeconds   at_most {_LONGEST_WINDOW}
+    selectPolicy                 one_of Disabled Max Min
+    policies                     needed: must specify at least one Policy
+    policies[].type              text & one_of Percent Pods
+    policies[].value             number & at_least 1: must be greater than zero
+    policies[].periodSeconds     number & at_least 1: must be greater than zero
+    policies[].periodSeconds     at_most {_LONGEST_PERIOD}
+    tolerance                    _tolerance
+    """,
+    _tolerance,
+)
+_BEHAVIOR = table(
+    """
+    scaleUp                      direction
+    scaleDown                    direction
+    """,
+    direction=_DIRECTION,
+)
 
 
 STRATEGIES = {"HorizontalPodAutoscaler": Strategy(defaults=_defaults, check=_check)}

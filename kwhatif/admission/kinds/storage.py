@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from posixpath import normpath
+from typing import Any
 
 from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.kinds.cluster_classes import check_parameters, check_provisioner
 from kwhatif.admission.kinds.nodes import DEPRECATED_LABELS, term_warnings
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.request import Request, each, within
+from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import check_choice, dns_label, dns_subdomain, label_key
-from kwhatif.admission.validation.metadata import check_metadata
-from kwhatif.admission.validation.pods import not_negative
+from kwhatif.admission.validation.field_rules import label_key
+from kwhatif.admission.validation.metadata import annotations_of, object_table
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector, check_node_selector
-from kwhatif.admission.validation.volume_sources import SOURCE_CHECKS, check_csi_driver, check_driver_name
+from kwhatif.admission.validation.volume_sources import SOURCE_CHECKS, SOURCE_PATHS, check_driver_name
 from kwhatif.admission.validation.volumes import check_access_modes, check_claim_spec
 from kwhatif.api.quantity import Quantity
 
@@ -30,7 +31,6 @@ _SOURCES = (
     *("cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk"),
     *("portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"),
 )
-_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
 _RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
 _ANNOTATIONS = {
     "volume.beta.kubernetes.io/storage-class": 'deprecated since v1.8; use "storageClassName" attribute instead',
@@ -52,69 +52,7 @@ def _default_volume(request: Request, spec: Object) -> None:
         spec["volumeMode"] = "Filesystem"
 
 
-def _check_volume(problems: Problems, obj: Object) -> None:
-    spec = obj["spec"]
-    check_metadata(problems, obj)
-    if not spec.get("accessModes"):
-        problems.required("spec.accessModes")
-    check_access_modes(problems, spec, "spec")
-    _capacity(problems, spec)
-    policy = spec["persistentVolumeReclaimPolicy"]
-    check_choice(problems, policy, "spec.persistentVolumeReclaimPolicy", ("Delete", "Recycle", "Retain"))
-    affinity = spec.get("nodeAffinity")
-    if affinity is not None:
-        if affinity.get("required") is None:
-            problems.required("spec.nodeAffinity.required", "must specify required node constraints")
-        else:
-            check_node_selector(problems, affinity["required"], "spec.nodeAffinity.required")
-    _source(problems, spec)
-    if policy == "Recycle" and normpath((spec.get("hostPath") or {}).get("path") or ".").strip("/") == "":
-        why = "may not be 'recycle' for a hostPath mount of '/'"
-        problems.forbidden("spec.persistentVolumeReclaimPolicy", why)
-    its_class = spec.get("storageClassName")
-    if its_class:
-        problems.invalid("spec.storageClassName", its_class, *dns_subdomain(its_class))
-    check_choice(problems, spec["volumeMode"], "spec.volumeMode", ("Block", "Filesystem"))
-    attributes, path = spec.get("volumeAttributesClassName"), "spec.volumeAttributesClassName"
-    if attributes is not None:
-        if not attributes:
-            problems.required(path, "an empty string is disallowed")
-        else:
-            problems.invalid(path, attributes, *dns_subdomain(attributes))
-        if spec.get("csi") is None:
-            problems.required("spec.csi", "has to be specified when using volumeAttributesClassName")
-
-
-def check_inline_volume(problems: Problems, spec: Object, path: str) -> None:
-    """An inline volume of an attachment: one of a CSI driver, without the fields that only a PersistentVolume object
-    can have.
-    """
-    inline = "in the context of inline volumes"
-    for key in ("claimRef", "capacity"):
-        if spec.get(key):
-            problems.forbidden(f"{path}.{key}", f"may not be specified {inline}")
-    if spec.get("csi") is None:
-        problems.required(f"{path}.csi", f"has to be specified {inline}")
-    if not spec.get("accessModes"):
-        problems.required(f"{path}.accessModes")
-    check_access_modes(problems, spec, path)
-    if (spec.get("persistentVolumeReclaimPolicy") or "Retain") != "Retain":
-        problems.forbidden(f"{path}.persistentVolumeReclaimPolicy", f"may only be Retain {inline}")
-    if spec.get("nodeAffinity") is not None:
-        problems.forbidden(f"{path}.nodeAffinity", f"may not be specified {inline}")
-    if spec.get("csi") is not None:
-        _csi(problems, spec["csi"], f"{path}.csi")
-    elif not any(spec.get(key) is not None for key in _SOURCES):
-        problems.required(path, "must specify a volume type")
-    if spec.get("storageClassName"):
-        problems.forbidden(f"{path}.storageClassName", f"may not be specified {inline}")
-    if (spec.get("volumeMode") or "Filesystem") != "Filesystem":
-        problems.forbidden(f"{path}.volumeMode", f"may not specify volumeMode other than Filesystem {inline}")
-    if spec.get("volumeAttributesClassName") is not None:
-        problems.forbidden(f"{path}.volumeAttributesClassName", f"may not be specified {inline}")
-
-
-def _capacity(problems: Problems, spec: Object) -> None:
+def _capacity(problems: Problems, spec: Object, path: str) -> None:
     capacity = amounts(spec.get("capacity"))
     if not capacity:
         problems.required("spec.capacity")
@@ -127,7 +65,7 @@ def _capacity(problems: Problems, spec: Object) -> None:
             problems.invalid(f"spec.capacity[{name}]", str(amount), "must be greater than zero")
 
 
-def _source(problems: Problems, spec: Object) -> None:
+def _source(problems: Problems, spec: Object, path: str) -> None:
     """Exactly one source, and what is in it."""
     first = ""
     for key in _SOURCES:
@@ -135,50 +73,86 @@ def _source(problems: Problems, spec: Object) -> None:
         if source is None:
             continue
         if first and key != "flexVolume":
-            path = "spec.cephFS" if key == "cephfs" else f"spec.{key}"
-            problems.forbidden(path, "may not specify more than 1 volume type")
+            problems.forbidden(
+                "spec.cephFS" if key == "cephfs" else f"spec.{key}", "may not specify more than 1 volume type"
+            )
             continue
         first = first or key
-        match key:
-            case "csi":
-                _csi(problems, source, "spec.csi")
-            case "local":
-                _local(problems, source, has_nodes=spec.get("nodeAffinity") is not None)
-            case _:
-                path = "spec.persistentDisk" if key == "gcePersistentDisk" else f"spec.{key}"
-                SOURCE_CHECKS[key](problems, source, path)
+        _CHECKS[key](problems, source, f"spec.{SOURCE_PATHS.get(key, key)}")
+        if key == "local" and spec.get("nodeAffinity") is None:
+            problems.required("spec.nodeAffinity", "Local volume requires node affinity")
     if not first:
         problems.required("spec", "must specify a volume type")
 
 
-def _local(problems: Problems, source: Object, *, has_nodes: bool) -> None:
-    place = source.get("path") or ""
-    if not place:
-        problems.required("spec.local.path")
-    elif ".." in place.split("/"):
-        problems.invalid("spec.local.path", place, "must not contain '..'")
-    if not has_nodes:
-        problems.required("spec.nodeAffinity", "Local volume requires node affinity")
+def _is_root(spec: Object) -> bool:
+    return normpath((spec.get("hostPath") or {}).get("path") or ".").strip("/") == ""
 
 
-def _csi(problems: Problems, source: Object, path: str) -> None:
-    check_csi_driver(problems, source, path)
-    if not source.get("volumeHandle"):
-        problems.required(f"{path}.volumeHandle")
-    for key in _SECRETS:
-        secret: Object | None = source.get(key)
-        if secret is None:
-            continue
-        for part in ("name", "namespace"):
-            value, where = secret.get(part) or "", f"{path}.{key}.{part}"
-            if not value:
-                problems.required(where)
-            else:
-                problems.invalid(where, value, *(dns_label(value) if part == "namespace" else dns_subdomain(value)))
+def _is_no_csi_volume(spec: Object) -> bool:
+    return all(spec.get(key) is None for key in _SOURCES)
+
+
+_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")
+_CSI = table(
+    """
+    driver                       text & check_driver_name
+    volumeHandle                 needed
+    """
+    + "".join(f"{key}?.name needed & dns_subdomain\n    {key}?.namespace needed & dns_label\n    " for key in _SECRETS),
+    check_driver_name,
+)
+_LOCAL = table("""
+    path                         needed
+    path                         filled & no_backsteps
+""")
+_CHECKS = {**SOURCE_CHECKS, "csi": _CSI, "local": _LOCAL}
+_VOLUME = object_table(
+    """
+    spec.accessModes                     needed
+    spec                                 check_access_modes
+    spec                                 _capacity
+    spec.persistentVolumeReclaimPolicy   one_of Delete Recycle Retain
+    spec.nodeAffinity?.required          set: must specify required node constraints
+    spec.nodeAffinity?.required          check_node_selector
+    spec                                 _source
+    spec?.persistentVolumeReclaimPolicy  forbidden if persistentVolumeReclaimPolicy=Recycle and _is_root:
+            may not be 'recycle' for a hostPath mount of '/'
+    spec.storageClassName                filled & dns_subdomain
+    spec.volumeMode                      one_of Block Filesystem
+    spec.volumeAttributesClassName       required if no_attributes: an empty string is disallowed
+    spec.volumeAttributesClassName       filled & dns_subdomain
+    spec.csi                             required if spec.volumeAttributesClassName? and no_csi:
+            has to be specified when using volumeAttributesClassName
+    """,
+    *(check_access_modes, _capacity, check_node_selector, _source, _is_root),
+    no_attributes=lambda obj: obj["spec"].get("volumeAttributesClassName") == "",
+    no_csi=lambda obj: obj["spec"].get("csi") is None,
+)
+_INLINE_VOLUME = table(
+    """
+    claimRef                         filled & forbidden: may not be specified INLINE
+    capacity                         filled & forbidden: may not be specified INLINE
+    csi                              set: has to be specified INLINE
+    accessModes                      needed
+    .                                check_access_modes
+    persistentVolumeReclaimPolicy    filled & forbidden unless persistentVolumeReclaimPolicy=Retain:
+            may only be Retain INLINE
+    nodeAffinity                     forbidden: may not be specified INLINE
+    csi                              csi
+    .                                required if _is_no_csi_volume: must specify a volume type
+    storageClassName                 filled & forbidden: may not be specified INLINE
+    volumeMode                       filled & forbidden unless volumeMode=Filesystem:
+            may not specify volumeMode other than Filesystem INLINE
+    volumeAttributesClassName        forbidden: may not be specified INLINE
+    """.replace("INLINE", "in the context of inline volumes"),
+    *(check_access_modes, _is_no_csi_volume),
+    csi=_CSI,
+)
 
 
 def _volume_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    spec, annotations = obj["spec"], (obj.get("metadata") or {}).get("annotations") or {}
+    spec, annotations = obj["spec"], annotations_of(obj)
     for key, text in _ANNOTATIONS.items():
         if key in annotations:
             yield f"metadata.annotations[{key}]: {text}"
@@ -198,11 +172,6 @@ def _default_claim(request: Request, spec: Object) -> None:
         spec["volumeMode"] = "Filesystem"
 
 
-def _check_claim(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    check_claim_spec(problems, obj.get("spec") or {}, "spec")
-
-
 def claim_warnings(spec: Object, path: str) -> Iterator[str]:
     """What is said of the spec of a claim, or of a template of claims."""
     resources = spec.get("resources") or {}
@@ -214,21 +183,16 @@ def claim_warnings(spec: Object, path: str) -> Iterator[str]:
 
 
 def _claim_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    if _CLASS in ((obj.get("metadata") or {}).get("annotations") or {}):
+    if _CLASS in annotations_of(obj):
         yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
     yield from claim_warnings(obj.get("spec") or {}, "spec")
 
 
-_LONGEST_NODE_ID, _SHORTEST_PERIOD = 256, 10
-_SHORTEST_TOKEN, _LONGEST_TOKEN = 600, 1 << 32
-_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
-_MODES = ("Persistent", "Ephemeral")
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 _TOKENS = (
     "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
     "logging of tokens in volume attributes"
 )
-_NOT_EMPTY = "must specify non empty persistentVolumeName"
 
 
 def _driver_defaults(request: Request, spec: Object) -> None:
@@ -240,68 +204,55 @@ def _driver_defaults(request: Request, spec: Object) -> None:
     spec["volumeLifecycleModes"] = spec.get("volumeLifecycleModes") or ["Persistent"]
 
 
-def _check_driver(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    spec = obj["spec"]
-    check_choice(problems, spec["fsGroupPolicy"], "spec.fsGroupPolicy", _POLICIES)
-    audiences: set[str] = set()
-    for i, token in enumerate(each(spec, "tokenRequests")):
-        where, audience, seconds = (
-            f"spec.tokenRequests[{i}]",
-            token.get("audience") or "",
-            token.get("expirationSeconds"),
-        )
-        if audience in audiences:
-            problems.duplicate(f"{where}.audience", audience)
-            continue
-        audiences.add(audience)
-        if seconds is not None and seconds < _SHORTEST_TOKEN:
-            why = "may not specify a duration less than 10 minutes"
-            problems.invalid(f"{where}.expirationSeconds", seconds, why)
-        if seconds is not None and seconds > _LONGEST_TOKEN:
-            why = "may not specify a duration larger than 2^32 seconds"
-            problems.invalid(f"{where}.expirationSeconds", seconds, why)
-    for mode in spec["volumeLifecycleModes"]:
-        check_choice(problems, mode, "spec.volumeLifecycleModes", _MODES)
-    period, secrets = spec.get("nodeAllocatableUpdatePeriodSeconds"), spec.get("serviceAccountTokenInSecrets")
-    if period is not None and period < _SHORTEST_PERIOD:
-        why = "must be greater than or equal to 10 seconds"
-        problems.invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why)
-    if secrets is not None and not each(spec, "tokenRequests"):
-        why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
-        problems.invalid("spec.serviceAccountTokenInSecrets", secrets, why)
+_CSI_DRIVER = object_table(
+    f"""
+    spec.fsGroupPolicy                       one_of File None ReadWriteOnceWithFSType
+    spec.tokenRequests[]                     unique audience ends
+    spec.tokenRequests[].expirationSeconds   at_least 600: may not specify a duration less than 10 minutes
+    spec.tokenRequests[].expirationSeconds   at_most {1 << 32}: may not specify a duration larger than 2^32 seconds
+    spec.volumeLifecycleModes                each one_of Persistent Ephemeral
+    spec.nodeAllocatableUpdatePeriodSeconds  at_least 10: must be greater than or equal to 10 seconds
+    spec.serviceAccountTokenInSecrets        invalid unless spec.tokenRequests:
+            serviceAccountTokenInSecrets is set but no tokenRequests are specified
+    """
+)
 
 
-def _check_node(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    names: set[str] = set()
-    for i, driver in enumerate(each(obj.get("spec"), "drivers")):
-        where, name, node = f"spec.drivers[{i}]", driver.get("name") or "", driver.get("nodeID") or ""
-        check_driver_name(problems, name, f"{where}.name")
-        if not node:
-            problems.required(f"{where}.nodeID")
-        if len(node.encode()) > _LONGEST_NODE_ID:
-            problems.invalid(f"{where}.nodeID", node, f"must be {_LONGEST_NODE_ID} characters or less")
-        not_negative(problems, driver.get("allocatable") or {}, "count", f"{where}.allocatable")
-        if name in names:
-            problems.duplicate(f"{where}.name", name)
-        names.add(name)
-        keys = driver.get("topologyKeys") or []
-        for j, key in enumerate(keys):
-            if not key:
-                problems.required(where)
-            if key in keys[:j]:
-                problems.duplicate(where, key)
-            problems.invalid(where, key, *label_key(key))
+def _topology_keys(problems: Problems, driver: Object, path: str) -> None:
+    keys = driver.get("topologyKeys") or []
+    for i, key in enumerate(keys):
+        if not key:
+            problems.required(path)
+        if key in keys[:i]:
+            problems.duplicate(path, key)
+        problems.invalid(path, key, *label_key(key))
 
 
-def _check_capacity(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    check_label_selector(problems, obj.get("nodeTopology"), "nodeTopology")
-    its_class, capacity = obj.get("storageClassName") or "", obj.get("capacity")
-    problems.invalid("storageClassName", its_class, *dns_subdomain(its_class))
-    if capacity is not None and Quantity.from_json(capacity) < Quantity.from_units(0):
-        problems.invalid("capacity", str(Quantity.from_json(capacity)), "must be greater than or equal to 0")
+_CSI_NODE = object_table(
+    """
+    spec.drivers[].name                  text & check_driver_name
+    spec.drivers[].nodeID                needed & below 256: must be 256 characters or less
+    spec.drivers[].allocatable.count     at_least 0
+    spec.drivers[]                       unique name
+    spec.drivers[]                       _topology_keys
+    """,
+    *(check_driver_name, _topology_keys),
+)
+
+
+def _not_negative(problems: Problems, amount: Any, path: str) -> None:
+    if Quantity.from_json(amount) < Quantity.from_units(0):
+        problems.invalid(path, str(Quantity.from_json(amount)), "must be greater than or equal to 0")
+
+
+_CSI_STORAGE_CAPACITY = object_table(
+    """
+    nodeTopology                 check_label_selector
+    storageClassName             text & dns_subdomain
+    capacity                     _not_negative
+    """,
+    *(check_label_selector, _not_negative),
+)
 
 
 def _attachment_defaults(request: Request, spec: Object) -> None:
@@ -310,31 +261,30 @@ def _attachment_defaults(request: Request, spec: Object) -> None:
         inline["volumeMode"] = "Filesystem"
 
 
-def _check_attachment(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    spec = obj["spec"]
-    source, node = within(spec, "source"), spec.get("nodeName") or ""
-    inline, volume = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
-    check_driver_name(problems, spec.get("attacher") or "", "spec.attacher")
-    if inline is None and volume is None:
-        problems.required("spec.source", _ONE_SOURCE)
-    elif inline is not None and volume is not None:
-        problems.forbidden("spec.source", _ONE_SOURCE)
-    elif volume == "":
-        problems.required("spec.source.persistentVolumeName", _NOT_EMPTY)
-    elif inline is not None:
-        check_inline_volume(problems, inline, "spec.source.inlineVolumeSpec")
-    problems.invalid("spec.nodeName", node, *dns_subdomain(node))
-    if volume is not None:
-        problems.invalid("spec.source.persistentVolumeName", volume, *dns_subdomain(volume))
-
-
-def _check_attributes(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    check_provisioner(problems, obj.get("driverName") or "", "driverName")
-    check_parameters(problems, obj.get("parameters") or {})
-    if not obj.get("parameters"):
-        problems.required("parameters", "must contain at least one key/value pair")
+_ATTACHMENT = object_table(
+    f"""
+    spec.attacher                        text & check_driver_name
+    spec.source                  required unless spec.source.inlineVolumeSpec? or spec.source.persistentVolumeName?:
+            {_ONE_SOURCE}
+    spec.source                  forbidden if spec.source.inlineVolumeSpec? and spec.source.persistentVolumeName?:
+            {_ONE_SOURCE}
+    spec.source?.persistentVolumeName    text & required if unnamed: must specify non empty persistentVolumeName
+    spec.source?.inlineVolumeSpec        inline unless persistentVolumeName?
+    spec.nodeName                        text & dns_subdomain
+    spec.source.persistentVolumeName     dns_subdomain
+    """,
+    check_driver_name,
+    inline=_INLINE_VOLUME,
+    unnamed=lambda source: source.get("persistentVolumeName") == "" and source.get("inlineVolumeSpec") is None,
+)
+_ATTRIBUTES = object_table(
+    """
+    driverName                   text & check_provisioner
+    parameters                   part & check_parameters
+    parameters                   needed: must contain at least one key/value pair
+    """,
+    *(check_provisioner, check_parameters),
+)
 
 
 def _driver_warnings(obj: Object, old: Object | None) -> Iterator[str]:
@@ -351,11 +301,15 @@ def _capacity_warnings(obj: Object, old: Object | None) -> Iterator[str]:
 
 
 STRATEGIES = {
-    "PersistentVolume": Strategy(defaults=_default_volume, check=_check_volume, warnings=_volume_warnings),
-    "PersistentVolumeClaim": Strategy(defaults=_default_claim, check=_check_claim, warnings=_claim_warnings),
-    "CSIDriver": Strategy(_driver_defaults, _check_driver, warnings=_driver_warnings),
-    "CSINode": Strategy(check=_check_node),
-    "CSIStorageCapacity": Strategy(check=_check_capacity, warnings=_capacity_warnings, has_spec=False),
-    "VolumeAttachment": Strategy(_attachment_defaults, _check_attachment),
-    "VolumeAttributesClass": Strategy(check=_check_attributes, has_spec=False),
+    "PersistentVolume": Strategy(defaults=_default_volume, check=_VOLUME, warnings=_volume_warnings),
+    "PersistentVolumeClaim": Strategy(
+        defaults=_default_claim,
+        check=object_table("spec part & check_claim_spec", check_claim_spec),
+        warnings=_claim_warnings,
+    ),
+    "CSIDriver": Strategy(_driver_defaults, _CSI_DRIVER, warnings=_driver_warnings),
+    "CSINode": Strategy(check=_CSI_NODE),
+    "CSIStorageCapacity": Strategy(check=_CSI_STORAGE_CAPACITY, warnings=_capacity_warnings, has_spec=False),
+    "VolumeAttachment": Strategy(_attachment_defaults, _ATTACHMENT),
+    "VolumeAttributesClass": Strategy(check=_ATTRIBUTES, has_spec=False),
 }

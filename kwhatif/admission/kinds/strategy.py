@@ -71,18 +71,18 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
         *(("batch", "Job"), ("batch", "CronJob"), ("", "PodTemplate"), ("apps", "ControllerRevision")),
     ),
     "config_data": (("", "ConfigMap"), ("", "Secret"), ("", "ServiceAccount")),
-    "webhook_configurations": (
+    "other_kinds.webhook_configurations": (
         ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
     ),
     "services": (("", "Service"),),
-    "definitions": (("apiextensions.k8s.io", "CustomResourceDefinition"),),
-    "policy_kinds": tuple(
+    "other_kinds.definitions": (("apiextensions.k8s.io", "CustomResourceDefinition"),),
+    "other_kinds.policy_kinds": tuple(
         ("admissionregistration.k8s.io", f"{verb}AdmissionPolicy{binding}")
         for verb in ("Validating", "Mutating")
         for binding in ("", "Binding")
     ),
-    "networking": tuple(
+    "other_kinds.networking": tuple(
         ("networking.k8s.io", kind) for kind in ("Ingress", "IngressClass", "NetworkPolicy", "IPAddress", "ServiceCIDR")
     ),
     "horizontal_pod_autoscalers": (("autoscaling", "HorizontalPodAutoscaler"),),
@@ -93,25 +93,29 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "scheduling_groups": (("scheduling.k8s.io", "PodGroup"), ("scheduling.k8s.io", "Workload")),
     "nodes": (("", "Node"),),
-    "certificates": (("certificates.k8s.io", "CertificateSigningRequest"),),
-    "api_services": (("apiregistration.k8s.io", "APIService"),),
-    "flow_control": tuple((_FLOWS, kind) for kind in ("FlowSchema", "PriorityLevelConfiguration")),
+    "other_kinds.certificates": (("certificates.k8s.io", "CertificateSigningRequest"),),
+    "other_kinds.api_services": (("apiregistration.k8s.io", "APIService"),),
+    "other_kinds.flow_control": tuple((_FLOWS, kind) for kind in ("FlowSchema", "PriorityLevelConfiguration")),
     "resource_slices": (("resource.k8s.io", "ResourceSlice"),),
-    "endpoints": (("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice"), ("coordination.k8s.io", "Lease")),
+    "other_kinds.endpoints": (
+        ("", "Endpoints"),
+        ("discovery.k8s.io", "EndpointSlice"),
+        ("coordination.k8s.io", "Lease"),
+    ),
     "storage": (
         *(("", "PersistentVolume"), ("", "PersistentVolumeClaim")),
         *(("storage.k8s.io", "CSIDriver"), ("storage.k8s.io", "CSINode"), ("storage.k8s.io", "CSIStorageCapacity")),
         *(("storage.k8s.io", "VolumeAttachment"), ("storage.k8s.io", "VolumeAttributesClass")),
     ),
     "namespace_limits": (("", "LimitRange"), ("", "ResourceQuota")),
-    "roles": tuple((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
+    "other_kinds.roles": tuple((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
     "resource_claims": tuple(
         ("resource.k8s.io", kind) for kind in ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
     ),
 }
 """Module of this package -> the kinds (group, kind) that its ``STRATEGIES`` are for."""
 
-_HOMES = {kind: module for module, kinds in _MODULES.items() for kind in kinds}
+_HOMES = {kind: module if "." in module else f"kinds.{module}" for module, kinds in _MODULES.items() for kind in kinds}
 
 
 def strategy_of(obj: Object) -> Strategy:
@@ -124,5 +128,5 @@ def _load_strategy(group: str, kind: str) -> Strategy:
     home = _HOMES.get((group, kind))
     if home is None:
         return _FREELY_NAMED if group in _FREE_GROUPS or (group, kind) in _FREE_KINDS else _USUAL
-    strategies: dict[str, Strategy] = import_module(f"kwhatif.admission.kinds.{home}").STRATEGIES
+    strategies: dict[str, Strategy] = import_module(f"kwhatif.admission.{home}").STRATEGIES
     return strategies[kind]

@@ -7,8 +7,8 @@ apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go.
 
 from __future__ import annotations
 
-from kwhatif.admission.kinds.definitions import check_definition
-from kwhatif.admission.kinds.networking import check_networks
+from kwhatif.admission.other_kinds.definitions import check_definition
+from kwhatif.admission.other_kinds.networking import check_networks
 from kwhatif.admission.request import deep_copy_json, each, within
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import differing, same

@@ -15,6 +15,7 @@ from ipaddress import (
     ip_network,
 )
 
+from kwhatif.admission.validation.problems import Problems
 from kwhatif.versions import Features
 
 Address = IPv4Address | IPv6Address
@@ -90,6 +91,14 @@ def network_rules(text: str, features: Features) -> list[str]:
     if read_network(text) is None:
         return [_NO_NETWORK]
     return _strict_network_rules(text) if features.strict_addresses else []
+
+
+def check_address(problems: Problems, text: str, path: str) -> None:
+    problems.invalid(path, text, *ip_rules(text, problems.features))
+
+
+def check_network(problems: Problems, text: str, path: str) -> None:
+    problems.invalid(path, text, *network_rules(text, problems.features))
 
 
 def standard_network_rules(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from kwhatif.admission.validation.field_rules import (
     path_segment,
 )
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.rows import table
 from kwhatif.api.field_types import newest_types
 
 _MOST_ANNOTATIONS = 256 * 1024
@@ -48,6 +49,28 @@ def check_usual_metadata(problems: Problems, obj: Object) -> None:
 def check_named(problems: Problems, obj: Object, rule: Callable[[str], list[str]]) -> None:
     """Metadata of a kind with a rule of its own for names."""
     _check(problems, obj, rule)
+
+
+def annotations_of(obj: Object) -> Object:
+    found: Object = (obj.get("metadata") or {}).get("annotations") or {}
+    return found
+
+
+def object_table(
+    text: str,
+    *functions: Callable[..., Any],
+    names: Callable[[str], list[str]] | None = dns_subdomain,
+    **named: Callable[..., Any],
+) -> Callable[[Problems, Object], None]:
+    """A check of whole objects: their metadata, with a rule for ``names``, and then a table (see ``rows``)."""
+    judge = table(text, *functions, **named)
+
+    def check(problems: Problems, obj: Object) -> None:
+        if names is not None:
+            _check(problems, obj, names)
+        judge(problems, obj, "")
+
+    return check
 
 
 def check_annotations(problems: Problems, annotations: Mapping[str, Any] | None, path: str) -> None:

@@ -6,7 +6,7 @@ Upstream: pkg/apis/admissionregistration (v1/defaults.go, validation/validation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from kwhatif.admission.kinds.strategy import Strategy, static_suffix
@@ -14,14 +14,13 @@ from kwhatif.admission.object_store import name_of
 from kwhatif.admission.policies.policy_expressions import ExpressionEnvironment, asks_authorizer, compile_expression
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdomain, label_key, path_segment
-from kwhatif.admission.validation.metadata import check_metadata
+from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdomain, label_key
+from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 from kwhatif.cel.declarations import Kind
 
-_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-_MUTABLE = ("CREATE", "UPDATE")
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 # fmt: off
@@ -61,54 +60,6 @@ def _match_defaults(constraints: Object) -> None:
 # --- what is the same in all
 
 
-def _check_choice(problems: Problems, holder: Object, key: str, path: str, choices: Iterable[str]) -> None:
-    value = holder.get(key)
-    if value is None:
-        problems.required(f"{path}.{key}")
-    elif value not in choices:
-        problems.unsupported(f"{path}.{key}", value, choices)
-
-
-def _check_match(problems: Problems, constraints: Object, path: str) -> None:
-    _check_choice(problems, constraints, "matchPolicy", path, ("Equivalent", "Exact"))
-    for key in ("namespaceSelector", "objectSelector"):
-        check_label_selector(problems, constraints.get(key), f"{path}.{key}")
-    for key in ("resourceRules", "excludeResourceRules"):
-        for i, rule in enumerate(each(constraints, key)):
-            seen = set()
-            for j, name in enumerate(rule.get("resourceNames") or ()):
-                problems.invalid(f"{path}.{key}[{i}].resourceNames[{j}]", name, *path_segment(name))
-                if name in seen:
-                    problems.duplicate(f"{path}.{key}[{i}].resourceNames[{j}]", name)
-                seen.add(name)
-            check_rule(problems, rule, f"{path}.{key}[{i}]")
-
-
-def check_rule(problems: Problems, rule: Object, path: str) -> None:
-    """Operations, groups, versions and resources that a policy or a webhook is about."""
-    operations: Sequence[str] = rule.get("operations") or ()
-    _check_listed(problems, operations, f"{path}.operations", "operations")
-    for i, operation in enumerate(operations):
-        if operation not in _OPERATIONS:
-            problems.unsupported(f"{path}.operations[{i}]", operation, _OPERATIONS)
-    _check_listed(problems, rule.get("apiGroups") or (), f"{path}.apiGroups", "API groups")
-    versions: Sequence[str] = rule.get("apiVersions") or ()
-    _check_listed(problems, versions, f"{path}.apiVersions", "API versions")
-    for i, version in enumerate(versions):
-        if not version:
-            problems.required(f"{path}.apiVersions[{i}]")
-    _check_resources(problems, rule.get("resources") or [], f"{path}.resources")
-    if rule.get("scope") is not None and rule["scope"] not in ("*", "Cluster", "Namespaced"):
-        problems.unsupported(f"{path}.scope", rule["scope"], ("*", "Cluster", "Namespaced"))
-
-
-def _check_listed(problems: Problems, values: Sequence[str], path: str, what: str) -> None:
-    if not values:
-        problems.required(path)
-    elif len(values) > 1 and "*" in values:
-        problems.invalid(path, values, f"if '*' is present, must not specify other {what}")
-
-
 def _check_resources(problems: Problems, resources: Sequence[str], path: str) -> None:
     if not resources:
         problems.required(path)
@@ -137,6 +88,44 @@ def _check_resources(problems: Problems, resources: Sequence[str], path: str) ->
         problems.invalid(path, resources, why)
 
 
+def _is_mixed(values: Sequence[str]) -> bool:
+    return len(values) > 1 and "*" in values
+
+
+check_rule = table(
+    """
+    operations               needed
+    operations               not mixed: if '*' is present, must not specify other operations
+    operations[]             one_of * CONNECT CREATE DELETE UPDATE
+    apiGroups                needed
+    apiGroups                not mixed: if '*' is present, must not specify other API groups
+    apiVersions              needed
+    apiVersions              not mixed: if '*' is present, must not specify other API versions
+    apiVersions[]            needed
+    resources                list & _check_resources
+    scope                    one_of * Cluster Namespaced
+    """,
+    _check_resources,
+    mixed=_is_mixed,
+)
+"""Operations, groups, versions and resources that a policy or a webhook is about."""
+_MATCH = table(
+    """
+    matchPolicy              set & one_of Equivalent Exact
+    namespaceSelector        check_label_selector
+    objectSelector           check_label_selector
+    resourceRules[].resourceNames[]            path_segment
+    resourceRules[].resourceNames[]            unique
+    resourceRules[]                            check_rule
+    excludeResourceRules[].resourceNames[]     path_segment
+    excludeResourceRules[].resourceNames[]     unique
+    excludeResourceRules[]                     check_rule
+    """,
+    check_label_selector,
+    check_rule=check_rule,
+)
+
+
 def _check_param_kind(problems: Problems, kind: Object, path: str) -> None:
     version, name = str(kind.get("apiVersion") or ""), str(kind.get("kind") or "")
     where = f"{path}.apiVersion"
@@ -159,23 +148,17 @@ def _check_param_kind(problems: Problems, kind: Object, path: str) -> None:
         problems.invalid(f"{path}.kind", name, why)
 
 
-def _check_param_ref(problems: Problems, ref: Object, path: str) -> None:
-    name, selector, action = ref.get("name") or "", ref.get("selector"), ref.get("parameterNotFoundAction") or ""
-    both = "name and selector are mutually exclusive"
-    if name:
-        problems.invalid(f"{path}.name", name, *path_segment(name))
-        if selector is not None:
-            problems.forbidden(f"{path}.name", both)
-    if selector is not None:
-        check_label_selector(problems, selector, f"{path}.selector")
-        if name:
-            problems.forbidden(f"{path}.selector", both)
-    if not name and selector is None:
-        problems.required(path, "one of name or selector must be specified")
-    if not action:
-        problems.required(f"{path}.parameterNotFoundAction")
-    elif action not in ("Deny", "Allow"):
-        problems.unsupported(f"{path}.parameterNotFoundAction", action, ("Deny", "Allow"))
+_PARAM_REF = table(
+    """
+    name                     filled & path_segment
+    name                     forbidden if name and selector?: name and selector are mutually exclusive
+    selector                 check_label_selector
+    selector                 forbidden if name: name and selector are mutually exclusive
+    .                        required unless name or selector?: one of name or selector must be specified
+    parameterNotFoundAction  needed & one_of Deny Allow
+    """,
+    check_label_selector,
+)
 
 
 # --- expressions
@@ -203,13 +186,13 @@ def check_conditions(problems: Problems, conditions: Sequence[Object], path: str
             problems.required(f"{where}.expression")
         else:
             _check_expression(problems, text, f"{where}.expression", "bool", ExpressionEnvironment(params))
-        if not name:
-            problems.required(f"{where}.name")
-        else:
-            problems.invalid(f"{where}.name", name, *label_key(name))
-            if name in names:
-                problems.duplicate(f"{where}.name", name)
-            names.add(name)
+        _CONDITION(problems, condition, where)
+        if name and name in names:
+            problems.duplicate(f"{where}.name", name)
+        names.add(name)
+
+
+_CONDITION = table("name needed & label_key")
 
 
 def _check_variables(problems: Problems, spec: Object, scenery: ExpressionEnvironment) -> ExpressionEnvironment:
@@ -239,26 +222,30 @@ def _check_variables(problems: Problems, spec: Object, scenery: ExpressionEnviro
 # --- policies
 
 
+_POLICY = object_table(
+    """
+    spec.failurePolicy                       set & one_of Fail Ignore
+    spec.paramKind                           _check_param_kind
+    spec.matchConstraints                    set
+    spec.matchConstraints                    match
+    spec.matchConstraints?.resourceRules     needed
+    """,
+    _check_param_kind,
+    match=_MATCH,
+)
+
+
 def _check_policy(
     rest: Callable[[Problems, Object, Object, ExpressionEnvironment], None],
     patches: bool,
     problems: Problems,
     obj: Object,
 ) -> None:
-    check_metadata(problems, obj)
     spec = within(obj, "spec")
-    _check_choice(problems, spec, "failurePolicy", "spec", ("Fail", "Ignore"))
-    params, constraints = spec.get("paramKind") is not None, spec.get("matchConstraints")
-    if params:
-        _check_param_kind(problems, spec["paramKind"], "spec.paramKind")
-    if constraints is None:
-        problems.required("spec.matchConstraints")
-    else:
-        _check_match(problems, constraints, "spec.matchConstraints")
-        if not constraints.get("resourceRules"):
-            problems.required("spec.matchConstraints.resourceRules")
-        if patches:
-            _check_mutable(problems, constraints, "spec.matchConstraints")
+    _POLICY(problems, obj)
+    if patches and spec.get("matchConstraints") is not None:
+        _check_mutable(problems, spec["matchConstraints"], "spec.matchConstraints")
+    params = spec.get("paramKind") is not None
     check_conditions(problems, each(spec, "matchConditions"), "spec.matchConditions", params=params)
     rest(problems, obj, spec, _check_variables(problems, spec, ExpressionEnvironment(params, patches)))
 
@@ -266,8 +253,8 @@ def _check_policy(
 def _check_mutable(problems: Problems, constraints: Object, path: str) -> None:
     for rule in each(constraints, "resourceRules"):
         for operation in rule.get("operations") or ():
-            if operation not in _MUTABLE:
-                problems.unsupported(f"{path}.resourceRules.operations", operation, _MUTABLE)
+            if operation not in ("CREATE", "UPDATE"):
+                problems.unsupported(f"{path}.resourceRules.operations", operation, ("CREATE", "UPDATE"))
 
 
 def _check_validations(problems: Problems, obj: Object, spec: Object, scenery: ExpressionEnvironment) -> None:
@@ -321,8 +308,7 @@ def _check_mutations(problems: Problems, obj: Object, spec: Object, scenery: Exp
         problems.required("spec.mutations", "mutations must contain at least one item")
     for i, mutation in enumerate(mutations):
         _check_mutation(problems, mutation, f"spec.mutations[{i}]", scenery)
-    policy = spec.get("reinvocationPolicy") or None
-    _check_choice(problems, {"reinvocationPolicy": policy}, "reinvocationPolicy", "spec", ("IfNeeded", "Never"))
+    _REINVOCATION(problems, spec, "spec")
 
 
 _PATCHES = {
@@ -332,10 +318,14 @@ _PATCHES = {
 """The type of a patch -> the field that describes it, the one that must not be there, and what is made."""
 
 
+_PATCH_TYPE = table("patchType needed & one_of ApplyConfiguration JSONPatch")
+_REINVOCATION = table("reinvocationPolicy needed & one_of IfNeeded Never")
+
+
 def _check_mutation(problems: Problems, mutation: Object, path: str, scenery: ExpressionEnvironment) -> None:
+    _PATCH_TYPE(problems, mutation, path)
     type_ = str(mutation.get("patchType") or "")
     if type_ not in _PATCHES:
-        _check_choice(problems, {"patchType": type_ or None}, "patchType", path, sorted(_PATCHES))
         return
     own, other, wanted = _PATCHES[type_]
     if mutation.get(own) is None:
@@ -348,41 +338,30 @@ def _check_mutation(problems: Problems, mutation: Object, path: str, scenery: Ex
         problems.invalid(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {type_}")
 
 
-def _check_binding(validating: bool, problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    spec = within(obj, "spec")
-    name, resources = spec.get("policyName") or "", spec.get("matchResources")
-    if not name:
-        problems.required("spec.policyName")
-    else:
-        problems.invalid("spec.policyName", name, *dns_subdomain(name))
-    if spec.get("paramRef") is not None:
-        _check_param_ref(problems, spec["paramRef"], "spec.paramRef")
-    if resources is not None:
-        _check_match(problems, resources, "spec.matchResources")
-    if not validating:
-        _check_mutable(problems, resources or {}, "spec.matchResources")
-        return
-    actions, seen, path = spec.get("validationActions") or [], set(), "spec.validationActions"
-    for i, action in enumerate(actions):
-        if action not in ("Audit", "Deny", "Warn"):
-            problems.unsupported(f"{path}[{i}]", action, ("Audit", "Deny", "Warn"))
-        if action in seen:
-            problems.duplicate(f"{path}[{i}]", action)
-        seen.add(action)
-    if {"Deny", "Warn"} <= seen:
-        purpose = "repeating the same validation failure information in the API response and headers serves no purpose"
-        problems.invalid(path, actions, f"must not contain both Deny and Warn ({purpose})")
-    if not actions:
-        problems.required(path, "at least one validation action is required")
-
-
+_PURPOSE = "repeating the same validation failure information in the API response and headers serves no purpose"
+_BINDING = """
+    spec.policyName              needed & dns_subdomain
+    spec.paramRef                param_ref
+    spec.matchResources          match
+"""
+_ACTIONS = f"""
+    spec.validationActions[]     one_of Audit Deny Warn
+    spec.validationActions[]     unique
+    spec.validationActions       not both: must not contain both Deny and Warn ({_PURPOSE})
+    spec.validationActions       needed: at least one validation action is required
+"""
+_VALIDATING_BINDING = object_table(
+    _BINDING + _ACTIONS, param_ref=_PARAM_REF, match=_MATCH, both=lambda actions: {"Deny", "Warn"} <= {*actions}
+)
+_MUTATING_BINDING = object_table(
+    f"{_BINDING}    spec.matchResources          _check_mutable", _check_mutable, param_ref=_PARAM_REF, match=_MATCH
+)
 STRATEGIES = {
     kind: Strategy(defaults=defaults, check=check, warnings=static_suffix)
     for kind, defaults, check in (
         ("ValidatingAdmissionPolicy", _policy_defaults, partial(_check_policy, _check_validations, False)),
         ("MutatingAdmissionPolicy", _policy_defaults, partial(_check_policy, _check_mutations, True)),
-        ("ValidatingAdmissionPolicyBinding", _binding_defaults, partial(_check_binding, True)),
-        ("MutatingAdmissionPolicyBinding", _binding_defaults, partial(_check_binding, False)),
+        ("ValidatingAdmissionPolicyBinding", _binding_defaults, _VALIDATING_BINDING),
+        ("MutatingAdmissionPolicyBinding", _binding_defaults, _MUTATING_BINDING),
     )
 }

@@ -14,7 +14,7 @@ from kwhatif.admission.custom.definition import FieldNotFound, field_at
 from kwhatif.admission.custom.formats import is_recognised
 from kwhatif.admission.custom.schema_rules import asks_for_old, rule_program
 from kwhatif.admission.custom.schemas import against_schema, note
-from kwhatif.admission.kinds.definition_judgements import check_judgements, judgements
+from kwhatif.admission.other_kinds.definition_judgements import check_judgements, judgements
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems

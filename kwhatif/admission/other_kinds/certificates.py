@@ -14,7 +14,7 @@ from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain
-from kwhatif.admission.validation.metadata import check_named
+from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 
 _USAGES = (
@@ -24,9 +24,8 @@ _USAGES = (
     *("server auth", "signing", "timestamping"),
 )
 _PEM = re.compile(rb"-----BEGIN CERTIFICATE REQUEST-----\r?\n.*?\n-----END CERTIFICATE REQUEST-----", re.DOTALL)
-_NO_PEM = "PEM block type must be CERTIFICATE REQUEST"
 _LEGACY = "kubernetes.io/legacy-unknown"
-_SHORTEST, _LONGEST_DOMAIN, _LONGEST_SIGNER = 600, 253, 253 + 253 + 63 + 2
+_LONGEST_DOMAIN, _LONGEST_SIGNER = 253, 253 + 253 + 63 + 2
 
 
 def _request_defaults(request: Request, spec: Object) -> None:
@@ -43,34 +42,18 @@ def _unread(request: Request) -> RequestRefusal | None:
     return None
 
 
-def _check_request(problems: Problems, obj: Object) -> None:
-    check_named(problems, obj, lambda name: [])
-    spec = obj["spec"]
-    text, usages, signer = spec.get("request") or "", spec.get("usages") or [], spec.get("signerName") or ""
+def _pem(problems: Problems, text: str, path: str) -> None:
     try:
         found = _PEM.search(b64decode(text))
     except (Error, ValueError):
         found = None
     if found is None:
-        problems.invalid("spec.request", text, _NO_PEM)
-    if not usages:
-        problems.required("spec.usages")
-    for i, usage in enumerate(usages):
-        if usage not in _USAGES:
-            problems.unsupported(f"spec.usages[{i}]", usage, _USAGES)
-    seen: set[str] = set()
-    for i, usage in enumerate(usages):
-        if usage in seen:
-            problems.duplicate(f"spec.usages[{i}]", usage)
-        seen.add(usage)
-    if signer == _LEGACY:
-        problems.invalid("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
-    else:
-        _signer(problems, signer, "spec.signerName")
-    seconds = spec.get("expirationSeconds")
-    if seconds is not None and seconds < _SHORTEST:
-        why = "may not specify a duration less than 600 seconds (10 minutes)"
-        problems.invalid("spec.expirationSeconds", seconds, why)
+        problems.invalid(path, text, "PEM block type must be CERTIFICATE REQUEST")
+
+
+def _usage(problems: Problems, usage: str, path: str) -> None:
+    if usage not in _USAGES:
+        problems.unsupported(path, usage, _USAGES)
 
 
 def _signer(problems: Problems, name: str, path: str) -> None:
@@ -100,6 +83,20 @@ def _labels(problems: Problems, text: str, path: str, rule: Callable[[str], list
         problems.invalid(path, text, *(f'validating label "{bad}": {why}' for why in rule(bad)))
 
 
+_REQUEST = object_table(
+    f"""
+    spec.request                 text & _pem
+    spec.usages                  needed
+    spec.usages[]                _usage
+    spec.usages                  all_unique
+    spec.signerName              invalid if spec.signerName={_LEGACY}:
+            the legacy signerName is not allowed via this API version
+    spec.signerName              text & _signer unless spec.signerName={_LEGACY}
+    spec.expirationSeconds       at_least 600: may not specify a duration less than 600 seconds (10 minutes)
+    """,
+    *(_pem, _usage, _signer),
+    names=lambda name: [],
+)
 STRATEGIES = {
-    "CertificateSigningRequest": Strategy(_request_defaults, _check_request, allocate=_unread),
+    "CertificateSigningRequest": Strategy(_request_defaults, _REQUEST, allocate=_unread),
 }

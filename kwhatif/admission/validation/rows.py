@@ -1,0 +1,364 @@
+"""Tables of what holds for fields, and the walker that judges objects by them, in upstream's order.
+
+A table is text, with a line a row::
+
+    spec.drivers[].name         text & check_driver_name
+    spec.drivers[].nodeID       needed & longest 256
+    spec.drivers[]              unique name
+    spec.parentRef              set: a parent is needed
+    spec.parentRef?.group       filled & dns_subdomain
+    spec.type                   one_of Queue Reject @ spec.kind
+    spec.queuing                forbidden if type=Reject: must be nil if type is Reject
+
+First the path: ``[]`` stands for each item of a list, all rows of one before the next; ``?`` for what is looked at
+only if it is there; ``.`` is the object itself. Then rules, one after the other, and before the first how an absent
+value is judged (``ABSENT``). Then ``if`` or ``unless`` tests of the object that has the field hold: a function, a key
+with a value (``key=a|b``), one that is there (``key?``) or not empty (``key``); then where it is reported, if
+upstream's path differs; and last the words of the last rule. A line that goes on is indented further.
+
+A rule is a name of ``field_rules`` or of a function given to the table: ``rule(problems, value, path)``, or
+``rule(value)``, which returns what is wrong. Where two fields are compared, it is a function for the object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+from kwhatif.admission.response import Object
+from kwhatif.admission.validation.problems import Problems
+
+Rule = Callable[[Problems, Any, str], object]
+TextRule = Callable[[Any], list[str]]
+
+STOP = object()
+"""What a rule returns where nothing further is said of its value."""
+_ABSENT = object()
+_NULL = object()
+_EMPTY: Object = {}
+ABSENT: dict[str, Any] = {
+    "text": "",
+    "number": 0,
+    "list": (),
+    "part": _EMPTY,
+    "any": _NULL,
+    "needed": _ABSENT,
+    "set": _ABSENT,
+    "filled": None,
+}
+"""How an absent value is judged: as an empty one or as null (``any``); as a problem, ``needed`` with one that is empty;
+or, as an empty one, not at all (``filled``). Without these an absent value is not judged. After a problem of a row
+whose first word ends in ``!`` nothing further is said of the object."""
+_LINE = re.compile(
+    r"(?P<path>\S+)\s+(?P<rules>.+?)(?P<test> (?:if|unless) [^@:]+?)?(?: @ (?P<at>\S+))?(?:: (?P<why>.+))?"
+)
+
+
+def table(text: str, *functions: Callable[..., Any], **named: Callable[..., Any]) -> Rule:
+    """The rule that a table makes up. ``functions`` are those that it has the names of, ``named`` by others."""
+    known = {function.__name__: function for function in functions} | named
+    lines = re.sub(r"\n +(?=\S)", " ", dedent(text).strip("\n")).splitlines()
+    return _together(list(_nest([_read(line.strip(), known) for line in lines if line.strip()])))
+
+
+def each_item(*rules: Rule) -> Rule:
+    """A rule for a list: what holds for each of its items."""
+    limits = [rule for rule in rules if isinstance(rule, _Most)]
+    judged = [rule for rule in rules if not isinstance(rule, _Most)]
+
+    def check(problems: Problems, found: Sequence[Any], path: str) -> None:
+        if any(limit(problems, found, path) is STOP for limit in limits):
+            return
+        own = [rule.begin() if isinstance(rule, _Unique) else rule for rule in judged]
+        for i, item in enumerate(found):
+            where = f"{path}[{i}]"
+            for rule in own:
+                if rule(problems, item, where) is STOP:
+                    break
+
+    return check
+
+
+# --- reading
+
+
+class _Row(NamedTuple):
+    path: str
+    rule: Rule
+
+
+def _read(line: str, known: dict[str, Callable[..., Any]]) -> _Row:
+    read = _LINE.fullmatch(line)
+    if read is None:
+        raise ValueError(f"no row of a table: {line}")
+    *outer, last = re.split(r"(?<=\?)\.|(?<=\[\])\.", read["path"])
+    if last.endswith(("?", "[]")):
+        outer, last = [*outer, last], "."
+    words, why = read["rules"].split(" & "), read["why"] or ""
+    first, ends = words[0].partition(" ")[0], "!" in words[0]
+    words[0] = words[0].replace("!", "")
+    mode = words.pop(0) if first.rstrip("!") in ABSENT else "any" if first.startswith("required") else ""
+    rules = [_rule_of(word, known, why if i == len(words) else "") for i, word in enumerate(words, 1)]
+    if mode in ("needed", "set"):
+        rules.insert(0, _require(mode, "" if rules else why))
+    elif ends:
+        rules.append(_stop)
+    rule = _field(last, read["at"], rules, ABSENT.get(mode), skips_empty=mode == "filled", ends=ends)
+    if read["test"]:
+        rule = _add_test(rule, read["test"], known)
+    return _Row(".".join(outer), rule)
+
+
+def _nest(found: Sequence[_Row]) -> Iterator[Rule]:
+    """Rows that stand together and are about the same object or list become one."""
+    for head, group in groupby(found, key=lambda row: re.sub(r"(\?|\[\]).*", r"\1", row.path)):
+        inner = list(group)
+        if not head:
+            yield from (row.rule for row in inner)
+            continue
+        rules = list(_nest([_Row(row.path[len(head) :].removeprefix("."), row.rule) for row in inner]))
+        yield _field(head.rstrip("?[]"), None, [_together(rules) if head.endswith("?") else each_item(*rules)])
+
+
+def _rule_of(text: str, known: dict[str, Callable[..., Any]], why: str) -> Rule:
+    name, *arguments = text.split(" ")
+    if name == "each":
+        return _each_value(_rule_of(text.removeprefix("each "), known, why))
+    if name == "in_one":
+        judge = known.get(arguments[0]) or _find_shared_rule(arguments[0])
+        begin = f"{why} " if why else ""
+        return _as_rule(lambda value: [begin + ",".join(wrong)] if (wrong := judge(value)) else [])
+    if name == "not":
+        test = known[arguments[0]]
+        return _as_rule(lambda value: [why] if test(value) else [])
+    if name in _RULES:
+        return _RULES[name](why, *arguments)
+    if why:
+        raise ValueError(f"{name} has its own words: {why}")
+    return _as_rule(known.get(name) or _find_shared_rule(name))
+
+
+def _as_rule(rule: Callable[..., Any]) -> Rule:
+    code = getattr(rule, "__code__", None)
+    if code is None or code.co_argcount > 2:
+        return rule
+
+    def check(problems: Problems, value: Any, path: str) -> None:
+        wrong = rule(value)
+        if wrong:
+            problems.invalid(path, value, *wrong)
+
+    return check
+
+
+def _find_shared_rule(name: str) -> Callable[..., Any]:
+    from kwhatif.admission.validation import field_rules
+
+    rule: Callable[..., Any] | None = getattr(field_rules, name, None)
+    if rule is None:
+        raise ValueError(f"no rule: {name}")
+    return rule
+
+
+def _add_test(rule: Rule, text: str, known: dict[str, Callable[..., Any]]) -> Rule:
+    _, word, text = text.split(" ", 2)
+    holds, combine = word == "if", any if " or " in text else all
+    tests = [_test_of(one, known) for one in re.split(" and | or ", text)]
+    only = tests[0] if len(tests) == 1 else lambda obj: combine(test(obj) for test in tests)
+    return lambda problems, value, path: rule(problems, value, path) if bool(only(value)) is holds else None
+
+
+def _test_of(text: str, known: dict[str, Callable[..., Any]]) -> Callable[[Any], object]:
+    if text in known:
+        return known[text]
+    key, equals, values = text.rstrip("?").partition("=")
+    keys, allowed = key.split("."), values.split("|")
+
+    def look_up(obj: Any) -> Any:
+        for key in keys:
+            obj = obj.get(key) if obj else None
+        return obj
+
+    if equals:
+        return lambda obj: look_up(obj) in allowed
+    return (lambda obj: look_up(obj) is not None) if text.endswith("?") else look_up
+
+
+# --- rules
+
+
+class _Unique:
+    """A rule for items, none of which is like one before it: in some fields, or as a whole.
+
+    It is reported at the one field and shows it, ``here`` at the item; more fields, or ``whole``, show the item. Of
+    ``filled`` fields an empty one is like none. What ``ends`` with a problem has no further ones.
+    """
+
+    def __init__(self, why: str, *words: str) -> None:
+        self._why, self._here, self._whole, self._ends = why, "here" in words, "whole" in words, "ends" in words
+        self._filled = "filled" in words
+        self._keys = [key for key in words if key not in ("here", "whole", "ends", "filled")]
+
+    def begin(self) -> Rule:
+        seen: set[Any] = set()
+
+        def check(problems: Problems, item: Any, path: str) -> object:
+            values = tuple(item.get(key) or "" for key in self._keys) if self._keys else item
+            if values not in seen or (self._filled and not values[0]):
+                seen.add(values)
+                return None
+            one = len(self._keys) == 1 and not self._whole
+            where = f"{path}.{self._keys[0]}" if one and not self._here else path
+            problems.duplicate(where, values[0] if one else item, self._why)
+            return STOP if self._ends else None
+
+        return check
+
+    def __call__(self, problems: Problems, value: Any, path: str) -> None:
+        raise AssertionError("stands among the rules of items")
+
+
+class _Most:
+    """At most so many items; where there are more, nothing is said of them."""
+
+    def __init__(self, why: str, most: str) -> None:
+        self._most = int(most)
+
+    def __call__(self, problems: Problems, value: Sequence[Any], path: str) -> object:
+        if len(value) <= self._most:
+            return None
+        problems.too_many(path, len(value), self._most)
+        return STOP
+
+
+def _require(mode: str, why: str) -> Rule:
+    may_be_empty = mode.startswith("set")
+
+    def check(problems: Problems, value: Any, path: str) -> object:
+        if value is not _ABSENT and (value or may_be_empty):
+            return None
+        problems.required(path, why)
+        return STOP
+
+    return check
+
+
+def _one_of(why: str, *words: str) -> Rule:
+    def check(problems: Problems, value: Any, path: str) -> None:
+        if value not in words:
+            problems.unsupported(path, value, words)
+
+    return check
+
+
+def _unless(test: Callable[..., bool], usual: str = "") -> Callable[..., Rule]:
+    """A rule that compares a value with the numbers or words of its row."""
+
+    def rule(why: str, *given: str) -> Rule:
+        bounds = [int(word) if re.fullmatch("-?[0-9]+", word) else word for word in given]
+        words = why or usual.format(*bounds)
+
+        def check(problems: Problems, value: Any, path: str) -> None:
+            if not test(value, *bounds):
+                problems.invalid(path, value, words)
+
+        return check
+
+    return rule
+
+
+def _longest(why: str, most: str) -> Rule:
+    """A text of at most so many bytes."""
+
+    def check(problems: Problems, value: str, path: str) -> None:
+        if len(value.encode()) > int(most):
+            problems.too_long(path, int(most))
+
+    return check
+
+
+def _stop(problems: Problems, value: Any, path: str) -> object:
+    return STOP
+
+
+def _each_value(rule: Rule) -> Rule:
+    """What holds for each item of a list, reported at the list's own path."""
+
+    def check(problems: Problems, found: Sequence[Any], path: str) -> None:
+        for item in found:
+            rule(problems, item, path)
+
+    return check
+
+
+_RULES: dict[str, Callable[..., Rule]] = {
+    "all_unique": lambda why, *words: each_item(_Unique(why, *words)),
+    "one_of": _one_of,
+    "at_least": _unless(lambda value, least: value >= least, "must be greater than or equal to {}"),
+    "at_most": _unless(lambda value, most: value <= most, "must be less than or equal to {}"),
+    "between": _unless(lambda value, least, most: least <= value <= most, "must be between {} and {}, inclusive"),
+    "begins": _unless(lambda value, beginning: value.startswith(beginning)),
+    "below": _unless(lambda value, size: len(value.encode()) <= size),
+    "longest": _longest,
+    "most": _Most,
+    "unique": _Unique,
+    "required": lambda why: lambda problems, value, path: problems.required(path, why),
+    "forbidden": lambda why: lambda problems, value, path: problems.forbidden(path, why),
+    "invalid": lambda why, *shown: lambda problems, value, path: problems.invalid(path, "" if shown else value, why),
+    "null": lambda why: lambda problems, value, path: problems.invalid(path, None, why),
+    "stop": lambda why: _stop,
+}
+
+
+# --- walking
+
+
+def _together(rules: Sequence[Rule]) -> Rule:
+    judged = tuple(rules)
+
+    def check(problems: Problems, value: Any, path: str) -> object:
+        for rule in judged:
+            if rule(problems, value, path) is STOP:
+                return STOP
+        return None
+
+    return check
+
+
+def _field(
+    path: str,
+    at: str | None,
+    rules: Sequence[Rule],
+    default: Any = None,
+    *,
+    skips_empty: bool = False,
+    ends: bool = False,
+) -> Rule:
+    """The rules for what is at ``path``; ``default`` if that is left out, and nothing is judged without one."""
+    *outer, key = [""] if path == "." else path.split(".")
+    judged, shown = tuple(rules), at or (key and path)
+    if not key and not shown and default is None and not skips_empty and len(judged) == 1:
+        return judged[0]
+
+    def check(problems: Problems, holder: Any, where: str) -> object:
+        value = holder
+        if key:
+            for step in outer:
+                value = value.get(step) or _EMPTY
+            value = value.get(key)
+        if value is None:
+            value = default
+        if (value is None and key) or (skips_empty and not value):
+            return None
+        if value is _NULL:
+            value = None
+        here = where if not shown else f"{where}.{shown}" if where else shown
+        for rule in judged:
+            if rule(problems, value, here) is STOP:
+                return STOP if ends or not key else None
+        return None
+
+    return check
