@@ -15,6 +15,7 @@ import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
+from kwhatif.commands.backtest.decision_order import Arrival, order_bindings
 from kwhatif.commands.backtest.scheduler_events import read_events
 from kwhatif.golang.parsing import int64
 from kwhatif.scheduling.attempt import Attempt
@@ -33,9 +34,10 @@ class Decision:
     """A recorded cycle, and when it can have been.
 
     It was decided after ``after`` and before ``before``, which are versions; ``around`` is the best guess of the last
-    version that the scheduler knew. ``node`` is where the pod was bound; for one that was not, ``text`` is the reason,
-    and ``nominated`` and ``victims`` (``namespace/name``) are its preemption; ``perhaps`` are pods that were preempted
-    more than once, of which only the first Event names the preemptor. ``at`` is in seconds.
+    version that the scheduler knew, besides its own decisions about the pods ``known`` (uids), which were written
+    later. ``node`` is where the pod was bound; for one that was not, ``text`` is the reason, and ``nominated`` and
+    ``victims`` (``namespace/name``) are its preemption; ``perhaps`` are pods that were preempted more than once, of
+    which only the first Event names the preemptor. ``at`` is in seconds.
     """
 
     uid: str
@@ -44,6 +46,7 @@ class Decision:
     after: int
     before: int
     around: int
+    known: frozenset[str] = frozenset()
     node: str = ""
     text: str = ""
     nominated: str = ""
@@ -62,8 +65,8 @@ class Decision:
 
 
 class PodVersion(msgspec.Struct, frozen=True):
-    """What a change says about a pod: its identity, its scheduler, its node, whether the condition PodScheduled has
-    that it was ``scheduled``, and the text of its last refusal.
+    """What a change says about a pod: its identity, its scheduler, its priority, whether scheduling gates hold it, its
+    node, whether the condition PodScheduled has that it was ``scheduled``, and the text of its last refusal.
     """
 
     change: Change
@@ -71,18 +74,38 @@ class PodVersion(msgspec.Struct, frozen=True):
     key: str
     scheduler_name: str
     is_mirror: bool
+    priority: int
+    is_gated: bool
     node: str
     is_scheduled: bool
     text: str
 
 
 def decisions(recording: Recording, pods: Sequence[PodVersion]) -> list[Decision]:
-    """All decisions after the recording's lists, by ``around``; ``pods`` are its `read_pod_versions`.
+    """All decisions after the recording's lists, as they were made one after the other, as far as that is known.
+
+    ``pods`` are its `read_pod_versions`.
 
     Raises InputError for an object that is none.
     """
-    found = [*_bindings(recording, pods), *_refusals(recording, pods)]
+    refusals = list(_refusals(recording, pods))
+    arrivals = _arrivals(recording, pods)
+    for refused in refusals:
+        arrivals.pop(refused.uid, None)
+    found = [*order_bindings(list(_bindings(recording, pods)), arrivals), *refusals]
     return sorted(found, key=lambda decision: decision.around)
+
+
+def _arrivals(recording: Recording, pods: Sequence[PodVersion]) -> dict[str, Arrival]:
+    """When pods entered the queue, of those that came while it was recorded, without a node or a gate."""
+    came: dict[str, PodVersion] = {}
+    for pod in pods:
+        came.setdefault(pod.uid, pod)
+    return {
+        uid: Arrival(pod.change.version, pod.priority)
+        for uid, pod in came.items()
+        if pod.change.version > recording.begins and not (pod.node or pod.is_gated)
+    }
 
 
 def read_pod_versions(recording: Recording) -> Iterator[PodVersion]:
@@ -98,6 +121,8 @@ def read_pod_versions(recording: Recording) -> Iterator[PodVersion]:
                 pod.key,
                 pod.spec.scheduler_name or "default-scheduler",
                 pod.is_mirror,
+                pod.spec.priority or 0,
+                bool(pod.spec.scheduling_gates),
                 pod.spec.node_name or "",
                 any(one.status == "True" for one in scheduled),
                 next((one.message or "" for one in refused), ""),

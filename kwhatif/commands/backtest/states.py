@@ -32,6 +32,9 @@ MAX_DISTANCE = 48
 AHEAD = 16
 """How many unwritten decisions of its own the scheduler may know."""
 
+_OVERTAKEN = 64
+"""Among how many of its next decisions those are looked for that it knew of."""
+
 _LAST_START = "2262-01-01T00:00:00Z"
 """Later than that of any pod that has started, and representable in nanoseconds."""
 
@@ -133,7 +136,7 @@ class Replay:
         are not ahead. Of pods that are equally important, the recorded victims are in this ``order``.
         """
         self.seek(moment.place)
-        ahead = self._ahead(moment, decision.uid)
+        ahead = self._ahead(moment, decision)
         pod = self.cluster.pod(decision.name)
         if len(ahead) < moment.ahead or pod is None or pod.metadata.uid != decision.uid or pod.spec.node_name:
             yield None
@@ -173,15 +176,19 @@ class Replay:
         for distance in range(MAX_DISTANCE + 1):
             for place in dict.fromkeys((guess - distance, guess + distance)):
                 if first <= place <= last:
-                    for ahead in range(AHEAD + 1):
+                    for ahead in sorted(range(AHEAD + 1), key=lambda ahead: abs(ahead - len(decision.known))):
                         yield CandidateState(place, ahead)
 
-    def _ahead(self, moment: CandidateState, uid: str) -> list[Pod]:
-        """The next that were decided, without the one that is asked about."""
+    def _ahead(self, moment: CandidateState, decision: Decision) -> list[Pod]:
+        """The next that were decided, those ``known`` first, without the one that is asked about."""
+        if not moment.ahead:
+            return []
         places, pods = self._own
         start = bisect_right(places, moment.place - 1)
-        nearest = pods[start : start + moment.ahead + 1] if moment.ahead else []
-        return [pod for pod in nearest if pod.metadata.uid != uid][: moment.ahead]
+        known = [pod for pod in pods[start : start + _OVERTAKEN] if pod.metadata.uid in decision.known]
+        left = {decision.uid, *(pod.metadata.uid for pod in known)}
+        nearest = pods[start : start + moment.ahead + len(left)]
+        return [*known, *(pod for pod in nearest if pod.metadata.uid not in left)][: moment.ahead]
 
     def _own_decisions(self) -> tuple[list[int], list[Pod]]:
         """The places of changes which the scheduler knew of before: pods that got a node, or one nominated."""
