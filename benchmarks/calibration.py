@@ -14,9 +14,9 @@ of up to 100 nodes are treated in the same way.
 
 For each case the race is played ``--runs`` times, and every node that was ever taken is a claim: that it is taken in so
 many of the cases. One JSON line a tenth of probability: the mean of what was ``said``, how many ``claims`` there are by
-weight, and the share that ``happened``. With ``--fit`` the parameter is fitted to every second case, of clusters up to
-100 nodes: one line a value with the mean logarithm of what was said of what happened, in the cases it was fitted to and
-in the others. ``even`` is that of a draw.
+weight, and the share that ``happened``, with its standard ``error``. With ``--fit`` the parameter is fitted to every
+second case, of clusters up to 100 nodes: one line a value with the mean logarithm of what was said of what happened, in
+the cases it was fitted to and in the others. ``even`` is that of a draw.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,12 @@ from kwhatif.versions import features_of
 
 WORKERS = 16
 MINOR = "1.36"
-VALUES = (0.0, 10.0, 40.0, 80.0, 160.0, 240.0, 320.0, 480.0, 640.0, 1280.0)
+VALUES = (0.0, 40.0, 160.0, 320.0, 640.0, 960.0, 1280.0, 1600.0, 1920.0, 2560.0)
 """Values of the parameter that are tried."""
+
+
+UNSEEN = 0.03
+"""The share of searches whose start is taken to be unknown, for all that was seen before."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class SearchFilter:
         self._cluster, self._runs = cluster, runs
         self._random = np.random.Generator(np.random.PCG64(runs))
         self._search = ParallelSearch(self._random, WORKERS)
-        self._starts = self._draw_starts()
+        self._starts = self._draw_starts(runs)
         self.unreachable = 0
 
     def take(self, pod: Pod, node: str) -> Claims | None:
@@ -116,10 +120,10 @@ class SearchFilter:
             return None
         agreeing = [each for each in asked if each.row == row]
         if agreeing:
-            self._starts = spread_ends(agreeing, self._runs)
+            self._starts = self._starts_after(spread_ends(agreeing, self._runs))
         else:
             # Something rare happened, or the start moved in cycles that are not recorded: the next bindings tell.
-            elsewhere = [each for each in self._ask(pod, self._draw_starts()) if each.row == row]
+            elsewhere = [each for each in self._ask(pod, self._draw_starts(self._runs)) if each.row == row]
             if not elsewhere:
                 self._starts = spread_ends(asked, self._runs)
                 self.unreachable += 1
@@ -131,8 +135,21 @@ class SearchFilter:
         rows = Counter(each.row for each in asked if each.row is not None)
         return Claims({each: count / self._runs for each, count in rows.items()}, {row: 1})
 
-    def _draw_starts(self) -> list[int]:
-        found: list[int] = self._random.integers(len(self._cluster.names), size=self._runs).tolist()
+    def pass_over(self, pod: Pod) -> None:
+        """A pod was refused: the next search begins where its own ended, elsewhere if it looked at some nodes only."""
+        start = self._starts[0]
+        (asked,) = self._ask(pod, [start])
+        if asked.next_start is not None:
+            size = len(self._cluster.names)
+            self._starts = [(each + asked.next_start - start) % size for each in self._starts]
+
+    def _starts_after(self, ends: list[int]) -> list[int]:
+        """These, but for the few that stand for cycles which nothing tells of."""
+        unseen = int(self._runs * UNSEEN)
+        return ends[unseen:] + self._draw_starts(unseen) if unseen else ends
+
+    def _draw_starts(self, number: int) -> list[int]:
+        found: list[int] = self._random.integers(len(self._cluster.names), size=number).tolist()
         return found
 
     def _ask(self, pod: Pod, starts: Sequence[int]) -> list[Attempt]:
@@ -162,20 +179,25 @@ def claims_of_day(path: str, runs: int, *, unknown_start: bool) -> Iterator[Clai
         return
     searches, bindings = SearchFilter(replay.cluster, runs), 0
     for decision in decisions(recording, list(read_pod_versions(recording))):
-        if decision.node:
-            bindings += 1
-            claims = claims_of_binding(replay, searches, decision)
-            if claims is not None:
-                yield claims
+        bindings += bool(decision.node)
+        claims = claims_of_decision(replay, searches, decision)
+        if claims is not None:
+            yield claims
     print(f"{path}: no search leads to the node in {searches.unreachable} of {bindings} bindings", file=sys.stderr)
 
 
-def claims_of_binding(replay: Replay, searches: SearchFilter, decision: Decision) -> Claims | None:
-    """Those about one binding, in the state guessed best."""
+def claims_of_decision(replay: Replay, searches: SearchFilter, decision: Decision) -> Claims | None:
+    """Those about one binding, in the state guessed best; none about a refusal."""
     for moment in replay.moments(decision):
         with replay.state(decision, moment) as pod:
-            if pod is not None:
-                return searches.take(pod, decision.node) if replay.cluster.decides_about(pod) else None
+            if pod is None:
+                continue
+            if not replay.cluster.decides_about(pod):
+                return None
+            if decision.node:
+                return searches.take(pod, decision.node)
+            searches.pass_over(pod)
+            return None
     return None
 
 
@@ -258,6 +280,7 @@ def calibrate(cases: Iterable[Claims]) -> list[dict[str, Any]]:
             "said": round(said / claims, 4),
             "claims": int(claims),
             "happened": round(happened / claims, 4),
+            "error": round(sqrt(max(happened * (claims - happened), 1) / claims) / claims, 4),
         }
         for tenth, (said, claims, happened) in sorted(tenths.items())
     ]

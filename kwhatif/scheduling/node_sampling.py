@@ -57,7 +57,7 @@ def sample_found(found: IntpArray, size: int, start: int, enough: int) -> tuple[
     return in_turn, size
 
 
-BEGINS_AFTER = 320.0
+BEGINS_AFTER = 1280.0
 """The mean delay of a worker's start behind the first one, in visits."""
 
 Search = Callable[[BoolArray, int, int], tuple[IntpArray, int]]
