@@ -465,6 +465,7 @@ def gate(
     snapshot: ClusterSource = (),
     base: Manifests | None = None,
     config: Path | None = None,
+    accept: str | Sequence[str] = (),
     recursive: bool = True,
     with_pending: bool = False,
     levels: Mapping[str, str] | Sequence[str] = (),

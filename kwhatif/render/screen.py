@@ -24,7 +24,14 @@ LOOKED_AT = 60
 _WORD = re.compile(r"[^\s,]*,\s*|[^\s,]+\s*")
 _Bands = list[list[tuple[int, int]]]
 
-_STYLES = {"error": "bold red", "fail": "bold red", "warn": "bold yellow", "pass": "bold green", "heading": "bold"}
+_STYLES = {
+    "error": "bold red",
+    "fail": "bold red",
+    "unknown": "bold yellow",
+    "warn": "bold yellow",
+    "pass": "bold green",
+    "heading": "bold",
+}
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,53 @@ class Change(ResultStruct, frozen=True, kw_only=True):
     details: tuple[str, ...] = ()
 
 
+class GateFile(ResultStruct, frozen=True, kw_only=True):
+    """A file that is not as it was in the base (without a base: a file), and what became of it.
+
+    ``reason`` says why it was not read into objects. It is ``accepted`` if somebody named it as one to go without.
+    """
+
+    file: str
+    use: Literal["read", "rendered", "passed over", "not read"]
+    reason: str = ""
+    accepted: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the change may hold more than was judged."""
+        return self.use == "not read" and not self.accepted
+
+
+class GateFiles(ResultStruct, frozen=True, kw_only=True):
+    """The account of files: how many were ``named``, be it by their directories, and what became of them.
+
+    ``changed`` are those that differ from the base; without a base those that were not read.
+    """
+
+    named: int = 0
+    read: int = 0
+    rendered: int = 0
+    passed_over: int = 0
+    not_read: int = 0
+    changed: tuple[GateFile, ...] = ()
+
+    @property
+    def missing(self) -> tuple[GateFile, ...]:
+        """Those that should have been judged."""
+        return tuple(each for each in self.changed if each.is_missing)
+
+    def __str__(self) -> str:
+        """``Files: 12 named, 8 read, 3 passed over, 1 not read.``"""
+        counts = {
+            "named": self.named,
+            "read": self.read,
+            "rendered": self.rendered,
+            "passed over": self.passed_over,
+            "not read": self.not_read,
+        }
+        return f"Files: {', '.join(f'{number} {what}' for what, number in counts.items() if number)}."
+
+
 def describe_findings(errors: int, warnings: int, exempted: int, placements: Sequence[Placement]) -> str:
     """``2 errors, 1 warning, 1 exempted``; without findings also how many pods find no node."""
     parts = [format_count(errors, "error")] if errors else []
@@ -114,7 +161,8 @@ class GateResult(Result, frozen=True, kw_only=True):
     ``judged`` is ``change`` if there was something to compare with, else ``everything``. ``findings`` come errors
     first, then by file, line and rule; those that are exempted are in ``exemptions`` alone. ``scale_up`` is what
     autoscalers add for the change, if they were asked. ``policy`` says where the
-    rules came from, ``note`` what there is to say of the whole ("nothing to judge: ...").
+    rules came from, ``note`` what there is to say of the whole ("nothing to judge: ..."). ``files`` is the account of
+    all files; the verdict is ``unknown`` if some of the change could not be read into objects.
     """
 
     rows: ClassVar[str] = "findings"
@@ -125,9 +173,10 @@ class GateResult(Result, frozen=True, kw_only=True):
 
     kind: str = "GateReport"
     outcome: Outcome
-    verdict: Literal["pass", "warn", "fail"]
+    verdict: Literal["pass", "warn", "fail", "unknown"]
     judged: Literal["change", "everything"]
     note: str = ""
+    files: GateFiles = GateFiles()
     changes: tuple[Change, ...] = ()
     placements: tuple[Placement, ...] = ()
     scale_up: ScaleUp | None = None
@@ -170,8 +219,8 @@ class GateResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """0 if the outcome is good, else 1: the gate fails."""
-        return self.outcome.exit_code
+        """0 if the outcome is good, 2 if files of the change were not read, else 1: the gate fails."""
+        return 2 if self.verdict == "unknown" else self.outcome.exit_code
 
     @property
     def good(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.errors import UsageError
+from kwhatif.results.amounts import format_some
 from kwhatif.results.base import Gap
 from kwhatif.simulation.inputs import Files, Notes, Rendering
 from kwhatif.simulation.scenario import ReadManifests, Scenario
@@ -34,6 +35,17 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
     return gaps
 
 
+def gaps_of_files(files: Iterable[tuple[str, str]], qualified: str = "") -> Iterator[Gap]:
+    """The files that were not read, with the reason of each: those of one reason are one gap."""
+    reasons: dict[str, list[str]] = {}
+    for file, reason in files:
+        reasons.setdefault(reason, []).append(file)
+    for reason, names in reasons.items():
+        effect = f"{'it is' if len(names) == 1 else 'they are'} no part of what is judged{qualified}"
+        yield Gap(what=f"{format_some(names, _MOST_NAMED)}: {reason}", effect=effect, pods=("<input>",))
+
+
+_MOST_NAMED = 3
 _MOST_ALTERNATIVES = 10
 
 
@@ -72,5 +84,6 @@ def read_manifests(scenario: Scenario, files: Files, notes: Notes, *, namespace:
     report = ReadingReport()
     manifests = load_manifests(files, namespace or scenario.inputs.namespace, reading_options(scenario), report)
     gaps = note_report(report, notes)
+    gaps += gaps_of_files((file, entry.reason) for file, entry in report.files.gaps())
     _warn_of_alternatives(manifests, notes)
     return ReadManifests(manifests, gaps=gaps)

@@ -50,6 +50,9 @@ class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
     ] = None
     kubernetes_version: Annotated[str | None, Meta(description="What --kubernetes-version says.")] = None
     exclude: Annotated[list[str] | None, Meta(description="What --exclude names, besides that.")] = None
+    accept: Annotated[
+        list[str] | None, Meta(description="What --accept names, besides that: files to judge without.")
+    ] = None
     exemptions: Annotated[
         Literal["allowed", "forbidden"], Meta(description="Whether annotations may exempt workloads from rules.")
     ] = "allowed"

@@ -34,13 +34,15 @@ class ReadManifests:
     """The objects of a question's files.
 
     ``supporting`` are not asked about by themselves, but beside the others; ``base`` are those that a change is
-    compared with, None where there is nothing to compare. ``gaps`` are what is missing in any of them.
+    compared with, None where there is nothing to compare. ``gaps`` are what is missing in any of them,
+    ``files`` the account of files that the question keeps.
     """
 
     manifests: Sequence[Manifest] = ()
     supporting: Sequence[Manifest] = ()
     base: Sequence[Manifest] | None = None
     gaps: Sequence[Gap] = ()
+    files: Any = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -74,6 +74,15 @@ class ChangeQuestion(Question[R_co]):
             help="The rules: a GatePolicy. Default: .kwhatif.yaml here or above, up to the top of the repository.",
         ),
     ] = None
+    accept: Annotated[
+        Sequence[str],
+        Flag(
+            "--accept",
+            metavar="GLOB",
+            help="Judge without these files though they changed and could not be read: a name, or the end of a path "
+            "(repeatable).",
+        ),
+    ] = ()
     recursive: Annotated[bool, Flag("--recursive/--no-recursive", short="-R", help="Descend into subdirectories.")] = (
         True
     )
@@ -123,25 +132,24 @@ class ChangeQuestion(Question[R_co]):
 
     def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests of head and base."""
+        from kwhatif.commands.gate.files import account_files, gaps_of
         from kwhatif.commands.gate.revisions import sides_of
         from kwhatif.simulation.manifest_loading import note_report
 
         base, head = sides_of(self.base, scenario.inputs.manifests)
         # With a base, a head without manifests is a change, too: all of them go.
         manifests, report = self._read_side(scenario, head, is_compared=base is not None)
-        known: set[bytes] = set()
         before: list[Manifest] | None = None
+        of_base: ReadingReport | None = None
         if base is not None:
             before, of_base = self._read_side(scenario, base, is_compared=True)
-            known = {file.data for file in of_base.unreadable}
             report.leave_out_known(of_base)
         for file in report.unreadable:
-            # What nobody could read before says nothing of the change.
-            if file.data not in known:
-                raise file.error
-            notes.warn(f"passed over, as it was in the base: {file.error}")
-        gaps = [*note_report(report, notes), *_alternatives(manifests, before or ())]
-        return ReadManifests(manifests, base=before, gaps=gaps)
+            notes.warn(f"passed over: {file.error}")
+        accepted = [*self.accept, *(self.rules_file.policy.accept or ())]
+        files = account_files(report.files, of_base.files if of_base is not None else None, head, base, accepted)
+        gaps = [*note_report(report, notes), *_alternatives(manifests, before or ()), *gaps_of(files)]
+        return ReadManifests(manifests, base=before, gaps=gaps, files=files)
 
     def _read_side(
         self, scenario: Scenario, files: Files, *, is_compared: bool
@@ -149,6 +157,7 @@ class ChangeQuestion(Question[R_co]):
         from kwhatif.simulation.manifest_loading import reading_options
         from kwhatif.snapshot.load import load_manifests
         from kwhatif.snapshot.read.directories import gather_directories
+        from kwhatif.snapshot.read.files import STDIN
         from kwhatif.snapshot.repository.reading_report import ReadingReport
 
         paths = gather_directories(
@@ -156,7 +165,11 @@ class ChangeQuestion(Question[R_co]):
         )
         given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
         options = replace(
-            reading_options(scenario), may_be_empty=is_compared, with_unreadable=is_compared, recursive=self.recursive
+            reading_options(scenario),
+            may_be_empty=is_compared,
+            with_unreadable=is_compared,
+            recursive=self.recursive,
+            roots=[each for each in files if isinstance(each, str) and each != STDIN],
         )
         report = ReadingReport()
         return load_manifests(given, scenario.inputs.namespace, options, report), report

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.files import describe_missing
 from kwhatif.commands.gate.gate_policy import EXEMPTIONS, find_forbidden, read_claims, settle
 from kwhatif.commands.gate.proposal import ChangeScenario, RolledOutChange, roll_out_change
 from kwhatif.commands.gate.rule import Rule
@@ -17,7 +18,7 @@ from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
-from kwhatif.results.gate import Change, Finding, GateResult, RuleOutcome, describe_findings
+from kwhatif.results.gate import Change, Finding, GateFiles, GateResult, RuleOutcome, describe_findings
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.question import PendingResult
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
@@ -68,14 +69,19 @@ def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Contex
     )
     if not nothing:
         judged.run()
+    files: GateFiles = proposal.read.files or GateFiles()
+    verdict, words = judged.verdict, judged.verdict_text
+    if files.missing:
+        verdict, words = "unknown", f"UNKNOWN  {describe_missing(files)}"
     told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
     return GateResult(
-        outcome=conclude(
-            dataclasses.replace(rolled_out.run, **proposal.refusal_fields), context.fidelity, judged.verdict_text
-        ).judge(good=judged.verdict != "fail"),
-        verdict=judged.verdict,
+        outcome=conclude(dataclasses.replace(rolled_out.run, **proposal.refusal_fields), context.fidelity, words).judge(
+            good=verdict in ("pass", "warn")
+        ),
+        verdict=verdict,
         judged="everything" if proposal.read.base is None else "change",
         note=_describe_nothing(changes) if nothing else "",
+        files=files,
         changes=changes,
         placements=tuple(context.placements),
         scale_up=context.scale_up,

@@ -33,17 +33,14 @@ class ManifestReader:
 
     def prepare(self, paths: Sequence[str]) -> None:
         """Find out what each path names, and read it. Raises InputError."""
-        on_disk = disk_trees([path for path in paths if path != STDIN and tree_named(path) is None])
+        roots = self._options.roots
+        on_disk = disk_trees([path for path in (*paths, *roots) if path != STDIN and tree_named(path) is None])
         planned: dict[str, tuple[list[str], list[str]]] = {}
         for path in paths:
             if path == STDIN:
                 continue
             key, tree, place = self._tree_of(path, on_disk)
-            if key not in self._readers:
-                # Few read directories, and all pay for what is imported.
-                from kwhatif.snapshot.repository.tree_reader import TreeReader
-
-                self._readers[key] = TreeReader(tree, self._options, self._report)
+            self._reader_of(key, tree)
             folders, files = planned.setdefault(key, ([], []))
             named = [place]
             if tree.is_folder(place):
@@ -57,6 +54,18 @@ class ManifestReader:
             self._places[path] = (self._readers[key], named)
         for key, (folders, files) in planned.items():
             self._readers[key].prepare(folders, files)
+        for path in roots:
+            key, tree, place = self._tree_of(path, on_disk)
+            if tree.is_folder(place):
+                self._reader_of(key, tree).account_rest(place)
+
+    def _reader_of(self, key: str, tree: FileTree) -> TreeReader:
+        if key not in self._readers:
+            # Few read directories, and all pay for what is imported.
+            from kwhatif.snapshot.repository.tree_reader import TreeReader
+
+            self._readers[key] = TreeReader(tree, self._options, self._report)
+        return self._readers[key]
 
     def read(self, path: str) -> Iterator[FoundItem]:
         """The objects of a path. Raises InputError."""

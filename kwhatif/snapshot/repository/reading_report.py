@@ -22,6 +22,7 @@ class ReadingOptions:
     ``variables`` are those that Flux substitutes. ``render``: kustomizations and charts are rendered ``never``,
     ``always``, or where that needs nothing that is not there (``auto``), charts for ``kubernetes_version`` if it is
     said. ``with_unreadable``: files of directories that cannot be read are passed over, and kept in the report.
+    ``roots`` are directories of which the account has all files.
     """
 
     exclude: Sequence[str] = ()
@@ -31,6 +32,7 @@ class ReadingOptions:
     render: str = "never"
     kubernetes_version: str = ""
     with_unreadable: bool = False
+    roots: Sequence[str] = ()
 
 
 @dataclass

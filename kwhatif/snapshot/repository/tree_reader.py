@@ -95,8 +95,11 @@ class TreeReader:
         self._named = set(map(self._tree.place_of, files))
         self._read_deployed(self._read_free(files))
         self._read_rest()
-        for folder in folders:
-            self._account.note_rest(folder, self._options.exclude)
+
+    def account_rest(self, folder: str) -> None:
+        """Say of all files of a directory that nobody looked at why that is so."""
+        for each in self._tree.folders_below(folder) if self._options.recursive else [folder]:
+            self._account.note_rest(each, self._options.exclude)
 
     def _claim(self, folders: Sequence[str], files: Sequence[str]) -> None:
         # A pipe can be read only once.

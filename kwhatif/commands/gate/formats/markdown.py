@@ -36,7 +36,7 @@ MOST_SHOWN = 30
 
 MOST_FIELDS = 8
 
-_SIGNS = {"pass": "✅", "warn": "⚠️", "fail": "❌"}
+_SIGNS = {"pass": "✅", "warn": "⚠️", "fail": "❌", "unknown": "❔"}
 _LEVELS = {"error": "❌ error", "warn": "⚠️ warning"}
 
 
@@ -95,6 +95,10 @@ def _collapsible_parts(result: GateResult) -> Iterator[_Part]:
     if changes:
         table = _table(("", "Object", "Pods", "Fields", "Where"), [_change_row(change) for change in changes])
         yield _details(f"What changed: {format_count(len(changes), 'object')}", table)
+    rows = [(each.use, code(each.file), _text(each.reason)) for each in result.files.changed if each.reason]
+    if rows:
+        told = f"Changed files without objects: {len(rows)}"
+        yield _details(told, _table(("", "File", "Why"), rows, most=MOST_SHOWN))
     if result.rules:
         headers = ("Rule", "Status", "Looked at", "Wanted", "Found")
         table = _table(headers, [_outcome(outcome) for outcome in result.rules])

@@ -31,6 +31,8 @@ LONGEST_NAME = 120
 _MARGIN = 4
 """Lines about a table of findings: its header, and what says that there is more."""
 
+_MOST_FILES = 10
+
 _UNASKED = ("not applicable", "off")
 """Rules with these say nothing but that."""
 
@@ -72,6 +74,7 @@ class _Report:
             [*verdict, *self._screen.wrap(describe_change(result))],
             *findings,
             [*self._exemptions(result.exemptions)],
+            [*self._files(result)],
         ]
         parts += [[*self._changes(result.changes, details=details)], [*self._rules(result, passed=details)]]
         standing = inline_gaps(fidelity_blocks(result.fidelity, result.outcome.unknown), whole=self._gaps)
@@ -79,6 +82,19 @@ class _Report:
         parts.append([line for text in told for line in self._screen.wrap(text, "  " if text.startswith("*") else "")])
         lines = [line for part in parts if part for line in ("", *part)][1:]
         return [*lines, "", *verdict] if self._terminal and len(lines) > SIGHT else lines
+
+    def _files(self, result: GateResult) -> Iterator[str]:
+        """The files of the change that were not read, and why."""
+        missing = [each for each in result.files.changed if each.use == "not read"]
+        rows = [(each.file, f"{each.reason}{' (accepted)' if each.accepted else ''}") for each in missing]
+        if not rows:
+            return
+        head, *drawn = self._table(("not read", "why"), rows[:_MOST_FILES])
+        yield from (self._screen.paint(line, "heading") for line in head)
+        for lines in drawn:
+            yield from lines
+        if len(rows) > _MOST_FILES:
+            yield f"and {format_count(len(rows) - _MOST_FILES, 'more file')}, which -o json lists"
 
     def _verdict(self, result: GateResult) -> list[str]:
         word = result.verdict.upper()

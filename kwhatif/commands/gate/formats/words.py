@@ -70,6 +70,8 @@ def describe_change(result: GateResult) -> str:
     if result.placements:
         finds = "finds" if 1 in (result.placed_count, len(result.placements)) else "find"
         parts.append(f"{format_part(result.placed_count, len(result.placements), 'pod')} {finds} a node.")
+    if result.files.named:
+        parts.append(str(result.files))
     if result.note:
         parts.append(f"{result.note[:1].upper()}{result.note[1:].rstrip('.')}.")
     return " ".join(parts)

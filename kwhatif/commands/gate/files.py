@@ -1,0 +1,98 @@
+"""The account of a change's files: which of them differ from the base, and which of these nobody read into objects."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.base import Gap
+from kwhatif.results.gate import GateFile, GateFiles
+from kwhatif.simulation.inputs import Files
+from kwhatif.simulation.manifest_loading import gaps_of_files
+from kwhatif.snapshot.read.files import display_path
+from kwhatif.snapshot.read.path_patterns import is_excluded
+from kwhatif.snapshot.repository.file_account import FileAccount, FileEntry, FileUse
+
+_USES = {
+    FileUse.passed_over: "passed over",
+    FileUse.unread: "not read",
+    FileUse.read: "read",
+    FileUse.rendered: "rendered",
+    FileUse.failed: "not read",
+}
+_MOST_NAMED = 3
+
+
+def account_files(
+    head: FileAccount, base: FileAccount | None, heads: Files, bases: Files | None, accepted: Sequence[str]
+) -> GateFiles:
+    """The account of all files. ``heads`` and ``bases`` are what was named: below these, files of one path are one.
+
+    Patterns of ``accepted`` name files that may stay unread.
+    """
+    counts = head.counts()
+    if base is None:
+        changed = list(head.gaps())
+    else:
+        names = _names_below(head, heads), _names_below(base, bases or ())
+        changed = list(head.changes_from(base, *names))
+    return GateFiles(
+        named=len(head.entries),
+        read=counts[FileUse.read],
+        rendered=counts[FileUse.rendered],
+        passed_over=counts[FileUse.passed_over],
+        not_read=counts[FileUse.unread] + counts[FileUse.failed],
+        changed=tuple(_file(file, entry, accepted) for file, entry in changed),
+    )
+
+
+def _file(file: str, entry: FileEntry, accepted: Sequence[str]) -> GateFile:
+    return GateFile(
+        file=file,
+        use=_USES[entry.use],  # type: ignore[arg-type]
+        reason=entry.reason,
+        accepted=entry.use.is_gap and is_excluded(file.rpartition(":")[2], accepted),
+    )
+
+
+def _names_below(account: FileAccount, named: Files) -> Mapping[str, str]:
+    """The files of an account by their paths below what was named; those beside it by their whole paths."""
+    tops = sorted((_top_of(each) for each in named if isinstance(each, str)), key=len, reverse=True)
+    found: dict[str, str] = {}
+    for file in account.entries:
+        top = next((each for each in tops if file == each or file.startswith(_beginning_of(each))), None)
+        if top is None:
+            found[file] = file.rpartition(":")[2]
+        else:
+            # A file that was named itself may have another name in the base.
+            found[file] = file.removeprefix(top).lstrip("/") or "."
+    return found
+
+
+def _top_of(path: str) -> str:
+    """A directory as the names of its files begin; ``REVISION:PATH`` is what such names look like."""
+    shown = display_path(path)
+    if ":" not in shown:
+        shown = posixpath.normpath(shown)
+    return "" if shown == "." else shown
+
+
+def _beginning_of(top: str) -> str:
+    return top if top.endswith((":", "/")) or not top else f"{top}/"
+
+
+def gaps_of(files: GateFiles) -> Iterator[Gap]:
+    """The files that were not read, by name."""
+    for accepted in (False, True):
+        missing = [(each.file, each.reason) for each in files.changed if each.use == "not read"]
+        chosen = {each.file for each in files.changed if each.accepted is accepted}
+        yield from gaps_of_files((each for each in missing if each[0] in chosen), ", as was accepted" * accepted)
+
+
+def describe_missing(files: GateFiles) -> str:
+    """``2 changed files were not read: a.yaml (...), b.yaml``; the reason is that of the first."""
+    missing = files.missing
+    names = format_some([each.file for each in missing], _MOST_NAMED)
+    verb = "was" if len(missing) == 1 else "were"
+    return f"{format_count(len(missing), 'file')} of the change {verb} not read: {names} ({missing[0].reason})"

@@ -1,0 +1,168 @@
+"""A file that changed and was not read into objects is a gap by name, and no gate passes without it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from kwhatif import gate
+from kwhatif.commands.gate.files import account_files
+from kwhatif.results.gate import GateFiles
+from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from tests.security.repositories import write_files
+
+RENDERINGS: tuple[Literal["never", "auto"], ...] = ("never", "auto")
+SNAPSHOT = str(Path(__file__).parents[3] / "samples" / "gate" / "snapshot.json")
+
+
+def deployment(name: str) -> str:
+    return (
+        f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n"
+        "  selector: {matchLabels: {app: a}}\n  template:\n    metadata: {labels: {app: a}}\n    spec:\n"
+        "      containers:\n      - {name: a, image: a11}\n"
+    )
+
+
+PATCH = (
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n"
+    "  template: {spec: {containers: [{name: a, resources: {requests: {cpu: 11m}}}]}}\n"
+)
+CHART = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.0.11\ndependencies: [{name: redis, version: 1.0.0}]\n",
+    "chart/values.yaml": "cpu: 11m\n",
+    "chart/templates/web.yaml": deployment("web"),
+    "chart/templates/_names.tpl": '{{ define "name" }}11{{ end }}\n',
+}
+REPOSITORY = {
+    **CHART,
+    "README.md": "11 words\n",
+    "plain/web.yaml": deployment("plain"),
+    "plain/notes.txt": "11\n",
+    "plain/config.yaml": "port: 11\n",
+    "plain/template.yaml": "apiVersion: v1\nkind: {{ .Kind }}\nmetadata: {name: a11}\n",
+    "plain/locked.yaml": "\0GITCRYPT\0 11",
+    "plain/secret.sops.yaml": "apiVersion: ENC[a]\nkind: ENC[11]\nsops: {mac: a}\n",
+    "plain/app-values.yaml": "replicaCount: 11\nresources: {}\n",
+    "plain/broken.yaml": "apiVersion: v1\nkind: [11\n",
+    "plain/.hidden.yaml": "a: 11\n",
+    "base/kustomization.yaml": "resources: [web.yaml]\nnamePrefix: p11-\n",
+    "base/web.yaml": deployment("web"),
+    "base/unlisted.yaml": deployment("unlisted"),
+    "prod/kustomization.yaml": (
+        "resources: [../base]\npatches: [{path: cpu.yaml}]\nconfigMapGenerator: [{name: c, files: [settings.ini]}]\n"
+        "commonLabels: {tier: a11}\n"
+    ),
+    "prod/cpu.yaml": PATCH,
+    "prod/settings.ini": "size=11\n",
+    "broken/kustomization.yaml": (
+        "resources: [web.yaml, github.com/example/base]\npatches: [{path: cpu.yaml}]\nnamePrefix: a11\n"
+    ),
+    "broken/web.yaml": deployment("web"),
+    "broken/cpu.yaml": PATCH,
+    "flux/apps.yaml": (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"
+        "metadata: {name: apps, namespace: flux-system}\nspec: {path: ./deployed,"
+        " targetNamespace: n11, sourceRef: {kind: GitRepository, name: a}}\n"
+    ),
+    "deployed/kustomization.yaml": "resources: [web.yaml]\npatches: [{path: ../common/cpu.yaml}]\nnameSuffix: -s11\n",
+    "deployed/web.yaml": deployment("web"),
+    "common/cpu.yaml": PATCH,
+}
+NOT_READ = {
+    *CHART,
+    *("plain/template.yaml", "plain/locked.yaml", "plain/secret.sops.yaml", "plain/app-values.yaml"),
+    *("plain/broken.yaml", "broken/kustomization.yaml", "broken/web.yaml", "broken/cpu.yaml"),
+}
+PASSED_OVER = {"README.md", "plain/notes.txt", "plain/config.yaml", "plain/.hidden.yaml", "base/unlisted.yaml"}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    for side in ("base", "head"):
+        write_files(tmp_path / side, dict(REPOSITORY))
+    return tmp_path
+
+
+def read(folder: Path) -> tuple[list[str], ReadingReport]:
+    report = ReadingReport()
+    options = ReadingOptions(may_be_empty=True, with_unreadable=True, roots=[str(folder)])
+    found = load_manifests(gather_directories([str(folder)]), options=options, report=report)
+    return sorted(f"{each.key} {json.dumps(each.raw, sort_keys=True)}" for each in found), report
+
+
+def compare(repository: Path, then: tuple[list[str], ReadingReport]) -> tuple[bool, Mapping[str, str]]:
+    """Whether objects differ, and what became of the files that do."""
+    objects, report = read(repository / "head")
+    before, of_base = then
+    head, base = [str(repository / "head")], [str(repository / "base")]
+    files = account_files(report.files, of_base.files, head, base, ())
+    uses = {"/".join(Path(each.file).relative_to(repository).parts[1:]): each.use for each in files.changed}
+    return objects != before, uses
+
+
+def test_any_changed_file_changes_objects_or_is_named_as_without_effect_or_as_not_read(repository: Path) -> None:
+    then = read(repository / "base")
+    assert compare(repository, then) == (False, {})
+    for name, text in REPOSITORY.items():
+        path = repository / "head" / name
+        path.write_text(text.replace("11", "12"))
+        differ, uses = compare(repository, then)
+        path.write_text(text)
+        expected = "not read" if name in NOT_READ else "passed over" if name in PASSED_OVER else ""
+        if expected:
+            assert uses == {name: expected}
+        else:
+            assert list(uses) == [name]
+            assert uses[name] in ("read", "rendered")
+            assert differ, name
+
+
+def test_files_that_come_and_go_are_named_as_well(repository: Path) -> None:
+    generator, then = random.Random(41), read(repository / "base")
+    for name in generator.sample(sorted(REPOSITORY), 6):
+        path = repository / "head" / name
+        text = path.read_text()
+        path.unlink()
+        differ, uses = compare(repository, then)
+        path.write_text(text)
+        assert name in uses
+        assert differ or uses[name] in ("passed over", "not read"), name
+
+
+def judge(repository: Path, render: Literal["never", "auto"] = "never") -> tuple[str, int, GateFiles]:
+    found = gate([str(repository / "head")], base=[str(repository / "base")], snapshot=SNAPSHOT, render=render)
+    return found.verdict, found.exit_code, found.files
+
+
+def test_a_changed_chart_that_cannot_be_rendered_does_not_pass_unless_it_is_accepted_by_name(tmp_path: Path) -> None:
+    for side in ("base", "head"):
+        write_files(tmp_path / side, {**CHART, "web.yaml": deployment("web")})
+    assert judge(tmp_path)[:2] == ("pass", 0)
+    (tmp_path / "head" / "chart" / "values.yaml").write_text("cpu: 12m\n")
+    for render in RENDERINGS:
+        verdict, code, files = judge(tmp_path, render=render)
+        assert (verdict, code) == ("unknown", 2)
+        (missing,) = files.missing
+        assert missing.file.endswith("head/chart/values.yaml")
+        assert missing.reason.startswith("its chart was not rendered: ")
+    found = gate(
+        [str(tmp_path / "head")], base=[str(tmp_path / "base")], snapshot=SNAPSHOT, accept=["chart/values.yaml"]
+    )
+    assert (found.verdict, found.exit_code, found.note) == ("warn", 0, "")
+    assert any("chart/values.yaml" in gap.what and "accepted" in gap.effect for gap in found.fidelity.gaps)
+
+
+def test_nothing_to_judge_is_said_once_every_changed_file_was_looked_at(tmp_path: Path) -> None:
+    for side in ("base", "head"):
+        write_files(tmp_path / side, {"web.yaml": deployment("web"), "README.md": side})
+    found = gate([str(tmp_path / "head")], base=[str(tmp_path / "base")], snapshot=SNAPSHOT)
+    assert found.note.startswith("nothing to judge")
+    assert [(each.use, each.reason) for each in found.files.changed] == [("passed over", "no manifest by its name")]
+    assert str(found.files) == "Files: 2 named, 1 read, 1 passed over."
