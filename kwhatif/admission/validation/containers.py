@@ -10,17 +10,10 @@ from collections.abc import Mapping
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.environment import check_environment
-from kwhatif.admission.validation.field_rules import (
-    check_port,
-    dns_label,
-    header_name,
-    no_backsteps,
-    port_name,
-    port_number,
-    relative_path,
-)
+from kwhatif.admission.validation.field_rules import header_name, no_backsteps, port_name, relative_path
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_container_resources
+from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.security_context import check_container_security
 
 _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
@@ -109,44 +102,38 @@ def _read_only(problems: Problems, mount: Object, path: str) -> None:
 
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_SECONDS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 _ASKED = ("exec", "httpGet", "tcpSocket", "grpc")
 _DONE = ("exec", "httpGet", "tcpSocket", "sleep")
 
 
-def check_hooks(problems: Problems, container: Object, grace: int | None, path: str) -> None:
+def _hooks(problems: Problems, container: Object, grace: int | None, path: str) -> None:
     """Lifecycle and probes; ``grace`` is the pod's ``terminationGracePeriodSeconds``."""
     for key in ("postStart", "preStop"):
         handler = (container.get("lifecycle") or {}).get(key)
         if handler is not None:
             _handler(problems, handler, _DONE, grace, f"{path}.lifecycle.{key}")
     for key in _PROBES:
-        probe = container.get(key)
-        if probe is not None:
-            _probe(problems, probe, key, f"{path}.{key}")
-
-
-def forbid_hooks(problems: Problems, container: Object, path: str) -> None:
-    """An init container that is no sidecar has no probes or hooks."""
-    for key in ("lifecycle", *_PROBES):
         if container.get(key) is not None:
-            problems.forbidden(f"{path}.{key}", "may not be set for init containers without restartPolicy=Always")
+            _handler(problems, container[key], _ASKED, None, f"{path}.{key}")
+            (_READINESS if key == "readinessProbe" else _LIVENESS)(problems, container[key], f"{path}.{key}")
 
 
-def _probe(problems: Problems, probe: Object, kind: str, path: str) -> None:
-    _handler(problems, probe, _ASKED, None, path)
-    for key in _SECONDS:
-        if (probe.get(key) or 0) < 0:
-            problems.invalid(f"{path}.{key}", probe[key], "must be greater than or equal to 0")
-    grace = probe.get("terminationGracePeriodSeconds")
-    if grace is not None and grace <= 0:
-        problems.invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0")
-    if kind == "readinessProbe":
-        if grace is not None:
-            why = "must not be set for readinessProbes"
-            problems.invalid(f"{path}.terminationGracePeriodSeconds", grace, why)
-    elif (probe.get("successThreshold") or 1) != 1:
-        problems.invalid(f"{path}.successThreshold", probe["successThreshold"], "must be 1")
+_PROBE = """
+    initialDelaySeconds              at_least 0
+    timeoutSeconds                   at_least 0
+    periodSeconds                    at_least 0
+    successThreshold                 at_least 0
+    failureThreshold                 at_least 0
+    terminationGracePeriodSeconds    at_least 1: must be greater than 0
+"""
+_READINESS = table(f"{_PROBE}    terminationGracePeriodSeconds    invalid: must not be set for readinessProbes")
+_LIVENESS = table(f"{_PROBE}    successThreshold                 filled & between 1 1: must be 1")
+_NO_HOOKS = table(
+    "".join(
+        f"{key} forbidden: may not be set for init containers without restartPolicy=Always\n"
+        for key in ("lifecycle", *_PROBES)
+    )
+)
 
 
 def _handler(problems: Problems, handler: Object, kinds: tuple[str, ...], grace: int | None, path: str) -> None:
@@ -155,39 +142,40 @@ def _handler(problems: Problems, handler: Object, kinds: tuple[str, ...], grace:
         problems.required(path, "must specify a handler type")
         return
     first, found = f"{path}.{given[0]}", handler[given[0]]
-    match given[0]:
-        case "exec":
-            if not found.get("command"):
-                problems.required(f"{first}.command")
-        case "httpGet":
-            check_port(problems, 0 if found.get("port") is None else found["port"], f"{first}.port")
-            scheme = found.get("scheme") or "HTTP"
-            if scheme not in ("HTTP", "HTTPS"):
-                problems.unsupported(f"{first}.scheme", scheme, ("HTTP", "HTTPS"))
-            for header in each(found, "httpHeaders"):
-                name = header.get("name") or ""
-                problems.invalid(f"{first}.httpHeaders", name, *header_name(name))
-        case "tcpSocket" | "grpc":
-            check_port(problems, 0 if found.get("port") is None else found["port"], f"{first}.port")
-        case "sleep":
-            seconds = found.get("seconds") or 0
-            if grace is not None and not 0 <= seconds <= grace:
-                why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-                problems.invalid(first, seconds, why)
+    if given[0] == "sleep":
+        seconds = found.get("seconds") or 0
+        if grace is not None and not 0 <= seconds <= grace:
+            why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+            problems.invalid(first, seconds, why)
+    else:
+        _HANDLERS[given[0]](problems, found, first)
     for kind in given[1:]:
         problems.forbidden(f"{path}.{kind}", "may not specify more than 1 handler type")
 
 
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
-_RESTARTS = ("Always", "Never", "OnFailure")
-_MESSAGES = ("File", "FallbackToLogsOnError")
-_PULLS = ("Always", "IfNotPresent", "Never")
-_RESIZES = ("NotRequired", "RestartContainer")
+def _headers(problems: Problems, headers: list[Object], path: str) -> None:
+    for header in headers:
+        problems.invalid(path, header.get("name") or "", *header_name(header.get("name") or ""))
+
+
+_PORT = "port number & check_port"
+_HANDLERS = {
+    "exec": table("command needed"),
+    "httpGet": table(
+        f"""
+    {_PORT}
+    scheme                   filled & one_of HTTP HTTPS
+    httpHeaders              _headers
+    """,
+        _headers,
+    ),
+    "tcpSocket": table(_PORT),
+    "grpc": table(_PORT),
+}
 _NOT_EPHEMERAL = (
     *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
     *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
 )
-_MOST_RULES, _MOST_CODES = 20, 255
 
 
 def check_containers(problems: Problems, spec: Object, volumes: Mapping[str, Object], path: str) -> None:
@@ -203,20 +191,20 @@ def check_containers(problems: Problems, spec: Object, volumes: Mapping[str, Obj
         where = f"{path}.containers[{i}]"
         _container(problems, spec, container, volumes, where)
         _unique_name(problems, container, where, names)
-        check_hooks(problems, container, grace, where)
-        _restart_policy(problems, container, where)
+        _hooks(problems, container, grace, where)
+        _RESTART_POLICY(problems, container, where)
     _unique_ports(problems, regular, f"{path}.containers")
     for i, container in enumerate(each(spec, "initContainers")):
         where = f"{path}.initContainers[{i}]"
         _container(problems, spec, container, volumes, where)
-        _restart_policy(problems, container, where)
+        _RESTART_POLICY(problems, container, where)
         _unique_name(problems, container, where, names)
         # Init containers run one by one. The index is upstream's: each of them is judged as a list of its own.
         _unique_ports(problems, [container], f"{path}.initContainers")
         if container.get("restartPolicy") == "Always":
-            check_hooks(problems, container, grace, where)
+            _hooks(problems, container, grace, where)
         else:
-            forbid_hooks(problems, container, where)
+            _NO_HOOKS(problems, container, where)
             _no_restart_on_resize(problems, container, f"{where}.resizePolicy")
     _ephemeral(problems, spec, volumes, f"{path}.ephemeralContainers", names)
 
@@ -235,48 +223,65 @@ def check_host_network(problems: Problems, spec: Object, path: str, *, in_pod: b
 
 def _container(problems: Problems, spec: Object, container: Object, volumes: Mapping[str, Object], path: str) -> None:
     """What holds for containers of all sorts."""
-    name = container.get("name") or ""
-    if not name:
-        problems.required(f"{path}.name")
-    else:
-        problems.invalid(f"{path}.name", name, *dns_label(name))
-    if not container.get("image"):
-        problems.required(f"{path}.image")
-    _one_of(problems, container.get("terminationMessagePolicy"), _MESSAGES, f"{path}.terminationMessagePolicy")
-    _ports(problems, each(container, "ports"), f"{path}.ports")
+    _NAME_AND_PORTS(problems, container, path)
     check_environment(problems, container, path)
     if container.get("volumeMounts"):
         check_mounts(problems, container, volumes, f"{path}.volumeMounts")
     if container.get("volumeDevices"):
         check_devices(problems, container, volumes, f"{path}.volumeDevices")
-    _one_of(problems, container.get("imagePullPolicy"), _PULLS, f"{path}.imagePullPolicy")
+    _PULL_POLICY(problems, container, path)
     claims = [str(claim["name"]) for claim in each(spec, "resourceClaims") if claim.get("name")]
     check_container_resources(problems, container.get("resources"), f"{path}.resources", claims)
-    never = spec.get("restartPolicy") == "Never"
-    _resize_policy(problems, each(container, "resizePolicy"), f"{path}.resizePolicy", never=never)
+    if container.get("resizePolicy"):
+        never = spec.get("restartPolicy") == "Never"
+        _resize_policy(problems, container["resizePolicy"], f"{path}.resizePolicy", never=never)
     context, own_users = container.get("securityContext"), spec.get("hostUsers") is False
     check_container_security(problems, context, f"{path}.securityContext", own_users=own_users)
 
 
-def _one_of(problems: Problems, value: str | None, values: tuple[str, ...], path: str) -> None:
-    """What is left out has a default."""
-    if value and value not in values:
-        problems.unsupported(path, value, values)
+def _port_names(problems: Problems, ports: list[Object], path: str) -> None:
+    names: set[str] = set()
+    for i, port in enumerate(ports):
+        where, name = f"{path}[{i}]", port.get("name") or ""
+        wrong = port_name(name) if name else []
+        problems.invalid(f"{where}.name", name, *wrong)
+        if name and not wrong:
+            if name in names:
+                problems.duplicate(f"{where}.name", name)
+            names.add(name)
+        _CONTAINER_PORT(problems, port, where)
+
+
+_CONTAINER_PORT = table("""
+    containerPort                needed & port_number
+    hostPort                     filled & port_number
+    protocol                     text & one_of SCTP TCP UDP
+""")
+_NAME_AND_PORTS = table(
+    """
+    name                         needed & dns_label
+    image                        needed
+    terminationMessagePolicy     filled & one_of File FallbackToLogsOnError
+    ports                        _port_names
+    """,
+    _port_names,
+)
+_PULL_POLICY = table("imagePullPolicy filled & one_of Always IfNotPresent Never")
+_RESIZE = table("""
+    resourceName                 needed & one_of cpu memory @ .
+    restartPolicy                needed & one_of NotRequired RestartContainer @ .
+""")
 
 
 def _resize_policy(problems: Problems, policies: list[Object], path: str, *, never: bool) -> None:
-    """``never``: the pod is not restarted."""
+    """``never``: the pod is not restarted. Upstream's paths do not say which policy."""
     seen: set[str] = set()
     for i, policy in enumerate(policies):
         name, restart = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
         if name in seen:
             problems.duplicate(f"{path}[{i}]", name)
         seen.add(name)
-        for value, values in ((name, ("cpu", "memory")), (restart, _RESIZES)):
-            if not value:
-                problems.required(path)
-            elif value not in values:
-                problems.unsupported(path, value, values)
+        _RESIZE(problems, policy, path)
         if never and restart != "NotRequired":
             why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
             problems.invalid(path, restart, why)
@@ -321,27 +326,6 @@ def _unique_name(problems: Problems, container: Object, path: str, names: set[st
     names.add(name)
 
 
-def _ports(problems: Problems, ports: list[Object], path: str) -> None:
-    names: set[str] = set()
-    for i, port in enumerate(ports):
-        where, name = f"{path}[{i}]", port.get("name") or ""
-        wrong = port_name(name) if name else []
-        problems.invalid(f"{where}.name", name, *wrong)
-        if name and not wrong:
-            if name in names:
-                problems.duplicate(f"{where}.name", name)
-            names.add(name)
-        own, host, protocol = port.get("containerPort") or 0, port.get("hostPort") or 0, port.get("protocol") or ""
-        if not own:
-            problems.required(f"{where}.containerPort")
-        else:
-            problems.invalid(f"{where}.containerPort", own, *port_number(own))
-        if host:
-            problems.invalid(f"{where}.hostPort", host, *port_number(host))
-        if protocol not in _PROTOCOLS:
-            problems.unsupported(f"{where}.protocol", protocol, _PROTOCOLS)
-
-
 def _unique_ports(problems: Problems, containers: list[Object], path: str) -> None:
     taken: set[str] = set()
     for i, container in enumerate(containers):
@@ -354,24 +338,16 @@ def _unique_ports(problems: Problems, containers: list[Object], path: str) -> No
             taken.add(said)
 
 
-def _restart_policy(problems: Problems, container: Object, path: str) -> None:
-    policy, rules = container.get("restartPolicy"), each(container, "restartPolicyRules")
-    if policy is None:
-        if rules:
-            problems.required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
-    elif policy not in _RESTARTS:
-        problems.unsupported(f"{path}.restartPolicy", policy, _RESTARTS)
-    if len(rules) > _MOST_RULES:
-        problems.too_many(f"{path}.restartPolicyRules", len(rules), _MOST_RULES)
-    for i, rule in enumerate(rules):
-        where, action, codes = f"{path}.restartPolicyRules[{i}]", rule.get("action") or "", rule.get("exitCodes")
-        if action not in ("Restart", "RestartAllContainers"):
-            problems.unsupported(f"{where}.action", action, ("Restart", "RestartAllContainers"))
-        if codes is None:
-            problems.required(f"{where}.exitCodes", "must be specified")
-            continue
-        operator, values = codes.get("operator") or "", codes.get("values") or []
-        if operator not in ("In", "NotIn"):
-            problems.unsupported(f"{where}.exitCodes.operator", operator, ("In", "NotIn"))
-        if len(values) > _MOST_CODES:
-            problems.too_many(f"{where}.exitCodes.values", len(values), _MOST_CODES)
+_RESTART_POLICY = table(
+    """
+    restartPolicy                required if restartPolicyRules and unset:
+            must specify restartPolicy when restart rules are used
+    restartPolicy                one_of Always Never OnFailure
+    restartPolicyRules           most 20
+    restartPolicyRules[].action                  text & one_of Restart RestartAllContainers
+    restartPolicyRules[].exitCodes               set: must be specified
+    restartPolicyRules[].exitCodes?.operator     text & one_of In NotIn
+    restartPolicyRules[].exitCodes?.values       most 255
+""",
+    unset=lambda container: container.get("restartPolicy") is None,
+)

@@ -9,15 +9,9 @@ from collections.abc import Collection
 
 from kwhatif.admission.request import containers_of, each
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import (
-    config_key,
-    dns_label,
-    dns_subdomain,
-    environment_name,
-    label_key,
-    no_backsteps,
-)
+from kwhatif.admission.validation.field_rules import dns_subdomain, environment_name, label_key
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.rows import table
 from kwhatif.api.quantity import Quantity
 
 _IDENTITY = ("metadata.name", "metadata.namespace", "metadata.uid")
@@ -127,9 +121,9 @@ def _value_from(problems: Problems, variable: Object, path: str) -> None:
         elif key == "resourceFieldRef":
             check_resource_field(problems, source[key], where, volume=False)
         elif key == "fileKeyRef":
-            _file_key(problems, source[key], where)
+            _FILE_KEY(problems, source[key], where)
         else:
-            _key(problems, source[key], where)
+            _KEY(problems, source[key], where)
     if not given:
         one = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         problems.invalid(path, "", one)
@@ -139,36 +133,35 @@ def _value_from(problems: Problems, variable: Object, path: str) -> None:
         problems.invalid(path, "", "may not have more than one field specified at a time")
 
 
-def _key(problems: Problems, reference: Object, path: str) -> None:
-    name, key = reference.get("name") or "", reference.get("key") or ""
-    problems.invalid(f"{path}.name", name, *dns_subdomain(name))
-    if not key:
-        problems.required(f"{path}.key")
-    else:
-        problems.invalid(f"{path}.key", key, *config_key(key))
+_KEY = table("""
+    name                     text & dns_subdomain
+    key                      needed & config_key
+""")
+_FILE_KEY = table("""
+    key                      needed & environment_name
+    volumeName               needed & dns_label
+    path                     needed & no_backsteps
+""")
 
 
-def _file_key(problems: Problems, reference: Object, path: str) -> None:
-    for key, rule in (("key", environment_name), ("volumeName", dns_label), ("path", no_backsteps)):
-        value = reference.get(key) or ""
-        if not value:
-            problems.required(f"{path}.{key}")
-        else:
-            problems.invalid(f"{path}.{key}", value, *rule(value))
+def _begin_of_name(name: str) -> list[str]:
+    """More may follow the name."""
+    return dns_subdomain(name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name)
+
+
+_FROM_ALL = table(
+    """
+    prefix                   filled & environment_name
+    configMapRef?.name       needed & _begin_of_name
+    secretRef?.name          needed & _begin_of_name
+    """,
+    _begin_of_name,
+)
 
 
 def _from_all(problems: Problems, source: Object, path: str, place: str) -> None:
-    if source.get("prefix"):
-        problems.invalid(f"{place}.prefix", source["prefix"], *environment_name(source["prefix"]))
+    _FROM_ALL(problems, source, place)
     given = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
-    for key in given:
-        name = source[key].get("name") or ""
-        if not name:
-            problems.required(f"{place}.{key}.name")
-        else:
-            # More may follow the name.
-            whole = name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name
-            problems.invalid(f"{place}.{key}.name", name, *dns_subdomain(whole))
     if not given:
         problems.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
     elif len(given) > 1:

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import containers_of, deep_copy_json, each
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.addresses import ip_rules
+from kwhatif.admission.validation.addresses import check_address, ip_rules
 from kwhatif.admission.validation.containers import check_containers, check_host_network, check_own_image
 from kwhatif.admission.validation.environment import check_file_variables
-from kwhatif.admission.validation.field_rules import check_labels, dns_label, dns_subdomain, label_key, search_domain
+from kwhatif.admission.validation.field_rules import check_labels, label_key, search_domain
 from kwhatif.admission.validation.metadata import check_annotations, check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_overhead, check_pod_resources
+from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import (
     check_affinity,
     check_spread_constraints,
@@ -37,7 +38,6 @@ from kwhatif.versions import Features
 
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MOST_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048
-_LONGEST_NAME = 64
 
 
 def check_dns(problems: Problems, spec: Object, path: str) -> None:
@@ -70,14 +70,6 @@ def check_dns(problems: Problems, spec: Object, path: str) -> None:
             problems.required(f"{path}.options[{i}]", "must not be empty")
 
 
-def check_host_aliases(problems: Problems, aliases: list[Object], path: str) -> None:
-    for i, alias in enumerate(aliases):
-        address = alias.get("ip") or ""
-        problems.invalid(f"{path}[{i}].ip", address, *ip_rules(address, problems.features))
-        for k, name in enumerate(alias.get("hostnames") or ()):
-            problems.invalid(f"{path}[{i}].hostnames[{k}]", name, *dns_subdomain(name))
-
-
 def check_host_users(problems: Problems, spec: Object, path: str) -> None:
     """A pod with users of its own shares no other namespace with its node."""
     if spec.get("hostUsers") is not False:
@@ -88,24 +80,6 @@ def check_host_users(problems: Problems, spec: Object, path: str) -> None:
     for where, container in containers_of(spec, path):
         if container.get("volumeDevices"):
             problems.forbidden(f"{where}.volumeDevices", "when `hostUsers` is false")
-
-
-def check_hostname_override(problems: Problems, spec: Object, path: str) -> None:
-    name, where = spec.get("hostnameOverride"), f"{path}.hostnameOverride"
-    if name is None:
-        return
-    if spec.get("setHostnameAsFQDN"):
-        problems.forbidden(where, "may not be specified when setHostnameAsFQDN is true")
-    if spec.get("hostNetwork"):
-        problems.forbidden(where, "may not be specified when hostNetwork is true")
-    if len(name.encode()) > _LONGEST_NAME:
-        problems.too_long(where, _LONGEST_NAME)
-    problems.invalid(where, name, *dns_subdomain(name))
-
-
-_RESTARTS = ("Always", "OnFailure", "Never")
-_PREEMPTION = ("PreemptLowerPriority", "Never")
-_INT32 = 2**31 - 1
 
 
 _SOUND: list[tuple[Features, Object]] = []
@@ -146,69 +120,67 @@ def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = ""
     else:
         check_pod_resources(problems, spec, f"{path}.resources")
     check_host_network(problems, spec, path, in_pod=bool(pod))
-    for key, values in (("restartPolicy", _RESTARTS), ("dnsPolicy", DNS_POLICIES)):
-        if spec.get(key) and spec[key] not in values:
-            problems.unsupported(f"{path}.{key}", spec[key], values)
-    check_labels(problems, spec.get("nodeSelector"), f"{path}.nodeSelector")
+    _POD_SPEC(problems, spec, path)
+
+
+def _security(problems: Problems, spec: Object, path: str) -> None:
     check_pod_security(problems, spec, f"{path}.securityContext")
-    check_affinity(problems, spec.get("affinity"), f"{path}.affinity")
+
+
+def _dns(problems: Problems, spec: Object, path: str) -> None:
     check_dns(problems, spec, f"{path}.dnsConfig")
-    for i, gate in enumerate(each(spec, "readinessGates")):
-        kind = gate.get("conditionType") or ""
-        problems.invalid(f"{path}.readinessGates[{i}].conditionType", kind, *label_key(kind))
-    _gates(problems, each(spec, "schedulingGates"), f"{path}.schedulingGates")
-    check_spread_constraints(problems, each(spec, "topologySpreadConstraints"), f"{path}.topologySpreadConstraints")
-    check_host_processes(problems, spec, path)
-    check_host_users(problems, spec, path)
-    check_hostname_override(problems, spec, path)
-    _subdomain(problems, spec.get("serviceAccountName") or spec.get("serviceAccount"), f"{path}.serviceAccountName")
-    _subdomain(problems, spec.get("nodeName"), f"{path}.nodeName")
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None and not 1 <= deadline <= _INT32:
-        problems.invalid(f"{path}.activeDeadlineSeconds", deadline, f"must be between 1 and {_INT32}, inclusive")
-    for key in ("hostname", "subdomain"):
-        if spec.get(key):
-            problems.invalid(f"{path}.{key}", spec[key], *dns_label(spec[key]))
-    check_tolerations(problems, each(spec, "tolerations"), f"{path}.tolerations")
-    check_host_aliases(problems, each(spec, "hostAliases"), f"{path}.hostAliases")
-    _subdomain(problems, spec.get("priorityClassName"), f"{path}.priorityClassName")
-    runtime = spec.get("runtimeClassName")
-    if runtime is not None:
-        problems.invalid(f"{path}.runtimeClassName", runtime, *dns_subdomain(runtime))
-    preemption = spec.get("preemptionPolicy")
-    if preemption == "":
-        problems.required(f"{path}.preemptionPolicy")
-    elif preemption is not None and preemption not in _PREEMPTION:
-        problems.unsupported(f"{path}.preemptionPolicy", preemption, _PREEMPTION)
-    check_overhead(problems, spec.get("overhead"), f"{path}.overhead")
-    check_operating_system(problems, spec, path)
-    _scheduling_group(problems, spec.get("schedulingGroup"), f"{path}.schedulingGroup.podGroupName")
-    check_file_variables(problems, spec, path)
 
 
-def _gates(problems: Problems, gates: list[Object], path: str) -> None:
-    seen: set[str] = set()
-    for i, gate in enumerate(gates):
-        name = gate.get("name") or ""
-        problems.invalid(f"{path}[{i}]", name, *label_key(name))
-        if name in seen:
-            problems.duplicate(f"{path}[{i}]", name)
-        seen.add(name)
+def _gate_name(problems: Problems, gate: Object, path: str) -> None:
+    problems.invalid(path, gate.get("name") or "", *label_key(gate.get("name") or ""))
 
 
-def _subdomain(problems: Problems, value: str | None, path: str) -> None:
-    if value:
-        problems.invalid(path, value, *dns_subdomain(value))
+def _group(problems: Problems, group: Object, path: str) -> None:
+    if group.get("podGroupName") is None:
+        problems.invalid(f"{path}.podGroupName", None, "must specify one of: `podGroupName`")
 
 
-def _scheduling_group(problems: Problems, group: Object | None, path: str) -> None:
-    if group is None:
-        return
-    name = group.get("podGroupName")
-    if name is None:
-        problems.invalid(path, None, "must specify one of: `podGroupName`")
-    else:
-        problems.invalid(path, name, *dns_subdomain(name))
+_POD_SPEC = table(
+    f"""
+    restartPolicy                filled & one_of Always OnFailure Never
+    dnsPolicy                    filled & one_of {" ".join(DNS_POLICIES)}
+    nodeSelector                 check_labels
+    .                            _security
+    affinity                     check_affinity
+    .                            _dns
+    readinessGates[].conditionType    text & label_key
+    schedulingGates[]            _gate_name
+    schedulingGates[]            unique name here
+    topologySpreadConstraints    check_spread_constraints
+    .                            check_host_processes
+    .                            check_host_users
+    hostnameOverride             forbidden if setHostnameAsFQDN: may not be specified when setHostnameAsFQDN is true
+    hostnameOverride             forbidden if hostNetwork: may not be specified when hostNetwork is true
+    hostnameOverride             longest 64 & dns_subdomain
+    serviceAccountName           filled & dns_subdomain
+    serviceAccount               filled & dns_subdomain unless serviceAccountName @ serviceAccountName
+    nodeName                     filled & dns_subdomain
+    activeDeadlineSeconds        between 1 {2**31 - 1}
+    hostname                     filled & dns_label
+    subdomain                    filled & dns_label
+    tolerations                  check_tolerations
+    hostAliases[].ip             text & check_address
+    hostAliases[].hostnames[]    dns_subdomain
+    priorityClassName            filled & dns_subdomain
+    runtimeClassName             dns_subdomain
+    preemptionPolicy             required if preempts_nothing
+    preemptionPolicy             filled & one_of PreemptLowerPriority Never
+    overhead                     check_overhead
+    .                            check_operating_system
+    schedulingGroup              _group
+    schedulingGroup?.podGroupName    dns_subdomain
+    .                            check_file_variables
+    """,
+    *(check_labels, _security, check_affinity, _dns, check_spread_constraints, check_host_processes, check_host_users),
+    *(check_tolerations, check_address, check_overhead, check_operating_system, _group, check_file_variables),
+    _gate_name,
+    preempts_nothing=lambda spec: spec.get("preemptionPolicy") == "",
+)
 
 
 _MISMATCH = "`selector` does not match template `labels`"

@@ -246,7 +246,9 @@ def _require(mode: str, why: str) -> Rule:
     return check
 
 
-def _one_of(why: str, *words: str) -> Rule:
+def _one_of(why: str, *given: str) -> Rule:
+    words = tuple("" if word == '""' else word for word in given)
+
     def check(problems: Problems, value: Any, path: str) -> None:
         if value not in words:
             problems.unsupported(path, value, words)
@@ -339,7 +341,7 @@ def _field(
 ) -> Rule:
     """The rules for what is at ``path``; ``default`` if that is left out, and nothing is judged without one."""
     *outer, key = [""] if path == "." else path.split(".")
-    judged, shown = tuple(rules), at or (key and path)
+    judged, shown = tuple(rules), "" if at == "." else at or (key and path)
     if not key and not shown and default is None and not skips_empty and len(judged) == 1:
         return judged[0]
 
