@@ -32,7 +32,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems
 
 Rule = Callable[[Problems, Any, str], object]
-TextRule = Callable[[Any], list[str]]
+Test = Callable[[Any], object]
 
 STOP = object()
 """What a rule returns where nothing further is said of its value."""
@@ -106,9 +106,8 @@ def _read(line: str, known: dict[str, Callable[..., Any]]) -> _Row:
         rules.insert(0, _require(mode, "" if rules else why))
     elif ends:
         rules.append(_stop)
-    rule = _field(last, read["at"], rules, ABSENT.get(mode), skips_empty=mode == "filled", ends=ends)
-    if read["test"]:
-        rule = _add_test(rule, read["test"], known)
+    test = _test_of(read["test"], known) if read["test"] else None
+    rule = _field(last, read["at"], rules, ABSENT.get(mode), skips_empty=mode == "filled", ends=ends, test=test)
     return _Row(".".join(outer), rule)
 
 
@@ -163,15 +162,15 @@ def _find_shared_rule(name: str) -> Callable[..., Any]:
     return rule
 
 
-def _add_test(rule: Rule, text: str, known: dict[str, Callable[..., Any]]) -> Rule:
+def _test_of(text: str, known: dict[str, Callable[..., Any]]) -> Test:
     _, word, text = text.split(" ", 2)
-    holds, combine = word == "if", any if " or " in text else all
-    tests = [_test_of(one, known) for one in re.split(" and | or ", text)]
-    only = tests[0] if len(tests) == 1 else lambda obj: combine(test(obj) for test in tests)
-    return lambda problems, value, path: rule(problems, value, path) if bool(only(value)) is holds else None
+    combine = any if " or " in text else all
+    tests = [_simple_test_of(one, known) for one in re.split(" and | or ", text)]
+    holds = tests[0] if len(tests) == 1 else lambda obj: combine(test(obj) for test in tests)
+    return holds if word == "if" else lambda obj: not holds(obj)
 
 
-def _test_of(text: str, known: dict[str, Callable[..., Any]]) -> Callable[[Any], object]:
+def _simple_test_of(text: str, known: dict[str, Callable[..., Any]]) -> Test:
     if text in known:
         return known[text]
     key, equals, values = text.rstrip("?").partition("=")
@@ -319,11 +318,12 @@ _RULES: dict[str, Callable[..., Rule]] = {
 
 
 def _together(rules: Sequence[Rule]) -> Rule:
-    judged = tuple(rules)
+    """One rule after the other. Most fields of an object are absent: rows that say nothing of those are not called."""
+    judged = tuple((getattr(rule, "field", None), rule) for rule in rules)
 
     def check(problems: Problems, value: Any, path: str) -> object:
-        for rule in judged:
-            if rule(problems, value, path) is STOP:
+        for field, rule in judged:
+            if (field is None or field in value) and rule(problems, value, path) is STOP:
                 return STOP
         return None
 
@@ -338,11 +338,12 @@ def _field(
     *,
     skips_empty: bool = False,
     ends: bool = False,
+    test: Test | None = None,
 ) -> Rule:
     """The rules for what is at ``path``; ``default`` if that is left out, and nothing is judged without one."""
     *outer, key = [""] if path == "." else path.split(".")
     judged, shown = tuple(rules), "" if at == "." else at or (key and path)
-    if not key and not shown and default is None and not skips_empty and len(judged) == 1:
+    if not key and not shown and default is None and not skips_empty and test is None and len(judged) == 1:
         return judged[0]
 
     def check(problems: Problems, holder: Any, where: str) -> object:
@@ -353,7 +354,7 @@ def _field(
             value = value.get(key)
         if value is None:
             value = default
-        if (value is None and key) or (skips_empty and not value):
+        if (value is None and key) or (skips_empty and not value) or (test is not None and not test(holder)):
             return None
         if value is _NULL:
             value = None
@@ -363,4 +364,6 @@ def _field(
                 return STOP if ends or not key else None
         return None
 
+    if key and default is None:
+        check.field = (*outer, key)[0]  # type: ignore[attr-defined]
     return check
