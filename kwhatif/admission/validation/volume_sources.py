@@ -29,7 +29,7 @@ check_key_path = table(f"""
 """A key and the file that it becomes."""
 
 
-def _shown(problems: Problems, file: Object, path: str) -> None:
+def _check_reference(problems: Problems, file: Object, path: str) -> None:
     """What of the pod a file shows."""
     field, resource = file.get("fieldRef"), file.get("resourceFieldRef")
     if field is not None:
@@ -47,10 +47,10 @@ _DOWNWARD_FILE = table(
     f"""
     path                     needed
     path                     text & check_own_path
-    .                        _shown
+    .                        _check_reference
     mode                     {_MODE}
     """,
-    _shown,
+    _check_reference,
 )
 
 
