@@ -65,7 +65,7 @@ def build(source: KustomizationSource, folder: str, overlay: Mapping[str, Any]) 
     """
     room = CopyRoom()
     target = _Target(source, folder, with_overlay(source.fields_of(folder), overlay), room)
-    return _finish(target.accumulate(_Accumulated()), room)
+    return _finish(target.accumulate(_Accumulated()), room, target.fields.get("sortOptions"))
 
 
 def build_over(
@@ -76,8 +76,8 @@ def build_over(
     return _finish(_Target(source, folder, overlay, room).accumulate(_Accumulated(Resources(objects))), room)
 
 
-def _finish(whole: _Accumulated, room: CopyRoom) -> list[Resource]:
-    """The steps that are left once all objects are there: hashes, references, variables, order."""
+def _finish(whole: _Accumulated, room: CopyRoom, order: Any = None) -> list[Resource]:
+    """The steps that are left once all objects are there: hashes, references, variables, ``sortOptions``."""
     resources = whole.resources
     for each in resources:
         if each.is_hashed:
@@ -89,7 +89,8 @@ def _finish(whole: _Accumulated, room: CopyRoom) -> list[Resource]:
         values = variable_values(resources, whole.variables)
         put_variables(resources, values, whole.configuration.specs["varReference"], room)
     resources.keep(lambda each: each.texts("annotations").get(_LOCAL, "false") == "false")
-    resources.sort()
+    if not (isinstance(order, Mapping) and order.get("order") == "fifo"):
+        resources.sort()
     return list(resources)
 
 

@@ -26,6 +26,7 @@ from kwhatif.snapshot.read.objects import (
 )
 from kwhatif.snapshot.read.other_documents import (
     CONFIGURATION,
+    KUSTOMIZATION,
     LOCKED,
     OTHER,
     TEMPLATE,
@@ -134,8 +135,9 @@ def _notes_of(given: GivenText, report: ReadingReport) -> Note:
 
 
 def _use_of(sort: DocumentSort, name: str) -> FileUse:
-    """Values of charts are taken for those by their names: other programs have keys like theirs."""
-    if sort is VALUES and "values" not in os.path.basename(name):
+    """Values of charts and kustomizations are taken for those by their names: other programs have keys like theirs."""
+    base = os.path.basename(name).casefold()
+    if (sort is VALUES and "values" not in base) or (sort is KUSTOMIZATION and "kustomiz" not in base):
         return FileUse.passed_over
     return FileUse.unread if sort.makes_objects else FileUse.passed_over
 

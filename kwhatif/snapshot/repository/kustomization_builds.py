@@ -74,7 +74,9 @@ class KustomizationBuilder:
     def documents_of(self, text: str) -> Sequence[Any] | None:
         if not is_inline(text) and "\n" not in text and not text.lstrip().startswith(("[", "-")):
             return None
-        return _values_of(Text("a patch", text.encode()))
+        # What begins with a bracket has to be JSON.
+        name = "a patch.json" if text.lstrip().startswith("[") else "a patch"
+        return _values_of(Text(name, text.encode()))
 
     def content_of(self, path: str) -> bytes:
         return self._tree.content_of(path)

@@ -1,0 +1,63 @@
+"""Forty overlays come out as ``kubectl kustomize`` has them: recorded ones, and asked again where kubectl is."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.objects import items_of, plain_of, read_documents
+from kwhatif.snapshot.repository.file_trees import DiskTree
+from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
+from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
+from tests.security.repositories import write_files
+from tests.snapshot.kustomize.overlay_parts import overlays
+
+OVERLAYS = dict(overlays())
+RECORDED = Path(__file__).parent / "kubectl-kustomize.json"
+"""What kubectl 1.32 (kustomize 5.5) makes of each, or its refusal."""
+
+
+def build(folder: Path) -> list[dict[str, Any]] | None:
+    tree = DiskTree(str(folder))
+    graph = KustomizationGraph(tree)
+    try:
+        return [item.value for item in KustomizationBuilder(tree, graph).build(str(folder / "top"), {})]
+    except InputError:
+        return None
+
+
+def ask_kubectl(folder: Path) -> list[dict[str, Any]] | None:
+    done = subprocess.run(["kubectl", "kustomize", str(folder / "top")], capture_output=True, check=False)
+    if done.returncode:
+        return None
+    return [plain_of(item) for document in read_documents(Text("built", done.stdout)) for item in items_of(document)]
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_an_overlay_is_built_as_kubectl_kustomize_builds_it(name: str, tmp_path: Path) -> None:
+    write_files(tmp_path, OVERLAYS[name])
+    assert build(tmp_path) == json.loads(RECORDED.read_text())[name]
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
+@pytest.mark.skipif("KWHATIF_LONG" not in os.environ, reason="kubectl takes a second for each")
+def test_what_is_recorded_is_what_kubectl_makes_of_them(tmp_path: Path) -> None:
+    found = {}
+    for number, (name, files) in enumerate(OVERLAYS.items()):
+        write_files(tmp_path / str(number), files)
+        found[name] = ask_kubectl(tmp_path / str(number))
+    if os.environ["KWHATIF_LONG"] == "record":
+        lines = [
+            f"{json.dumps(name)}: {json.dumps(each, sort_keys=True, separators=(',', ':'))}"
+            for name, each in found.items()
+        ]
+        RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    assert found == json.loads(RECORDED.read_text())
