@@ -19,7 +19,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from kwhatif.commands.gate.formats.formats import FORMATS
-from kwhatif.render.blocks import Block, Facts, Heading, Lines, Table
+from kwhatif.render.blocks import Block, Column, Facts, Heading, Lines, table
 from kwhatif.render.escape import in_answer_of_others
 from kwhatif.render.formats import as_documents, markdown_of, plain_json
 from kwhatif.render.tables import text_of
@@ -108,7 +108,7 @@ def reports_of(text: str) -> dict[str, str]:
         Facts((("label", text),)),
         Lines((text, text)),
         Lines((text,), listed=True),
-        Table((text, "b"), ((text, text),), names_from=0),
+        table((Column(text, name=True), Column("b", name=True)), [(text, text)]),
     ]
     reports = {name: write(result) for name, write in FORMATS.items()}
     reports |= {"text": text_of(blocks), "of blocks: markdown": markdown_of(blocks)}

@@ -83,8 +83,8 @@ def page_data(result: Result) -> dict[str, Any]:
     tables = [
         {
             "heads": table.headers,
-            "names": len(table.headers) if table.names_from is None else table.names_from,
-            "nodes": table.nodes,
+            "names": sum(not column.name for column in table.columns),
+            "nodes": [i for i, column in enumerate(table.columns) if column.node],
             "columns": [packed_column(column, nodes) for column in zip(*table.rows, strict=True)],
         }
         for table in tables_of(sections)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kwhatif.results.amounts import format_count
@@ -49,40 +49,67 @@ class Verdict:
     good: bool
 
 
+_MARKS = {"name", "node", "pod", "same", "first", "spare"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table, and all that is known of it.
+
+    header  over it; a ``name`` keeps its case
+    node    cells hold names of nodes
+    pod     cells hold names that are alike but for what controllers put behind them
+    same    rows of a group are alike in it
+    first   groups with something in it come before all others
+    spare   when a terminal without room does without it: 1 goes first, 0 never
+    """
+
+    header: str
+    name: bool = False
+    node: bool = False
+    pod: bool = False
+    same: bool = False
+    first: bool = False
+    spare: int = 0
+
+    @classmethod
+    def read(cls, text: str) -> Column:
+        """A column as reports spell it: the header, and in brackets what is known of it, ``on [node, spare 1]``."""
+        header, opened, marks = text.removesuffix("]").rpartition(" [")
+        given = dict(mark.partition(" ")[::2] for mark in marks.split(", "))
+        if not opened or not given.keys() <= _MARKS:
+            return cls(text)
+        spare = int(given.pop("spare", 0))
+        return cls(header, spare=spare, **dict.fromkeys(given, True))
+
+
 @dataclass(frozen=True, slots=True)
 class Grouping:
     """How a table is condensed that is too long to be read: ``one`` is what a row is about.
 
-    Rows that are alike in the columns ``alike`` share one, or each stands for itself where that is None; the columns
-    ``pods`` hold names, alike but for what controllers put behind them. Groups with something in the column ``first``
-    come before all others. With ``always`` a short
-    table is condensed, too, as soon as rows are alike. Without ``totals`` no column of ``alike`` is ever left out:
-    they are what the table is read for.
+    Rows that are alike in the columns that say so share one, the ``whole`` table if none does; else each row stands for
+    itself. With ``always`` a short table is condensed, too, as soon as rows are alike. Without ``totals`` no column in
+    which rows are alike is ever left out: they are what the table is read for.
     """
 
     one: str
-    alike: tuple[int, ...] | None = None
-    pods: tuple[int, ...] = ()
-    first: int | None = None
     always: bool = False
     totals: bool = True
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns with a header each; rows are as long as the headers. Names among the headers keep their case.
+    """Columns, and rows with a cell for each. ``more`` says what was left out."""
 
-    ``nodes`` are the columns with names of nodes, ``spare`` those that a terminal without room does without, one after
-    the other. ``more`` says what was left out.
-    """
-
-    headers: tuple[str, ...]
+    columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
-    names_from: int | None = None
     grouping: Grouping | None = None
-    nodes: tuple[int, ...] = ()
-    spare: tuple[int, ...] = ()
     more: str = ""
+
+    @property
+    def headers(self) -> tuple[str, ...]:
+        return tuple(column.header for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +158,24 @@ def inline_gaps(blocks: Iterable[Block], *, whole: bool = False) -> list[Block]:
     ]
 
 
+Columns = Iterable[Column | str]
+
+
+def table(columns: Columns, rows: Iterable[Iterable[object]], grouping: Grouping | None = None) -> Table:
+    """A table of these columns, texts as ``Column.read`` has them; rows have a cell for each.
+
+    A header that comes from elsewhere, as a node's name does, is no such text.
+    """
+    read = tuple(Column.read(column) if isinstance(column, str) else column for column in columns)
+    return Table(read, tuple(tuple(map(str, row)) for row in rows), grouping)
+
+
 def build_table(
-    heading: str,
-    headers: Sequence[str],
-    rows: Iterable[Iterable[object]],
-    names_from: int | None = None,
-    grouping: Grouping | None = None,
-    nodes: tuple[int, ...] = (),
-    spare: tuple[int, ...] = (),
+    heading: str, columns: Columns, rows: Iterable[Iterable[object]], grouping: Grouping | None = None
 ) -> list[Block]:
     """A table under its heading, or nothing if it would have no rows."""
-    cells = tuple(tuple(map(str, row)) for row in rows)
-    return [Heading(heading), Table(tuple(headers), cells, names_from, grouping, nodes, spare)] if cells else []
+    made = table(columns, rows, grouping)
+    return [Heading(heading), made] if made.rows else []
 
 
 def format_part(part: int, whole: int, one: str) -> str:

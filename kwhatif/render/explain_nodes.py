@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from kwhatif.render.blocks import Block, Grouping, Heading, Lines, Table
+from kwhatif.render.blocks import Block, Column, Grouping, Heading, Lines, Table, table
 from kwhatif.render.grouping import format_names, format_range, skeleton
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.explain import Blocker, Fix, NodeReport
@@ -61,12 +61,19 @@ def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
         f"REJECTED NODES{share(len(nodes), total)}, the nearest first (* kube-scheduler's own reason, x another)"
     )
     rows = tuple(_row(group, plugins) for group in shown)
-    headers = ("nodes", *plugins, "EVICTION", "AMONG THEM", "WHAT IS MISSING")
+    names = (Column(plugin, name=True) for plugin in plugins)
+    headers: tuple[Column | str, ...] = (
+        "nodes [node]",
+        *names,
+        "EVICTION [name]",
+        "AMONG THEM [name, node]",
+        "WHAT IS MISSING [name]",
+    )
     if all(len(group) == 1 for group in shown):
         headers, rows = (*headers[:-2], headers[-1]), tuple((*row[:-2], row[-1]) for row in rows)
-        yield Table(headers, rows, names_from=1, nodes=(0,))
+        yield table(headers, rows)
     else:
-        yield Table(headers, rows, names_from=1, grouping=Grouping("row"), nodes=(0, len(plugins) + 2))
+        yield table(headers, rows, Grouping("row"))
     left = groups[len(shown) :]
     more = f"{format_count(sum(map(len, left)), 'more node')} in {format_count(len(left), 'row')}; " if left else ""
     if left or any(len(group) > 1 for group in shown):
@@ -135,10 +142,9 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
         return
     yield Heading(f"FEASIBLE NODES{share(len(nodes), total)}")
     if len(nodes) == 1:
-        yield Table(
-            ("rank", "node", "total", "chosen"),
+        yield table(
+            ("rank", "node [node]", "total", "chosen"),
             ((str(nodes[0].rank), nodes[0].node, str(nodes[0].total), _star(nodes)),),
-            nodes=(1,),
         )
         if nodes[0].scores:
             yield score_table(nodes[0])
@@ -148,8 +154,8 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
     shown = rows if everything else rows[:MOST_FEASIBLE]
     plugins = [each.plugin for each in nodes[0].scores]
     differing = [place for place, _ in enumerate(plugins) if len({_cell(row[0].scores[place]) for row in shown}) > 1]
-    yield Table(
-        ("rank", "nodes", "total", "chosen", *(plugins[place] for place in differing)),
+    yield table(
+        ("rank", "nodes [node]", "total", "chosen", *(Column(plugins[place], name=True) for place in differing)),
         tuple(
             (
                 str(row[0].rank),
@@ -160,9 +166,7 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
             )
             for row in shown
         ),
-        names_from=4,
-        grouping=Grouping("row"),
-        nodes=(1,),
+        Grouping("row"),
     )
     lines = ["Scores are raw / from 0 to 100 / times weight."] if differing else []
     same = [f"{each.plugin} {each.weighted}" for place, each in enumerate(nodes[0].scores) if place not in differing]
@@ -188,7 +192,7 @@ def arithmetic_blocks(groups: Sequence[Sequence[NodeReport]]) -> Iterator[Block]
                 rows.append((format_names([node.node for node in nodes]), score.plugin, str(score.raw), told))
     if rows:
         yield Heading("HOW RAW SCORES COME ABOUT")
-        yield Table(("nodes", "plugin", "raw", "ARITHMETIC"), tuple(rows), nodes=(0,))
+        yield table(("nodes [node]", "plugin", "raw", "ARITHMETIC"), tuple(rows))
 
 
 def _of_same_score(nodes: Sequence[NodeReport]) -> list[list[NodeReport]]:
@@ -218,7 +222,7 @@ def score_table(node: NodeReport) -> Table:
     rows: list[tuple[str, ...]] = [
         (each.plugin, str(each.raw), str(each.normalized), str(each.weight), str(each.weighted)) for each in node.scores
     ]
-    return Table(headers, (*rows, ("TOTAL", "", "", "", str(node.total))))
+    return table(headers, (*rows, ("TOTAL", "", "", "", str(node.total))))
 
 
 def share(number: int, total: int | None) -> str:

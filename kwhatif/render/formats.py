@@ -164,9 +164,8 @@ def _render_block(block: Block) -> str:
             return "  \n".join(map(escape_line, texts))
         case Commands(texts):
             return "\n".join(f"- {code(text)}" for text in texts)
-        case Table(headers, rows, names_from, more=more):
-            capitals = len(headers) if names_from is None else names_from
-            heads = [head if place >= capitals else head[:1].upper() + head[1:] for place, head in enumerate(headers)]
+        case Table(columns, rows, more=more):
+            heads = [each.header if each.name else each.header[:1].upper() + each.header[1:] for each in columns]
             drawn = render_table([*map(escape_markdown, heads)], [[*map(escape_markdown, row)] for row in rows])
             return f"{drawn}\n\n{escape_markdown(more)}" if more else drawn
         case Part(blocks) | Gaps(blocks):

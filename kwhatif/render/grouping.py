@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from kwhatif.render.blocks import Block, Grouping, Lines, Table
+from kwhatif.render.blocks import Block, Column, Grouping, Lines, Table
 from kwhatif.results.amounts import format_count, format_some
 
 MOST_ROWS = 19
@@ -55,10 +55,11 @@ def shorten_tables(
             told.append(replace(block, texts=(*block.texts[:most_items], more)))
         elif not isinstance(block, Table) or block.grouping is None:
             told.append(block)
-        elif block.grouping.alike is None and len(block.rows) >= 2 * most_rows + _MIN_OMITTED_ROWS:
-            told.append(_cut(block, block.grouping, 2 * most_rows))
-        elif block.grouping.alike is not None and (len(block.rows) > most_rows or block.grouping.always):
-            told.append(_in_groups(block, block.grouping, block.grouping.alike, most_groups))
+        elif not block.grouping.whole and not any(column.same for column in block.columns):
+            few = len(block.rows) < 2 * most_rows + _MIN_OMITTED_ROWS
+            told.append(block if few else _cut(block, block.grouping, 2 * most_rows))
+        elif len(block.rows) > most_rows or block.grouping.always:
+            told.append(_in_groups(block, block.grouping, most_groups))
         else:
             told.append(block)
     return told
@@ -69,50 +70,46 @@ def _cut(table: Table, grouping: Grouping, most: int) -> Table:
     return replace(table, rows=table.rows[:most], more=f"{more}; --all shows every row")
 
 
-def _in_groups(table: Table, grouping: Grouping, columns: Sequence[int], most: int) -> Table:
-    groups = _choose_groups(table.rows, grouping, columns, most)
+def _in_groups(table: Table, grouping: Grouping, most: int) -> Table:
+    groups = _choose_groups(table, grouping, most)
     if len(groups) < most + _MIN_OMITTED_ROWS:
         most = len(groups)
     if len(groups) == len(table.rows):
         alone = replace(table, rows=tuple(row for (row,) in groups))
         return _cut(alone, grouping, most) if most < len(groups) else alone
     rows = tuple(
-        (str(len(group)), *(_common(group, i, i in grouping.pods) for i in range(len(table.headers))))
+        (str(len(group)), *(_common(group, i, column.pod) for i, column in enumerate(table.columns)))
         for group in groups[:most]
     )
     left = groups[most:]
     more = format_count(sum(map(len, left)), f"more {grouping.one}")
     said = f"{more} in {format_count(len(left), 'group')}; " if left else ""
-    return Table(
-        (f"{grouping.one}s", *table.headers),
-        rows,
-        nodes=tuple(i + 1 for i in table.nodes),
-        spare=tuple(i + 1 for i in table.spare),
-        more=f"{said}--all shows every row",
-    )
+    columns = (replace(column, name=False) for column in table.columns)
+    return Table((Column(f"{grouping.one}s"), *columns), rows, more=f"{said}--all shows every row")
 
 
-def _choose_groups(rows: Sequence[Row], grouping: Grouping, alike: Sequence[int], most: int) -> list[list[Row]]:
-    """Rows that are equal in all the columns ``alike``, or in fewer where the groups shown would cover little
-    otherwise.
+def _choose_groups(table: Table, grouping: Grouping, most: int) -> list[list[Row]]:
+    """Rows that are equal in all the columns that make them alike, or in fewer where the groups shown would cover
+    little otherwise.
 
     The column with the most distinct values is dropped first. A single group of all rows is never chosen, and where
     there is room for one row alone, it is that of the rows most alike: a total's cells are longer.
     """
-    columns = sorted(alike, key=lambda column: len(_group_rows(rows, grouping, [column])))
-    groups = finest = _group_rows(rows, grouping, alike)
+    alike = [i for i, column in enumerate(table.columns) if column.same]
+    columns = sorted(alike, key=lambda column: len(_group_rows(table, [column])))
+    groups = finest = _group_rows(table, alike)
     while most > 1 and grouping.totals and len(columns) > 1 and _tell_little(groups, most):
         columns.pop()
-        groups = _group_rows(rows, grouping, columns)
+        groups = _group_rows(table, columns)
     return finest if len(groups) == 1 or _tell_little(groups, most) else groups
 
 
-def _group_rows(rows: Sequence[Row], grouping: Grouping, columns: Sequence[int]) -> list[list[Row]]:
+def _group_rows(table: Table, columns: Sequence[int]) -> list[list[Row]]:
     """Rows that are alike in these columns, those groups first that come first, then the largest."""
     by_key: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        by_key.setdefault(tuple(_key(row[i], i in grouping.pods) for i in columns), []).append(row)
-    first = grouping.first
+    for row in table.rows:
+        by_key.setdefault(tuple(_key(row[i], table.columns[i].pod) for i in columns), []).append(row)
+    first = next((i for i, column in enumerate(table.columns) if column.first), None)
     return sorted(by_key.values(), key=lambda rows: (first is not None and not rows[0][first], -len(rows)))
 
 
@@ -191,8 +188,9 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
         for block in blocks
         if isinstance(block, Table)
         for row in block.rows
-        for i in block.nodes
-        for name in _names(row[i])[1]
+        for cell, column in zip(row, block.columns, strict=True)
+        if column.node
+        for name in _names(cell)[1]
     }
     beginning, ending = _beginning(names), _ending(names)
     if not beginning and not ending:
@@ -205,7 +203,7 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
         return f"{'…' if beginning else ''}{name.removeprefix(beginning).removesuffix(ending)}{tail}"
 
     told = [
-        replace(block, rows=tuple(_without(row, block.nodes, short) for row in block.rows))
+        replace(block, rows=tuple(_without(row, block.columns, short) for row in block.rows))
         if isinstance(block, Table)
         else block
         for block in blocks
@@ -238,8 +236,9 @@ def _beginning(names: set[str]) -> str:
     return beginning if len(beginning) >= _LONG_BEGINNING and "." not in beginning else ""
 
 
-def _without(row: tuple[str, ...], nodes: Sequence[int], short: Callable[[str], str]) -> tuple[str, ...]:
-    return tuple(_shorten_cell(cell, short) if i in nodes else cell for i, cell in enumerate(row))
+def _without(row: Row, columns: Sequence[Column], short: Callable[[str], str]) -> Row:
+    cells = zip(row, columns, strict=True)
+    return tuple(_shorten_cell(cell, short) if column.node else cell for cell, column in cells)
 
 
 def _shorten_cell(cell: str, short: Callable[[str], str]) -> str:

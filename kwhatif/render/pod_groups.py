@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, build_table
+from kwhatif.render.blocks import NONE, Block, Column, Facts, Heading, Lines, Part, build_table, table
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.explain import GroupReport
 from kwhatif.results.group_outcome import GroupDisruption, GroupOutcome
@@ -18,7 +18,7 @@ def group_blocks(groups: Sequence[GroupOutcome]) -> list[Block]:
     if not groups:
         return []
     rows = tuple((group.outcome, group.text, _where(group), _message(group)) for group in groups)
-    blocks: list[Block] = [Heading("GROUPS"), Table(("OUTCOME", "GROUP", "DOMAIN", "MESSAGE"), rows)]
+    blocks: list[Block] = [Heading("GROUPS"), table(("OUTCOME", "GROUP", "DOMAIN", "MESSAGE"), rows)]
     lacking = tuple(
         (
             group.group,
@@ -34,7 +34,7 @@ def group_blocks(groups: Sequence[GroupOutcome]) -> list[Block]:
     )
     if lacking:
         headers = ("GROUP", "DOMAIN", "NODES", "FIT", "THE GROUP LACKS", "THE NEXT MEMBER")
-        blocks += [Heading("DOMAINS OF GROUPS THAT DO NOT RUN"), Table(headers, lacking)]
+        blocks += [Heading("DOMAINS OF GROUPS THAT DO NOT RUN"), table(headers, lacking)]
     return blocks
 
 
@@ -85,7 +85,7 @@ def _domain_table(report: GroupReport) -> Iterator[Block]:
     if outcome.domains:
         rows = tuple(zip(*used.values(), strict=True))
         yield Heading(f"DOMAINS of {outcome.group}")
-        yield Table(tuple(used), rows, names_from=len(used) - len(scored))
+        yield table([Column(head, name=head in scored) for head in used], rows)
 
 
 def _fixes(report: GroupReport) -> Iterator[Block]:
@@ -95,7 +95,7 @@ def _fixes(report: GroupReport) -> Iterator[Block]:
         rows = tuple(
             (fix.change, fix.domain or _WHOLE, str(fix.bound), _departures(fix.leaving) or NONE) for fix in report.fixes
         )
-        yield Table(("CHANGE", "RUNS IN", "BOUND", "WHO LEAVES"), rows)
+        yield table(("CHANGE", "RUNS IN", "BOUND", "WHO LEAVES"), rows)
     elif report.tried:
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
 

@@ -54,7 +54,7 @@ def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool
         parts = _with_room(parts, screen)
     whole = flatten_blocks(parts)
     if terminal and wide:
-        whole = [replace(block, spare=()) if isinstance(block, Table) else block for block in whole]
+        whole = [_spare_nothing(block) if isinstance(block, Table) else block for block in whole]
     elif terminal:
         whole = shorten_node_names(whole)
     if everything:
@@ -137,7 +137,7 @@ def _render_block(block: Block, screen: Screen) -> list[str]:
 
 
 def _table(table: Table, screen: Screen) -> list[str]:
-    """Headers in capitals; those from ``names_from`` on are names and stay as they are."""
+    """Headers in capitals, but for those that are names."""
     table = table if screen.width is None else _fitting(table, screen)
     head, rows = _lay_out(table, screen)
     return [
@@ -149,8 +149,7 @@ def _table(table: Table, screen: Screen) -> list[str]:
 
 def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
     """The lines of the header, and those of the rows."""
-    capitals = len(table.headers) if table.names_from is None else table.names_from
-    heads = [head if place >= capitals else head.upper() for place, head in enumerate(table.headers)]
+    heads = [column.header if column.name else column.header.upper() for column in table.columns]
     folded = (
         _fold_headers(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
     )
@@ -161,12 +160,14 @@ def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
 
 def _fitting(table: Table, screen: Screen) -> Table:
     """The table without empty columns, and without spare ones as far as that saves lines."""
-    table = _select_columns(table, [i for i in range(len(table.headers)) if not i or _tells(table, i)])
-    if not table.spare or _width([table.headers, *table.rows]) <= screen.columns:
+    table = _select_columns(table, [i for i in range(len(table.columns)) if not i or _tells(table, i)])
+    spare = sorted((column for column in table.columns if column.spare), key=lambda column: column.spare)
+    if not spare or _width([table.headers, *table.rows]) <= screen.columns:
         return table
     ways = [table]
-    while ways[-1].spare:
-        ways.append(_select_columns(ways[-1], [i for i in range(len(ways[-1].headers)) if i != ways[-1].spare[0]]))
+    for gone in spare:
+        columns = ways[-1].columns
+        ways.append(_select_columns(ways[-1], [i for i, column in enumerate(columns) if column is not gone]))
 
     def height(way: Table) -> int:
         return sum(map(len, _lay_out(replace(way, rows=way.rows[:LOOKED_AT]), screen)))
@@ -183,11 +184,13 @@ def _select_columns(table: Table, columns: Sequence[int]) -> Table:
     """These columns of a table."""
     return replace(
         table,
-        headers=tuple(table.headers[i] for i in columns),
+        columns=tuple(table.columns[i] for i in columns),
         rows=tuple(tuple(row[i] for i in columns) for row in table.rows),
-        names_from=None if table.names_from is None else sum(i < table.names_from for i in columns),
-        spare=tuple(columns.index(i) for i in table.spare if i in columns),
     )
+
+
+def _spare_nothing(table: Table) -> Table:
+    return replace(table, columns=tuple(replace(column, spare=0) for column in table.columns))
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:

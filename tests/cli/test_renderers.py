@@ -16,7 +16,7 @@ from kwhatif.commands.conformance.result import ConformanceResult, FileAgreement
 from kwhatif.commands.conformance.text import conformance_blocks
 from kwhatif.commands.explain.text import explain_blocks
 from kwhatif.commands.place.text import names_of, place_blocks
-from kwhatif.render.blocks import Facts, Grouping, Heading, Lines, Table, Verdict
+from kwhatif.render.blocks import Facts, Grouping, Heading, Lines, Table, Verdict, table
 from kwhatif.render.escape import clean
 from kwhatif.render.formats import as_json, as_yaml, escape_markdown, markdown_of
 from kwhatif.render.screen import Screen
@@ -55,33 +55,33 @@ def test_what_is_not_printable_is_shown_as_python_spells_it() -> None:
 
 
 def test_columns_are_as_kubectl_prints_them() -> None:
-    drawn = text_of([Table(("name", "node", ""), (("a", "much longer", "x"), ("bbbbb", "n", "")))])
+    drawn = text_of([table(("name", "node", ""), (("a", "much longer", "x"), ("bbbbb", "n", "")))])
     assert drawn == "NAME   NODE\na      much longer  x\nbbbbb  n\n"
 
 
 def test_names_among_the_headers_keep_their_case() -> None:
-    assert text_of([Table(("plugin", "node-a"), (("X", "1"),), names_from=1)]).splitlines()[0] == "PLUGIN  node-a"
+    assert text_of([table(("plugin", "node-a [name]"), [("X", "1")])]).splitlines()[0] == "PLUGIN  node-a"
 
 
 def test_cells_that_look_like_numbers_are_left_as_they_are() -> None:
-    assert text_of([Table(("a", "b"), (("007", "1e5"), ("1.50", "-")))]).splitlines()[1:] == ["007   1e5", "1.50  -"]
+    assert text_of([table(("a", "b"), (("007", "1e5"), ("1.50", "-")))]).splitlines()[1:] == ["007   1e5", "1.50  -"]
 
 
 @given(st.lists(st.tuples(ANY, ANY), min_size=1, max_size=5))
 def test_a_table_has_a_line_a_row_whatever_is_in_it(rows: list[tuple[str, str]]) -> None:
-    drawn = text_of([Table(("one", "other"), tuple(rows))])
+    drawn = text_of([table(("one", "other"), tuple(rows))])
     assert len(drawn.split("\n")) == len(rows) + 2
     assert all(line.isprintable() for line in drawn.split("\n"))
 
 
 def test_headings_stand_over_their_blocks_and_other_blocks_apart() -> None:
-    text = text_of([Lines(("a", "b")), Heading("H"), Table(("x",), (("1",),)), Facts((("Long", "v"), ("S", "")))])
+    text = text_of([Lines(("a", "b")), Heading("H"), table(("x",), (("1",),)), Facts((("Long", "v"), ("S", "")))])
     assert text == "a\nb\n\nH\nX\n1\n\nLong:  v\nS:\n"
 
 
 # --- the terminal
 
-WIDE = Table(
+WIDE = table(
     ("pod", "node", "why"),
     (("shop/a-name-of-some-length", "ip-10-0-0-1.eu-west-1.compute.internal", "it is full of words " * 4),) * 2,
 )
@@ -100,7 +100,7 @@ def test_columns_without_room_go_below_their_row_and_sentences_are_wrapped() -> 
 def test_a_terminal_shows_every_word_of_a_table_and_only_single_words_are_too_wide(
     rows: list[tuple[str, str, str]], width: int
 ) -> None:
-    lines = text_of([Table(("one", "other", "third"), tuple(rows))], Screen(width)).splitlines()
+    lines = text_of([table(("one", "other", "third"), tuple(rows))], Screen(width)).splitlines()
     assert all(len(line) <= width or len(line.split()) == 1 for line in lines)
     assert sorted("".join(lines[1:]).replace(" ", "")) == sorted(
         "".join(clean(cell) for row in rows for cell in row).replace(" ", "")
@@ -109,11 +109,11 @@ def test_a_terminal_shows_every_word_of_a_table_and_only_single_words_are_too_wi
 
 def test_the_ending_that_all_nodes_have_is_told_once() -> None:
     names = tuple((f"ip-10-0-0-{i}.eu-west-1.compute.internal",) for i in range(2))
-    shown = text_of([Table(("node",), names, nodes=(0,))], Screen(80))
+    shown = text_of([table(("node [node]",), names)], Screen(80))
     assert shown == (
         "NODE\nip-10-0-0-0…\nip-10-0-0-1…\n\nNames of nodes that end in … end in .eu-west-1.compute.internal.\n"
     )
-    assert names[0][0] in text_of([Table(("node",), names, nodes=(0,))])
+    assert names[0][0] in text_of([table(("node [node]",), names)])
 
 
 def test_a_verdict_stands_first_and_is_repeated_where_it_is_out_of_sight() -> None:
@@ -128,7 +128,7 @@ def test_a_verdict_stands_first_and_is_repeated_where_it_is_out_of_sight() -> No
 
 def table_of(number: int) -> Table:
     rows = tuple((f"shop/web-5d4c7fbbdd-{'bcdfg'[i % 5]}2x4z", f"node-{i}", str(i), "full") for i in range(number))
-    return Table(("pod", "node", "number", "why"), rows, None, Grouping("pod", (0, 3), (0,)), (1,))
+    return table(("pod [pod, same]", "node [node]", "number", "why [same]"), rows, Grouping("pod"))
 
 
 def test_tables_from_20_rows_on_are_told_in_groups_unless_everything_is_asked_for() -> None:
@@ -143,8 +143,8 @@ def test_tables_from_20_rows_on_are_told_in_groups_unless_everything_is_asked_fo
 
 def test_rows_that_say_the_same_are_told_once_where_a_short_table_asks_for_it() -> None:
     rows = tuple((f"shop/web-5d4c7fbbdd-{letter}2x4z", "the group is full") for letter in "bcdfg")
-    table = Table(("pod", "why"), (*rows, ("shop/db-0", "it is new")), None, Grouping("pod", (1,), (0,), always=True))
-    assert text_of([table], everything=False) == (
+    short = table(("pod [pod]", "why [same]"), (*rows, ("shop/db-0", "it is new")), Grouping("pod", always=True))
+    assert text_of([short], everything=False) == (
         "PODS  POD         WHY\n"
         "5     shop/web-*  the group is full\n"
         "1     shop/db-0   it is new\n"
@@ -158,17 +158,17 @@ def test_a_file_has_the_verdict_once() -> None:
 
 def test_amounts_range_by_size_and_rows_that_stand_for_themselves_are_cut() -> None:
     rows = tuple((f"shop/w-{i}", amount) for i, amount in enumerate(["900m", "2", "-", "1500m"] * 6))
-    shown = text_of([Table(("pod", "cpu"), rows, None, Grouping("pod", (0,), (0,)))], everything=False)
+    shown = text_of([table(("pod [pod, same]", "cpu"), rows, Grouping("pod"))], everything=False)
     assert "24    shop/w-*  900m to 2\n" in shown
-    shown = text_of([Table(("pod", "cpu"), rows, None, Grouping("pod"))], everything=False)
+    shown = text_of([table(("pod", "cpu"), rows, Grouping("pod"))], everything=False)
     assert shown.count("\n") == 25
-    shown = text_of([Table(("pod", "cpu"), rows[:1] * 50, None, Grouping("pod"))], everything=False)
+    shown = text_of([table(("pod", "cpu"), rows[:1] * 50, Grouping("pod"))], everything=False)
     assert shown.endswith("\nshop/w-0  900m\n12 more pods; --all shows every row\n")
 
 
 def table_of_workloads(zones: int) -> Table:
     rows = tuple((f"shop/app{i}-5d4c7fbbdd-b2x4z", f"zone {i % zones}", f"{i + 1}m") for i in range(30))
-    return Table(("pod", "zone", "cpu"), rows, None, Grouping("pod", (0, 1), (0,)))
+    return table(("pod [pod, same]", "zone [same]", "cpu"), rows, Grouping("pod"))
 
 
 def test_rows_of_which_no_two_are_alike_are_counted_by_what_tells_fewer_of_them_apart() -> None:
@@ -189,13 +189,13 @@ def test_rows_of_which_no_two_are_alike_are_cut_where_totals_would_tell_no_more(
 
 def test_a_table_that_is_read_for_what_is_compared_has_no_totals() -> None:
     table = table_of_workloads(2)
-    shown = text_of([replace(table, grouping=Grouping("pod", (0, 1), (0,), totals=False))], everything=False)
+    shown = text_of([replace(table, grouping=Grouping("pod", totals=False))], everything=False)
     assert shown.endswith("\n18 more pods; --all shows every row\n")
 
 
 def test_groups_that_hold_less_than_a_third_of_the_rows_give_way_to_totals() -> None:
     rows = tuple((f"shop/app{i // 2}-5d4c7fbbdd-{'bc'[i % 2]}2x4z", f"zone {i // 30}") for i in range(90))
-    shown = text_of([Table(("pod", "zone"), rows, None, Grouping("pod", (0, 1), (0,)))], everything=False)
+    shown = text_of([table(("pod [pod, same]", "zone [same]"), rows, Grouping("pod"))], everything=False)
     assert shown.splitlines()[1:] == [
         "30    shop/app0-* and 14 more   zone 0",
         "30    shop/app15-* and 14 more  zone 1",
@@ -206,7 +206,7 @@ def test_groups_that_hold_less_than_a_third_of_the_rows_give_way_to_totals() -> 
 
 def test_a_report_of_long_tables_keeps_to_sixty_lines() -> None:
     rows = tuple((f"shop/w-{i}", f"reason {i}") for i in range(500))
-    tables = [Table(("pod", "why"), rows, None, Grouping("pod", (1,), (0,)))] * 8
+    tables = [table(("pod [pod]", "why [same]"), rows, Grouping("pod"))] * 8
     assert len(text_of([*tables, Verdict("No.", False)], everything=False).splitlines()) <= 60
 
 
@@ -215,7 +215,7 @@ def test_a_report_of_long_tables_keeps_to_sixty_lines() -> None:
 
 @given(st.lists(st.tuples(ANY, ANY), min_size=1, max_size=5))
 def test_no_cell_breaks_out_of_a_markdown_table(rows: list[tuple[str, str]]) -> None:
-    lines = markdown_of([Table(("one", "other"), tuple(rows))]).splitlines()
+    lines = markdown_of([table(("one", "other"), tuple(rows))]).splitlines()
     assert len(lines) == len(rows) + 2
     for line in lines:
         # Escapes are taken as GitHub's own scanner takes them: a backslash and what follows it.

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kwhatif.commands.gate.formats.formats import FORMATS
-from kwhatif.render.blocks import Block, Facts, Heading, Lines, Table
+from kwhatif.render.blocks import Block, Column, Facts, Heading, Lines, table
 from kwhatif.render.formats import as_documents, code, escape_markdown, markdown_of, plain_json
 from kwhatif.render.tables import text_of
 from tests.cli.running import CLUSTER, run
@@ -55,7 +55,7 @@ def test_no_block_holds_a_command(text: str) -> None:
         Facts(((text, text),)),
         Lines((text, text)),
         Lines((text,), listed=True),
-        Table((text, text), ((text, text),), names_from=0),
+        table((Column(text, name=True), Column(text, name=True)), [(text, text)]),
     ]
     for report in (text_of(blocks), markdown_of(blocks)):
         assert not LOG_COMMAND.search(report)

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from kwhatif.commands.gate.formats.formats import FORMATS
 from kwhatif.redaction.pseudonyms import WORD
-from kwhatif.render.blocks import Block, Facts, Heading, Lines, Table
+from kwhatif.render.blocks import Block, Column, Facts, Heading, Lines, table
 from kwhatif.render.escape import in_answer_of_others
 from kwhatif.render.formats import escape_markdown, markdown_of
 from tests.cli.running import CLUSTER, run
@@ -114,7 +114,7 @@ def test_markdown_makes_nothing_of_what_others_wrote(text: str) -> None:
             Facts((("label", variant),)),
             Lines((variant, variant)),
             Lines((variant,), listed=True),
-            Table((variant, "b"), ((variant, variant),), names_from=0),
+            table((Column(variant, name=True), Column("b", name=True)), [(variant, variant)]),
         ]
         assert_inert(markdown_of(blocks))
 

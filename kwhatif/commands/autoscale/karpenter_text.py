@@ -68,22 +68,22 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
         )
         for number, each in enumerate(result.machines, 1)
     ]
-    headers = ("machine", "nodepool", "pods", "requests", "types, cheapest first", "cheapest", "a month")
-    blocks += build_table("NODECLAIMS", headers, machines, None, Grouping("machine"), spare=(3,))
+    headers = ("machine", "nodepool", "pods", "requests [spare 1]", "types, cheapest first", "cheapest", "a month")
+    blocks += build_table("NODECLAIMS", headers, machines, Grouping("machine"))
     blocks += chance_blocks(result.chance, "Karpenter's maps are gone through")
     if loose := _loose(result):
         blocks.append(Lines((loose,)))
     asked = [(number, "; ".join(filter(_tells, each.requirements))) for number, each in enumerate(result.machines, 1)]
-    blocks += build_table("REQUIREMENTS", ("machine", "requirements"), asked, None, Grouping("machine"))
+    blocks += build_table("REQUIREMENTS", ("machine", "requirements"), asked, Grouping("machine"))
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
-    blocks += build_table("PODS", ("pod", "outlook", "given up"), pods, None, Grouping("pod", (1, 2), (0,)))
+    blocks += build_table("PODS", ("pod [pod]", "outlook [same]", "given up [same]"), pods, Grouping("pod"))
     refused = [
         (each.pod, refusal.node_pool, "; ".join(map(_short, refusal.reasons)), refusal.nearest or NONE)
         for each in result.pods
         for refusal in each.refusals
     ]
     blocks += build_table(
-        "WHY NOT", ("pod", "nodepool", "reason", "nearest miss"), refused, None, Grouping("row", (1, 2), (0,))
+        "WHY NOT", ("pod [pod]", "nodepool [same]", "reason [same]", "nearest miss"), refused, Grouping("row")
     )
     blocks += build_table("SKIPPED", ("nodepool", "why"), result.skipped.items())
     blocks += build_table(
@@ -91,8 +91,8 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
         ("method", "decision", "nodes", "instead", "pods move to", "saves a month"),
         map(_consolidation, result.consolidations),
     )
-    columns = ("node", "nodepool", "type", "an hour", "outlook", "why")
-    blocks += build_table("NODES", columns, map(_node, result.nodes), None, Grouping("node", (1, 2, 4, 5)), (0,))
+    columns = ("node [node]", "nodepool [same]", "type [same]", "an hour", "outlook [same]", "why [same]")
+    blocks += build_table("NODES", columns, map(_node, result.nodes), Grouping("node"))
     if result.incomplete:
         blocks.append(Lines((f"The catalogue is incomplete: {result.incomplete}.",)))
     standing = fidelity_blocks(result.fidelity, result.outcome.unknown)
@@ -112,7 +112,7 @@ def pools_diff_blocks(result: PoolsDiff) -> list[Block]:
     headers = ("nodepool", "type", "capacity", "A", "B", "A, a month", "B, a month")
     blocks += build_table("MACHINES", headers, machines)
     moves = [(each.pod, each.a, each.b) for each in result.moves]
-    blocks += build_table("PODS", ("pod", "A", "B"), moves, None, Grouping("pod", (1, 2), (0,)))
+    blocks += build_table("PODS", ("pod [pod]", "A [same]", "B [same]"), moves, Grouping("pod"))
     for label, side in (("A", result.a), ("B", result.b)):
         blocks += build_table(f"SKIPPED IN {label}", ("nodepool", "why"), side.skipped.items())
         if side.incomplete:

@@ -44,14 +44,14 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     ]
     blocks += build_table("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
-    blocks += build_table("PODS", ("pod", "outlook", "why"), pods, None, Grouping("pod", (1, 2), (0,)))
-    headers = ("node", "group", "used", "outlook", "why")
-    blocks += build_table("NODES", headers, map(_node, result.nodes), None, Grouping("node", (1, 3, 4)), (0,))
+    blocks += build_table("PODS", ("pod [pod]", "outlook [same]", "why [same]"), pods, Grouping("pod"))
+    headers = ("node [node]", "group [same]", "used", "outlook [same]", "why [same]")
+    blocks += build_table("NODES", headers, map(_node, result.nodes), Grouping("node"))
     steps = [
         (format_age(each.time) if each.time else "0", each.what, each.nodes, each.waiting) for each in result.steps
     ]
     columns = ("after", "what", "nodes", "pods waiting")
-    blocks += build_table("UNTIL QUIET", columns, steps, None, Grouping("step"))
+    blocks += build_table("UNTIL QUIET", columns, steps, Grouping("step"))
     blocks += chance_blocks(result.chance)
     return [
         *blocks,

@@ -32,21 +32,28 @@ def backtest_diff_blocks(result: BacktestDiff, *, everything: bool = False) -> l
         Facts((("Day", day), ("A", result.a.label), ("B", result.b.label))),
         Verdict(_summary(result), not result.differs),
     ]
-    columns = ("", "recorded", "A", "B", "Δ")
-    blocks += build_table("WAITING FOR A NODE", columns, _waiting(result), names_from=1)
+    columns = ("", "recorded [name]", "A [name]", "B [name]", "Δ [name]")
+    blocks += build_table("WAITING FOR A NODE", columns, _waiting(result))
     rows = [
         (each.workload, each.pods, each.moved, each.pending, each.placed, each.evicted, each.spared)
         for each in result.workloads
     ]
     headers = ("workload", "pods", "moved", "pending", "placed", "preempted", "spared")
-    blocks += build_table("CHANGES BY WORKLOAD", headers, rows, None, Grouping("workload"))
+    blocks += build_table("CHANGES BY WORKLOAD", headers, rows, Grouping("workload"))
     if everything:
         changes = [
             (each.pod, _WORDS[each.what], each.node_a or NONE, each.node_b or NONE, each.waited_a, each.waited_b)
             for each in result.changes
         ]
-        of_pods = ("pod", "what", "A", "B", "waits (A)", "waits (B)")
-        blocks += build_table("CHANGES", of_pods, changes, 2, Grouping("pod", (0, 1), (0,)), (2, 3))
+        of_pods = (
+            "pod [pod, same]",
+            "what [same]",
+            "A [name, node]",
+            "B [name, node]",
+            "waits (A) [name]",
+            "waits (B) [name]",
+        )
+        blocks += build_table("CHANGES", of_pods, changes, Grouping("pod"))
     blocks += _over_time(result.over_time, everything)
     blocks.append(Heading("WHAT THIS STANDS ON"))
     blocks.append(

@@ -7,7 +7,7 @@ from typing import Any
 
 from kwhatif.commands.backtest.result import Agreement, BacktestResult, RecordedBindings
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Table, Verdict, build_table, format_part
+from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Verdict, build_table, format_part, table
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import describe_fidelity
 from kwhatif.results.amounts import format_count
@@ -29,12 +29,13 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
     ]
     decisions, agreeing = (sum(getattr(each, what) for each in result.agreement) for what in ("total", "agreeing"))
     again = "comes" if agreeing == 1 else "come"
-    told = Grouping("disagreement")
     return [
         Verdict(f"{format_part(agreeing, decisions, 'decision')} {again} out again.", not result.exit_code),
-        Table(headers, tuple(map(_row, result.agreement))),
+        table(headers, tuple(map(_row, result.agreement))),
         Lines(tuple(lines)),
-        *build_table("DISAGREEMENTS", ("pod", "version", "recorded", "answer", "verdict"), rows, None, told),
+        *build_table(
+            "DISAGREEMENTS", ("pod", "version", "recorded", "answer", "verdict"), rows, Grouping("disagreement")
+        ),
     ]
 
 

@@ -67,14 +67,14 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
     if not result.pods_each:
         return
     resources = tuple(each.resource for each in result.left_over)
-    headers = ("node", "pods", *(f"{name} left" for name in resources), "why no other")
+    headers = ("node [node]", "pods", *(f"{name} left" for name in resources), "why no other [same]")
     left = [format_column(name, [node.free[name] for node in result.nodes]) for name in resources]
     told = zip(*left, strict=True) if left else repeat(())
     rows = [
         (node.node, node.pods, *amounts, join_texts(node.reasons))
         for node, amounts in zip(result.nodes, told, strict=False)
     ]
-    yield from build_table("NODES", headers, rows, None, Grouping("node", (len(headers) - 1,)), (0,))
+    yield from build_table("NODES", headers, rows, Grouping("node"))
 
 
 VIEW = View(lambda result, look: capacity_blocks(result))

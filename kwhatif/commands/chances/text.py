@@ -21,28 +21,27 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
     """The report."""
     blocks: list[Block] = [*refusal_blocks(result.refusals, result.failed)]
     rows = [(each.workload, each.pods, each.pending, each.evicting, each.skewed) for each in result.workloads]
-    headers = ("workload", "pods", "some pending", "evicts others", f"skew above {result.max_skew}")
-    blocks += build_table("CHANCES", headers, rows, None, Grouping("workload", (1, 2, 3, 4)))
+    skew = f"skew above {result.max_skew} [same]"
+    headers = ("workload", "pods [same]", "some pending [same]", "evicts others [same]", skew)
+    blocks += build_table("CHANCES", headers, rows, Grouping("workload"))
     pending = [
         (each.workload, f"{some.pods} of {each.pods}", some.probability)
         for each in result.workloads
         for some in each.pending_pods
     ]
-    blocks += build_table("PENDING", ("workload", "pods", "chance"), pending, None, Grouping("workload", (1, 2)))
+    blocks += build_table("PENDING", ("workload", "pods [same]", "chance [same]"), pending, Grouping("workload"))
     groups = result.groups if isinstance(result.groups, tuple) else ()
     blocks += build_table("GROUPS", ("group", "scheduled"), [(each.group, each.scheduled) for each in groups])
     domains = [(each.group, d.name, d.probability, f"{d.pods:.2f}") for each in groups for d in each.domains]
     blocks += build_table("DOMAINS OF GROUPS", ("group", "domain", "chance", "pods on average"), domains)
     zones = [row for each in result.workloads for row in _places(each, each.zones, len(each.zones))]
-    blocks += build_table("ZONES", ("workload", "zone", "chance", "pods on average"), zones, None, Grouping("zone"))
+    blocks += build_table("ZONES", ("workload", "zone", "chance", "pods on average"), zones, Grouping("zone"))
     nodes = [
         row
         for each in result.workloads
         for row in _places(each, each.nodes, len(each.nodes) if everything else MOST_NODES)
     ]
-    blocks += build_table(
-        "NODES", ("workload", "node", "chance", "pods on average"), nodes, None, Grouping("node"), (1,)
-    )
+    blocks += build_table("NODES", ("workload", "node [node]", "chance", "pods on average"), nodes, Grouping("node"))
     blocks += build_table("TRIALS THAT CAME TO NONE", ("error",), [(error,) for error in result.errors])
     blocks.append(verdict_of(result.outcome))
     blocks += [Heading("LEFT TO CHANCE"), Lines(result.chance, listed=True)]

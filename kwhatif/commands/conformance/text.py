@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwhatif.commands.conformance.result import ConformanceResult, FileAgreement
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Grouping, Table, Verdict, build_table, format_part
+from kwhatif.render.blocks import NONE, Block, Grouping, Verdict, build_table, format_part, table
 
 
 def conformance_blocks(result: ConformanceResult) -> list[Block]:
@@ -13,12 +13,14 @@ def conformance_blocks(result: ConformanceResult) -> list[Block]:
     differences = [difference for file in result.files for difference in file.differences]
     rows = [(d.scenario, d.pod or NONE, d.field, d.text) for d in differences]
     compared, agreeing = (sum(getattr(each, what) for each in result.files) for what in ("compared", "agreeing"))
-    told = Grouping("difference")
     return [
         Verdict(_summary(agreeing, compared), not result.exit_code),
-        Table(headers, tuple(map(_row, result.files)), grouping=Grouping("file")),
+        table(headers, tuple(map(_row, result.files)), Grouping("file")),
         *build_table(
-            "DIFFERENCES, the first of each scenario", ("scenario", "pod", "field", "difference"), rows, None, told
+            "DIFFERENCES, the first of each scenario",
+            ("scenario", "pod", "field", "difference"),
+            rows,
+            Grouping("difference"),
         ),
     ]
 

@@ -24,7 +24,7 @@ def deschedule_diff_blocks(result: DescheduleDiff) -> list[Block]:
     blocks = build_table("BOTH SIDES", ("", "A", "B"), rows)
     pods = [(d.pod, d.node, _way(d.plugin_a, d.lands_on_a), _way(d.plugin_b, d.lands_on_b)) for d in result.pods]
     blocks += build_table(
-        "THE FIRST CYCLE", ("pod", "node", "A", "B"), pods, None, Grouping("pod", (1, 2, 3), (0,)), (1,)
+        "THE FIRST CYCLE", ("pod [pod]", "node [node, same]", "A [same]", "B [same]"), pods, Grouping("pod")
     )
     blocks.append(verdict_of(result.outcome))
     return [*blocks, *fidelity_blocks(result.b.fidelity, result.outcome.unknown)]

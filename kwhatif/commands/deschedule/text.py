@@ -28,15 +28,18 @@ _STOPS = {
 
 def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     """The report."""
-    headers: tuple[str, ...] = ("cycle", "pod", "from", "by", "why", "made again as", "then")
+    headers: tuple[str, ...] = (
+        *("cycle [same, spare 2]", "pod [pod]", "from [node, same]", "by [same]", "why [spare 3]"),
+        *("made again as [pod, spare 1]", "then [same]"),
+    )
     rows = [(p.cycle, p.pod, p.node, p.plugin, p.reason, p.replacement or NONE, _then(p)) for p in result.pods]
-    blocks = build_table("EVICTED", headers, rows, None, Grouping("pod", (0, 2, 3, 6), (1, 5)), (2,), (5, 0, 4))
+    blocks = build_table("EVICTED", headers, rows, Grouping("pod"))
     blocks += _thrash_blocks(result)
     refused = [(r.cycle, r.pod, r.node, r.plugin, r.budget or f"the limit by {r.limit}") for r in result.refused]
-    headers = ("cycle", "pod", "node", "by", "stopped by")
-    blocks += build_table("REFUSED", headers, refused, None, Grouping("pod", (0, 2, 3, 4), (1,)), (2,), (0,))
+    headers = ("cycle [same, spare 1]", "pod [pod]", "node [node, same]", "by [same]", "stopped by [same]")
+    blocks += build_table("REFUSED", headers, refused, Grouping("pod"))
     pending = [(each.pod, each.why) for each in result.outcome.pending]
-    blocks += build_table("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
+    blocks += build_table("PENDING AFTERWARDS", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
     blocks += refusal_blocks(result.refusals, result.failed)
     if result.helped:
         blocks.append(Lines((f"Pods that waited before and have a node now: {format_some(result.helped)}",)))
@@ -45,7 +48,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     blocks += build_table("PLUGINS", ("cycle", "profile", "plugin", "evicted", "remarks"), plugins)
     blocks += _node_blocks(result)
     blocks += _balance_blocks(result)
-    headers = ("node", "group", "empty", "without the descheduler", "saves a month")
+    headers = ("node [node]", "group [same]", "empty [same]", "without the descheduler [same]", "saves a month")
     removed = [
         (
             each.node,
@@ -56,9 +59,9 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
         )
         for each in result.removed_nodes
     ]
-    blocks += build_table("NODES THAT GO", headers, removed, None, Grouping("node", (1, 2, 3)), (0,))
+    blocks += build_table("NODES THAT GO", headers, removed, Grouping("node"))
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
-    blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which"), protected, None, None, (), (3,))
+    blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which [spare 1]"), protected)
     blocks.append(verdict_of(result.outcome))
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
@@ -96,7 +99,7 @@ def _stop_reason(plugin: PluginOutcome) -> str:
 def _node_blocks(result: DescheduleResult) -> list[Block]:
     nodes = [node for node in result.nodes if node.has_changed or node.category_before != node.category_after]
     classed = any(node.category_before or node.category_after for node in nodes)
-    headers: tuple[str, ...] = ("node", "pods", "cpu requested", "memory requested")
+    headers: tuple[str, ...] = ("node [node]", "pods", "cpu requested", "memory requested")
     rows = [_node_row(node) for node in nodes]
     if classed:
         headers = (*headers, "class")
@@ -104,7 +107,7 @@ def _node_blocks(result: DescheduleResult) -> list[Block]:
             (*row, _change(n.category_before or NONE, n.category_after or NONE))
             for row, n in zip(rows, nodes, strict=True)
         ]
-    blocks = build_table("NODES", headers, rows, None, Grouping("node"), (0,))
+    blocks = build_table("NODES", headers, rows, Grouping("node"))
     if result.empty_nodes and result.pods:
         blocks.append(Lines((f"Nodes without pods to lose: {format_some(result.empty_nodes)}",)))
     return blocks

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.diff.verdict import WORDS
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, build_table, join_texts
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table, join_texts, table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count, format_some
@@ -24,15 +24,18 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     moved = [change for change in result.changes if change.what == "moved"]
     others = [change for change in result.changes if change.what != "moved"]
     rows = [(_format_pod(change), change.node_a, change.node_b, _deciders(change)) for change in moved]
-    alike = Grouping("pod", (0, 3), (0,))
-    blocks += build_table("MOVED", ("pod", "from (A)", "to (B)", "decided by"), rows, None, alike, (1, 2))
+    blocks += build_table(
+        "MOVED", ("pod [pod, same]", "from (A) [node]", "to (B) [node]", "decided by [same]"), rows, Grouping("pod")
+    )
     blocks += _scores(moved, everything)
     rows = [(_format_pod(change), WORDS[change.what], *_ends(change)) for change in others]
-    blocks += build_table("OTHERWISE", ("pod", "what", "A", "B"), rows, None, Grouping("pod", (0, 1), (0,)), (2, 3))
+    blocks += build_table(
+        "OTHERWISE", ("pod [pod, same]", "what [same]", "A [node]", "B [node]"), rows, Grouping("pod")
+    )
     away = [(each.side, each.object, each.message) for each in result.refusals]
     blocks += _rollouts(result)
     blocks += build_table("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
-    blocks += build_table("WHAT AUTOSCALERS ADD", ("", "A", "B", "Δ"), _growth(result), names_from=1)
+    blocks += build_table("WHAT AUTOSCALERS ADD", ("", "A [name]", "B [name]", "Δ [name]"), _growth(result))
     blocks += _afterwards(result, everything)
     blocks += _skews(result)
     blocks += _rules(result, everything)
@@ -100,7 +103,10 @@ def _scores(moved: Sequence[PodChange], everything: bool) -> Iterator[Block]:
         totals = [str(sum((of or {}).values())) for scores in change.scores for of in (scores.of_a, scores.of_b)]
         rows.append(("total", *totals, _format_signed(sum(turned.values()))))
         yield Heading(f"WHY {change.pod} MOVED from {change.node_a} to {change.node_b}", "Why they moved")
-        yield Table(("plugin", "A: from", "A: to", "B: from", "B: to", "turned to B's"), tuple(rows), names_from=1)
+        yield table(
+            ("plugin", "A: from [name]", "A: to [name]", "B: from [name]", "B: to [name]", "turned to B's [name]"),
+            tuple(rows),
+        )
 
 
 def _cells(scores: NodeScores, plugin: str) -> tuple[str, str]:
@@ -111,7 +117,7 @@ def _afterwards(result: DecisionDiff, everything: bool) -> Iterator[Block]:
     """The measures that differ; the others are counted."""
     measures = list(_effects(result))
     differing = measures if everything else [row for row in measures if row[1] != row[2]]
-    yield from build_table("THE CLUSTER AFTERWARDS", ("", "A", "B", "Δ"), differing, names_from=1)
+    yield from build_table("THE CLUSTER AFTERWARDS", ("", "A [name]", "B [name]", "Δ [name]"), differing)
     if same := len(measures) - len(differing):
         others = format_count(same, f"{'other ' if differing else ''}measure")
         yield Lines((f"{others} of the cluster {'is' if same == 1 else 'are'} the same afterwards; --all shows them",))
@@ -157,7 +163,7 @@ def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str,
 
 def _skews(result: DecisionDiff) -> list[Block]:
     rows = [(skew.workload, skew.a, skew.b, _format_signed(skew.b - skew.a)) for skew in result.skews]
-    return build_table("ZONE SKEW", ("workload", "A", "B", "Δ"), rows, None, Grouping("workload"))
+    return build_table("ZONE SKEW", ("workload", "A", "B", "Δ"), rows, Grouping("workload"))
 
 
 def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
@@ -165,9 +171,7 @@ def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
     touching = [rule for rule in result.rules if rule.touches]
     shown = list(result.rules) if everything else touching[:MOST_RULES]
     rows = [(rule.what, "A" if rule.in_a else "B", join_texts(rule.touches), rule.source) for rule in shown]
-    yield from build_table(
-        "RULES THAT DIFFER", ("rule", "of", "plugin", "source"), rows, None, Grouping("rule"), spare=(3,)
-    )
+    yield from build_table("RULES THAT DIFFER", ("rule", "of", "plugin", "source [spare 1]"), rows, Grouping("rule"))
     if len(shown) < len(result.rules):
         more = len(result.rules) - len(shown)
         which = "other rules" if shown else "rules"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, build_table
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table, table
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
 from kwhatif.render.pod_groups import disruption_table
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
@@ -24,47 +24,45 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     )
     blocks = build_table(
         "PLACED BEFORE",
-        ("pod", "node"),
+        ("pod [pod, same]", "node [node]"),
         [(p.pod, p.node or p.reason) for p in result.before],
-        grouping=Grouping("pod", (0,), (0,)),
-        nodes=(1,),
+        Grouping("pod"),
     )
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
     blocks += [Heading("DRAINED")] if blocks else []
-    headers: tuple[str, ...] = ("node", "outcome", "evicted", "ignored", "refused", "blocked")
-    blocks.append(Table(headers, drained, None, Grouping("node", (1,)), (0,), (3,)))
+    headers: tuple[str, ...] = ("node [node]", "outcome [same]", "evicted", "ignored [spare 1]", "refused", "blocked")
+    blocks.append(table(headers, drained, Grouping("node")))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
-    headers = ("node", "turn", "pod", "made by", "budget", "made again as", "lands on")
+    headers = (
+        *("node [node, spare 4]", "turn [spare 3]", "pod [pod]", "made by [same, spare 2]"),
+        *("budget [same, spare 5]", "made again as [pod, spare 1]", "lands on [node]"),
+    )
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
-    blocks += build_table("EVICTIONS", headers, rows, None, Grouping("pod", (3, 4), (2, 5)), (0, 6), (5, 3, 1, 0, 4))
+    blocks += build_table("EVICTIONS", headers, rows, Grouping("pod"))
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
     blocks += build_table(
         "WHAT BLOCKS",
-        ("node", "pod", "budget", "why it stays"),
+        ("node [node, spare 1]", "pod [pod]", "budget [same]", "why it stays [same]"),
         reasons,
-        grouping=Grouping("pod", (2, 3), (1,)),
-        nodes=(0,),
-        spare=(0,),
+        Grouping("pod"),
     )
     pending = [(each.pod, each.why) for each in result.outcome.pending]
-    blocks += build_table("PENDING AFTERWARDS", ("pod", "message"), pending, None, Grouping("pod", (1,), (0,)))
+    blocks += build_table("PENDING AFTERWARDS", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
     placements = (*result.before, *result.placements)
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
     blocks += build_table(
         "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS MADE AGAIN",
-        ("pod", "for", "on", "then lands on"),
+        ("pod [pod, same]", "for [pod, same]", "on [node, spare 1]", "then lands on [node]"),
         victims,
-        grouping=Grouping("pod", (0, 1), (0, 1)),
-        nodes=(2, 3),
-        spare=(2,),
+        Grouping("pod"),
     )
     groups = result.groups if isinstance(result.groups, tuple) else ()
     blocks += disruption_table("GROUPS THAT LOSE MEMBERS", [("", group) for group in groups])
     blocks += scale_up_blocks(result.scale_up)
-    headers = ("budget", "evictions", "allowed before", "allowed after", "pods kept")
+    headers = ("budget", "evictions [spare 1]", "allowed before", "allowed after", "pods kept")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
-    blocks += build_table("BUDGETS", headers, budgets, None, Grouping("budget"), spare=(1,))
+    blocks += build_table("BUDGETS", headers, budgets, Grouping("budget"))
     left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
     blocks += build_table("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     blocks.append(verdict_of(result.outcome))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kwhatif.commands.view import Look, View
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Verdict, build_table, join_texts, table
 from kwhatif.render.grouping import MOST_ROWS
 from kwhatif.render.sections import describe_edits
 from kwhatif.results.amounts import format_count
@@ -26,10 +26,11 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
             if not long:
                 named = ("",) * len(named)
     if rows:
-        grouping = Grouping("pod", (0, 2, 3, 4, 5), (1,)) if long else None
-        blocks.append(
-            Table(("namespace", "pod", "made by", "from", "change", "by"), tuple(rows), grouping=grouping, spare=(3,))
+        headers = (
+            *("namespace [same]", "pod [pod]", "made by [same]", "from [same, spare 1]"),
+            *("change [same]", "by [same]"),
         )
+        blocks.append(table(headers, rows, Grouping("pod") if long else None))
     blocks += [*rollout_blocks(result.rollouts, steps=True), *refusal_blocks(result.refusals, result.failed)]
     parts = [format_count(len(result.pods), "pod")]
     if result.claims:
@@ -50,12 +51,11 @@ def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) 
     return [
         *build_table(
             "REFUSED by the API server",
-            ("object", "reason", "from", "message"),
+            ("object", "reason [same]", "from", "message [same]"),
             refused,
-            None,
-            Grouping("object", (1, 3)),
+            Grouping("object"),
         ),
-        *build_table("NOT CREATED by the controllers", ("owner", "pods", "message"), missing, None, Grouping("owner")),
+        *build_table("NOT CREATED by the controllers", ("owner", "pods", "message"), missing, Grouping("owner")),
     ]
 
 
@@ -69,7 +69,7 @@ def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> l
         (each.object, each.creates, each.keeps, each.removes, each.unfinished or "goes through") for each in rollouts
     ]
     blocks = build_table(
-        "ROLLOUTS", ("object", "create", "keep", "remove", "outcome"), rows, None, Grouping("rollout", (4,))
+        "ROLLOUTS", ("object", "create", "keep", "remove", "outcome [same]"), rows, Grouping("rollout")
     )
     if rows and steps:
         told = tuple(
@@ -85,7 +85,7 @@ def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> l
             for number, step in enumerate(each.steps, 1)
         )
         headers = ("object", "step", "old live+leaving", "new live+leaving", "creates", "removes")
-        blocks += [Heading("STEPS"), Table(headers, told, grouping=Grouping("step"))]
+        blocks += [Heading("STEPS"), table(headers, told, Grouping("step"))]
     return blocks
 
 

@@ -8,7 +8,20 @@ from collections.abc import Iterator, Sequence
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Part, Table, Verdict, build_table, format_part
+from kwhatif.render.blocks import (
+    NONE,
+    Block,
+    Column,
+    Facts,
+    Heading,
+    Lines,
+    Part,
+    Table,
+    Verdict,
+    build_table,
+    format_part,
+    table,
+)
 from kwhatif.render.explain_nodes import (
     arithmetic_blocks,
     describe_victims_of_fix,
@@ -107,10 +120,10 @@ def _summary(result: ExplainResult) -> Iterator[Block]:
         told = {each.explained for each in result.workloads}
         headers = ("workload", "pods", "alone", "together", "outcome")
         if result.workloads:
-            yield Table(headers, tuple(_workload_row(each, reports[each.explained]) for each in result.workloads))
+            yield table(headers, tuple(_workload_row(each, reports[each.explained]) for each in result.workloads))
         named = [_summarize(report) for report in result.pods if report.pod not in told]
         if named:
-            yield Table(("pod", "outcome"), tuple(named))
+            yield table(("pod", "outcome"), tuple(named))
         return
     for each in result.workloads:
         report = reports[each.explained]
@@ -330,8 +343,9 @@ def _differences(left: NodeReport, right: NodeReport) -> Table:
         )
     total = (left.total or 0) - (right.total or 0)
     rows.append(("TOTAL", "", str(left.total), str(right.total), _format_signed(total)))
-    headers = ("plugin", "weight", left.node, right.node, "DIFFERENCE")
-    return Table(headers, tuple(rows), names_from=2)
+    nodes = (Column(node, name=True) for node in (left.node, right.node))
+    headers: tuple[Column | str, ...] = ("plugin", "weight", *nodes, "DIFFERENCE [name]")
+    return table(headers, rows)
 
 
 def _format_signed(number: int) -> str:
@@ -345,7 +359,10 @@ def _evictions(report: PodReport) -> Iterator[Block]:
     placement = report.placement
     if not placement.victims:
         return
-    measures = ("budgets violated", "highest priority", "sum of priorities", "victims", "earliest start")
+    measures = (
+        *("budgets violated", "highest priority", "sum of priorities [spare 2]", "victims"),
+        "earliest start [spare 1]",
+    )
     rows = [
         (
             *(e.node, e.violations, e.top_priority, _format_priority_sum(e), len(e.victims), e.earliest_start or NONE),
@@ -354,8 +371,8 @@ def _evictions(report: PodReport) -> Iterator[Block]:
         )
         for e in report.evictions
     ]
-    headers = ("node", *measures, "chosen by", "behind the last by")
-    yield from build_table("EVICTIONS that would make room, the best first", headers, rows, nodes=(0,), spare=(5, 3))
+    headers = ("node [node]", *measures, "chosen by", "behind the last by")
+    yield from build_table("EVICTIONS that would make room, the best first", headers, rows)
     yield Heading("VICTIMS")
     yield victim_table([(placement, victim) for victim in placement.victims])
 
@@ -375,9 +392,9 @@ def _fixes(report: PodReport) -> Iterator[Block]:
         yield Heading(f"FIXES: tried {format_count(report.tried, 'change')}, {works}")
         if any(fix.victims for fix in report.fixes):
             rows = tuple((fix.change, fix.node, describe_victims_of_fix(fix) or NONE) for fix in report.fixes)
-            yield Table(("change", "leads to", "evicts"), rows, nodes=(1,))
+            yield table(("change", "leads to [node]", "evicts"), rows)
         else:
-            yield Table(("change", "leads to"), tuple((fix.change, fix.node) for fix in report.fixes), nodes=(1,))
+            yield table(("change", "leads to [node]"), tuple((fix.change, fix.node) for fix in report.fixes))
     elif report.tried:
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
 

@@ -41,7 +41,7 @@ def gate_blocks(result: GateResult) -> list[Block]:
     return [
         verdict_of(result.outcome),
         *build_table("WHAT CHANGES", ("change", "object", "pods before", "pods after", "fields", "where"), changes),
-        *build_table("PODS", ("pod", "node", "reason"), pods, None, Grouping("pod", (2,), (0,)), (1,)),
+        *build_table("PODS", ("pod [pod]", "node [node]", "reason [same]"), pods, Grouping("pod")),
         *build_table("RULES", ("rule", "status", "looked at", "findings", "wanted", "found"), rules),
     ]
 

@@ -7,7 +7,17 @@ from typing import Any
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table, format_part
+from kwhatif.render.blocks import (
+    NONE,
+    Block,
+    Column,
+    Facts,
+    Grouping,
+    Heading,
+    Lines,
+    build_table,
+    format_part,
+)
 from kwhatif.render.html.drawings import front_coded, packed_column
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.pod_groups import disruption_table
@@ -26,10 +36,9 @@ def outage_blocks(result: OutageResult) -> list[Block]:
     harmful = [each for each in result.failures if any(each.badness[:-1])]
     blocks = build_table(
         "PLACED BEFORE",
-        ("pod", "node"),
+        ("pod [pod, same]", "node [node]"),
         [(p.pod, p.node or p.reason) for p in result.before],
-        grouping=Grouping("pod", (0,), (0,)),
-        nodes=(1,),
+        Grouping("pod"),
     )
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
     blocks += _worst(result, harmful)
@@ -38,15 +47,14 @@ def outage_blocks(result: OutageResult) -> list[Block]:
     budgets = [(f.title, b.budget, b.desired, b.before, b.after) for f in harmful for b in f.budgets]
     blocks += build_table(
         "BUDGETS BELOW THEIR FLOOR",
-        ("failure", "budget", "wants healthy", "before", "right after"),
+        ("failure", "budget [same]", "wants healthy [same]", "before [same]", "right after [same]"),
         budgets,
-        None,
-        Grouping("budget", (1, 2, 3, 4)),
+        Grouping("budget"),
     )
     groups = [(f.title, group) for f in harmful for group in (f.groups if isinstance(f.groups, tuple) else ())]
     blocks += disruption_table("GROUPS THAT LOSE MEMBERS", groups, "failure")
     errors = [(f"{each.kind} {each.name}", each.error) for each in result.errors]
-    blocks += build_table("NOT WORKED OUT", ("failure", "error"), errors, None, Grouping("failure", (1,)))
+    blocks += build_table("NOT WORKED OUT", ("failure", "error [same]"), errors, Grouping("failure"))
     blocks.append(verdict_of(result.outcome))
     blocks += [Heading("ASSUMED"), Lines(result.assumed, listed=True)]
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
@@ -66,10 +74,10 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     columns |= {name: numbers for name, numbers in counts.items() if any(numbers)}
     for resource in ("cpu", "memory"):
         columns[f"{resource} left"] = [_left(each.headroom, resource) for each in harmful]
-    places = {name: place for place, name in enumerate(columns)}
-    spare = tuple(places[name] for name in ("nodes", "back", "memory left", "cpu left") if name in places)
+    spare = {"nodes": 1, "back": 2, "memory left": 3, "cpu left": 4}
+    headers = [Column(name, spare=spare.get(name, 0)) for name in columns]
     rows = zip(*columns.values(), strict=True)
-    blocks = build_table("THE WORST FIRST", tuple(columns), rows, None, Grouping("failure"), spare=spare)
+    blocks = build_table("THE WORST FIRST", headers, rows, Grouping("failure"))
     harmless = len(result.failures) - len(harmful)
     if harmless:
         rest = "all pods come back elsewhere, no workload is down, and nobody is evicted"
@@ -92,10 +100,11 @@ def _matrix(worst: Sequence[Failure]) -> list[Block]:
     cells = [{hit.workload: _cell(hit) for hit in failure.hits} for failure in worst]
     names = sorted({name for column in cells for name, text in column.items() if text})
     rows = [(name, *(column.get(name) or NONE for column in cells)) for name in names]
-    headers = ("workload", *(failure.title for failure in worst))
-    alike = tuple(range(1, len(headers)))
-    grouping = Grouping("workload", alike, totals=False)
-    return build_table("WHAT IT MEANS FOR WORKLOADS", headers, rows, 1, grouping)
+    headers: tuple[Column | str, ...] = (
+        "workload",
+        *(Column(failure.title, name=True, same=True) for failure in worst),
+    )
+    return build_table("WHAT IT MEANS FOR WORKLOADS", headers, rows, Grouping("workload", totals=False))
 
 
 def _cell(hit: Hit) -> str:
@@ -119,23 +128,21 @@ def _cell(hit: Hit) -> str:
 
 def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
     pending = [(f.title, p.pod, p.workload, p.message) for f in harmful for p in f.lost_pods if p.outcome == "pending"]
-    headers: tuple[str, ...] = ("failure", "pod", "workload", "message")
-    yield from build_table("PENDING", headers, pending, None, Grouping("pod", (2, 3), (1,)))
+    headers: tuple[str, ...] = ("failure", "pod [pod]", "workload [same]", "message [same]")
+    yield from build_table("PENDING", headers, pending, Grouping("pod"))
     waiting = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "waiting"]
     heading = "NOT MADE AGAIN UNTIL THE NODE IS DELETED"
-    yield from build_table(heading, headers[:3], waiting, None, Grouping("pod", (2,), (1,)))
+    yield from build_table(heading, headers[:3], waiting, Grouping("pod"))
     lost = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "lost"]
-    yield from build_table("LOST FOR GOOD", headers[:2], [row[:2] for row in lost], None, Grouping("pod", (), (1,)))
+    yield from build_table("LOST FOR GOOD", headers[:2], [row[:2] for row in lost], Grouping("pod", whole=True))
     evicted = [
         (f.title, v.pod, p.replacement, v.node, v.lands_on or ("nowhere" if v.replacement else "it is not made again"))
         for f in harmful
         for p in f.lost_pods
         for v in p.victims
     ]
-    headers = ("failure", "pod", "for", "on", "then lands on")
-    yield from build_table(
-        "EVICTED BY PODS THAT COME BACK", headers, evicted, None, Grouping("pod", (1, 2), (1, 2)), (3, 4)
-    )
+    headers = ("failure", "pod [pod, same]", "for [pod, same]", "on [node]", "then lands on [node]")
+    yield from build_table("EVICTED BY PODS THAT COME BACK", headers, evicted, Grouping("pod"))
 
 
 MOST_DRAWN = 200

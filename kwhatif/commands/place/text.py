@@ -12,17 +12,7 @@ import msgspec
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.snapshot.info.text import bar
 from kwhatif.commands.view import Look, View
-from kwhatif.render.blocks import (
-    NONE,
-    Block,
-    Commands,
-    Grouping,
-    Heading,
-    Lines,
-    Table,
-    build_table,
-    join_texts,
-)
+from kwhatif.render.blocks import NONE, Block, Commands, Grouping, Heading, Lines, Table, build_table, join_texts, table
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
@@ -36,12 +26,12 @@ from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool,
 def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     """Nothing if time was not simulated. A ``wide`` report has the events, too."""
     rows = [(moment(e.time), e.pod or NONE, e.what, e.node or NONE, e.why or NONE) for e in result.timeline]
-    blocks = build_table("TIMELINE", ("time", "pod", "what", "node", "why"), rows, None, Grouping("line"), (3,))
+    blocks = build_table("TIMELINE", ("time", "pod", "what", "node [node]", "why"), rows, Grouping("line"))
     if rows and wide:
         told = tuple((moment(e.time), e.type, e.reason, f"pod/{e.pod}", e.message) for e in result.events)
         blocks += [
             Heading("EVENTS"),
-            Table(("time", "type", "reason", "object", "message"), told, None, Grouping("event")),
+            table(("time", "type", "reason", "object", "message"), told, Grouping("event")),
         ]
     return blocks
 
@@ -53,9 +43,11 @@ def moment(seconds: float) -> str:
 
 _LEAST_SAMPLE = 100
 """kube-scheduler never looks for fewer feasible nodes than these before it stops (``minFeasibleNodesToFind``)."""
-_HEADERS = ("namespace", "pod", "node", "score", "feasible", "evaluated", "ties", "reason")
+_HEADERS = (
+    *("namespace [same]", "pod [pod, same]", "node [node]", "score", "feasible", "evaluated [spare 2]"),
+    *("ties [spare 1]", "reason [same, first]"),
+)
 _BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
-_SPARE = (6, 5)
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 MOST_COMMANDS = 5
@@ -72,8 +64,7 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
         # Where nodes have come, some pods were tried with fewer of them.
         nodes = f"/{result.nodes}" if result.scale_up is None else ""
         rows = tuple(_row(placement, nodes, wide) for placement in (*result.placements, *result.replacements))
-        grouping = Grouping("pod", (0, 1, len(headers) - 1), (1,), first=len(headers) - 1)
-        blocks.append(Table(headers, rows, None, grouping, (2,), _SPARE))
+        blocks.append(table(headers, rows, Grouping("pod")))
         told = tuple(choice_lines((*result.placements, *result.replacements), result.fidelity.rules))
         blocks += [Lines(told)] if told else []
     if result.groups is not msgspec.UNSET:
@@ -154,8 +145,8 @@ def device_blocks(placements: Sequence[Placement]) -> list[Block]:
                         join_texts(claim.shared_with),
                     )
                 )
-    headers = ("namespace", "pod", "claim", "request", "devices", "shared with")
-    return build_table("DEVICES", headers, rows, None, Grouping("request", (0, 1, 2, 3), (1, 2)))
+    headers = ("namespace [same]", "pod [pod, same]", "claim [pod, same]", "request [same]", "devices", "shared with")
+    return build_table("DEVICES", headers, rows, Grouping("request"))
 
 
 def _describe_device(use: AllocatedDevice) -> str:
@@ -172,7 +163,7 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
     """A row a victim; ``FOR`` names the pod that takes its place, ``REPLACEMENT`` says what its controller makes."""
     replaced = any(victim.replacement for _, victim in victims)
     headers = (
-        *("pod", "node", "priority", "owner", "for", "budgets"),
+        *("pod [pod]", "node [node]", "priority", "owner [same, spare 1]", "for [pod, same]", "budgets"),
         *(["replacement"] if replaced else []),
         *(["chosen by"] if wide else []),
     )
@@ -189,7 +180,7 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
         )
         more = (_replacement(victim), placement.criterion or NONE)
         rows.append((*row, *more[0 if replaced else 1 : 2 if wide else 1]))
-    return Table(headers, tuple(rows), None, Grouping("pod", (3, 4), (0, 4)), (1,), (3,))
+    return table(headers, rows, Grouping("pod"))
 
 
 def _replacement(victim: Victim) -> str:
@@ -202,7 +193,7 @@ def summary_blocks(result: PlaceResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [verdict_of(result.outcome)]
     causes = [(each.pods, each.reason) for each in result.totals.causes]
-    blocks += build_table("WITHOUT A NODE", ("pods", "reason"), causes, None, Grouping("reason"))
+    blocks += build_table("WITHOUT A NODE", ("pods", "reason"), causes, Grouping("reason"))
     headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
     blocks += build_table("ALLOCATED AFTERWARDS", headers, _allocation_rows(result.totals.pools))
     return [

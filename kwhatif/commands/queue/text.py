@@ -42,8 +42,8 @@ def _state_tables(result: QueueResult) -> Iterator[Block]:
         )
         for each in result.cluster_queues
     ]
-    headers = ("clusterqueue", "cohort", "pending", "set aside", "admitted", "share", "state")
-    yield from build_table("CLUSTERQUEUES", headers, queues, None, Grouping("ClusterQueue", (1, 5, 6)))
+    headers = ("clusterqueue", "cohort [same]", "pending", "set aside", "admitted", "share [same]", "state [same]")
+    yield from build_table("CLUSTERQUEUES", headers, queues, Grouping("ClusterQueue"))
     rows = [(each.cluster_queue, *_use(use)) for each in result.cluster_queues for use in each.flavors]
     yield from _quota_table("QUOTAS", "clusterqueue", rows)
     rows = [(each.cohort, *_use(use)) for each in result.cohorts for use in each.flavors]
@@ -91,8 +91,8 @@ def _workload_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
         )
         for each in workloads
     ]
-    headers = ("workload", "clusterqueue", "priority", "place", "state", "why")
-    return build_table("WORKLOADS", headers, rows, None, Grouping("workload", (1, 4, 5)))
+    headers = ("workload", "clusterqueue [same]", "priority", "place", "state [same]", "why [same]")
+    return build_table("WORKLOADS", headers, rows, Grouping("workload"))
 
 
 def _missing_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
@@ -104,14 +104,23 @@ def _missing_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
         for each in workloads
         for lack in each.lacks
     ]
-    headers = ("workload", "resource", "flavor", "asks", "free", "missing", "limited by", "held by")
-    return build_table("MISSING QUOTA", headers, rows, None, Grouping("shortage", (1, 2, 6, 7)))
+    headers = (
+        "workload",
+        "resource [same]",
+        "flavor [same]",
+        "asks",
+        "free",
+        "missing",
+        "limited by [same]",
+        "held by [same]",
+    )
+    return build_table("MISSING QUOTA", headers, rows, Grouping("shortage"))
 
 
 def _preempted_table(lost: Sequence[PreemptedWorkload]) -> list[Block]:
     rows = [(each.workload, each.cluster_queue, each.priority, each.taken_by, each.reason) for each in lost]
-    headers = ("workload", "clusterqueue", "priority", "for", "reason")
-    return build_table("PREEMPTED", headers, rows, None, Grouping("workload", (1, 4)))
+    headers = ("workload", "clusterqueue [same]", "priority", "for", "reason [same]")
+    return build_table("PREEMPTED", headers, rows, Grouping("workload"))
 
 
 def _use(use: FlavorUse) -> tuple[str, ...]:
@@ -119,8 +128,8 @@ def _use(use: FlavorUse) -> tuple[str, ...]:
 
 
 def _quota_table(heading: str, what: str, rows: Iterable[Sequence[object]]) -> list[Block]:
-    headers = (what, "flavor", "resource", "quota", "used", "borrowed", "free")
-    return build_table(heading, headers, rows, None, Grouping("quota", (1, 2)))
+    headers = (what, "flavor [same]", "resource [same]", "quota", "used", "borrowed", "free")
+    return build_table(heading, headers, rows, Grouping("quota"))
 
 
 def _flavors(names: Iterable[str]) -> str:

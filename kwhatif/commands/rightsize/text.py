@@ -52,8 +52,11 @@ def rightsize_blocks(result: RightsizeResult) -> list[Block]:
         ],
     )
     blocks += _risks(result.risks)
-    headers = ("workload", "container", "resource", "pods", "request", "advised", "used", "peak", "resize")
-    blocks += build_table("REQUESTS", headers, map(_row, result.workloads), None, Grouping("container"), spare=(8, 1))
+    headers = (
+        *("workload", "container [spare 2]", "resource", "pods"),
+        *("request", "advised", "used", "peak", "resize [spare 1]"),
+    )
+    blocks += build_table("REQUESTS", headers, map(_row, result.workloads), Grouping("container"))
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
@@ -159,8 +162,8 @@ def _risks(risks: tuple[Risk, ...]) -> list[Block]:
         )
         for each in risks
     ]
-    headers = ("risk", "of", "resource", "pods", "used", "bound")
-    return build_table("WHAT MAY GO WRONG", headers, rows, None, Grouping("risk", (0, 2), (1,)))
+    headers = ("risk [same]", "of [pod]", "resource [same]", "pods", "used", "bound")
+    return build_table("WHAT MAY GO WRONG", headers, rows, Grouping("risk"))
 
 
 def _row(each: SizedContainer) -> tuple[object, ...]:

@@ -16,11 +16,12 @@ from kwhatif.results.amounts import format_clock, format_count, format_some
 def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     """The report."""
     obstacles = [(o.node, o.pod, o.budget or NONE, _since(o), _why(o)) for o in result.obstacles]
-    headers: tuple[str, ...] = ("node", "pod", "budget", "refused since", "why it stays")
-    grouping = Grouping("pod", (2, 4), (1,))
+    headers: tuple[str, ...] = (
+        *("node [node]", "pod [pod]", "budget [same]", "refused since [spare 1]", "why it stays [same]"),
+    )
     title = {"hangs": "HANGS ON", "failed": "FAILED ON"}.get(result.phase, "IN THE WAY")
-    blocks = build_table(title, headers, obstacles, None, grouping, (0,), (3,))
-    headers = ("pod", "made by", "from", "until", "message")
+    blocks = build_table(title, headers, obstacles, Grouping("pod"))
+    headers = ("pod [pod]", "made by [same, spare 1]", "from", "until", "message [same]")
     pending = [
         (
             p.pod,
@@ -31,18 +32,18 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
         )
         for p in result.pending
     ]
-    blocks += build_table("WITHOUT A NODE", headers, pending, None, Grouping("pod", (1, 4), (0,)), (), (1,))
+    blocks += build_table("WITHOUT A NODE", headers, pending, Grouping("pod"))
     workloads = [(w.owner, w.before, w.lowest, format_clock(w.at), w.after, _needs(w)) for w in result.workloads]
     headers = ("workload", "ready before", "lowest", "at", "ready after", "its budget needs")
-    blocks += build_table("READY REPLICAS", headers, workloads, None, Grouping("workload"))
+    blocks += build_table("READY REPLICAS", headers, workloads, Grouping("workload"))
     nodes = [
         (n.node, _at(n.cordoned), _at(n.drained), _at(n.deleted), n.evicted, n.forced or NONE) for n in result.nodes
     ]
-    headers = ("node", "cordoned", "drained", "deleted", "evicted", "forced")
-    blocks += build_table("NODES", headers, nodes, None, Grouping("node"), (0,), (5,))
+    headers = ("node [node]", "cordoned", "drained", "deleted", "evicted", "forced [spare 1]")
+    blocks += build_table("NODES", headers, nodes, Grouping("node"))
     blocks += scale_up_blocks(result.scale_up)
     timeline = [(format_clock(t.time), t.what, t.pod or t.node, t.why or NONE) for t in result.timeline]
-    blocks += build_table("TIMELINE", ("time", "what", "which", "why"), timeline, None, Grouping("event"))
+    blocks += build_table("TIMELINE", ("time", "what", "which", "why"), timeline, Grouping("event"))
     blocks += refusal_blocks(result.refusals, result.failed)
     blocks.append(verdict_of(result.outcome))
     remarks = [f"Not modelled: {remark}." for remark in result.remarks]

@@ -23,8 +23,8 @@ def diff_blocks(result: DiffResult) -> list[Block]:
     differ = format_count(len(result.changes), "object differs", "objects differ")
     blocks: list[Block] = [Verdict(f"{differ}, of {format_count(kinds, 'kind')}.", False), facts]
     rows = [row for change in result.changes for row in _rows(change)]
-    headers = ("kind", "change", "object", "where", "fields")
-    blocks += build_table("CHANGES", headers, rows, None, Grouping("row", (0, 1, 3), (2,)))
+    headers = ("kind [same]", "change [same]", "object [pod]", "where [same]", "fields")
+    blocks += build_table("CHANGES", headers, rows, Grouping("row"))
     if result.replaced:
         told = tuple(
             f"{format_count(each.pods, 'pod')} of {each.controller} replaced"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kwhatif.commands.snapshot.info.result import InfoResult, NodeUse, ResourceUse
 from kwhatif.commands.snapshot.info.usage_text import usage_blocks
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Table, Verdict, build_table, join_texts
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, join_texts, table
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.results.amounts import format_age, format_column, format_count
 
@@ -80,13 +80,11 @@ def _nodes(result: InfoResult) -> Iterator[Block]:
                 *(_share(by_name.get(name)) for name in _IN_GROUPS),
             )
         )
-    yield Table(
-        ("pool", "zone", "nodes", "ready", "cordoned", "pods", *_IN_GROUPS), tuple(rows), grouping=Grouping("group")
-    )
-    headers = ("node", "pool", "zone", "status", "pods", *_IN_GROUPS, "others", "taints")
+    yield table(("pool", "zone", "nodes", "ready", "cordoned", "pods", *_IN_GROUPS), tuple(rows), Grouping("group"))
+    headers = ("node [node]", "pool", "zone", "status", "pods", *_IN_GROUPS, "others", "taints")
     columns = zip(*(_fractions(name, result.nodes) for name in _IN_GROUPS), strict=True)
     each = [_node(node, fractions) for node, fractions in zip(result.nodes, columns, strict=True)]
-    yield from build_table("EACH NODE (requested/allocatable)", headers, each, grouping=Grouping("node"), nodes=(0,))
+    yield from build_table("EACH NODE (requested/allocatable)", headers, each, Grouping("node"))
 
 
 def _node(node: NodeUse, fractions: tuple[str, ...]) -> tuple[str, ...]:
@@ -118,8 +116,8 @@ def _resources(result: InfoResult) -> Iterator[Block]:
         whole, requested, free, largest = format_column(use.resource, amounts)
         where = f"{largest} on {use.on}" if use.on else largest
         rows.append((use.resource, whole, requested, _share(use), free, where))
-    headers = ("resource", "allocatable", "requested", "in use", "free", "largest free")
-    yield from build_table("RESOURCES", headers, rows, spare=(3,))
+    headers = ("resource", "allocatable", "requested", "in use [spare 1]", "free", "largest free")
+    yield from build_table("RESOURCES", headers, rows)
     if rows and result.closed_nodes:
         closed = format_count(result.closed_nodes, "node that is", "nodes that are")
         yield Lines((f"Free leaves out {closed} cordoned or not ready.",))
@@ -130,7 +128,7 @@ def _pods(result: InfoResult) -> Iterator[Block]:
     if not result.phases:
         yield Lines(("The snapshot holds no pods.",))
         return
-    yield Table(("phase", "pods"), tuple((phase, str(number)) for phase, number in result.phases.items()))
+    yield table(("phase", "pods"), tuple((phase, str(number)) for phase, number in result.phases.items()))
     rows = [(each.pods, each.reason or NONE, each.message or NONE) for each in result.pending]
     yield from build_table("PENDING", ("pods", "reason", "message"), rows)
     uses = [(use.priority_class or NONE, use.priority, use.pods) for use in result.classes]

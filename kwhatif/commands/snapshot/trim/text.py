@@ -6,7 +6,7 @@ import shlex
 
 from kwhatif.commands.snapshot.trim.result import TrimmedPod, TrimResult
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Table, Verdict
+from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Verdict, table
 from kwhatif.results.amounts import format_count, format_some
 
 
@@ -29,9 +29,9 @@ def trim_blocks(result: TrimResult, options: str = "") -> list[Block]:
     blocks: list[Block] = [
         Verdict(f"The same comes of {pods} with {after} of {format_count(before, 'object')}.", True),
         Facts(pairs),
-        Table(("kind", "before", "after"), rows),
+        table(("kind", "before", "after"), rows),
         Heading("SAME DECISION"),
-        Table(("pod", "outcome", "node", "why"), outcomes),
+        table(("pod", "outcome", "node", "why"), outcomes),
     ]
     command = f"kwhatif place --with-pending --snapshot {shlex.quote(result.file)}{options}"
     texts = [f"To see it again: {command}"]

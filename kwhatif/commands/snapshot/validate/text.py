@@ -15,8 +15,8 @@ def check_blocks(result: CheckResult) -> list[Block]:
     rows = [(f.rule, f.object or NONE, f.source, f.place, f.message) for f in unread]
     more = [(f.level, f.rule, f.object or NONE, f.message) for f in others]
     return [
-        *build_table("CANNOT BE READ", ("rule", "object", "file", "place", "problem"), rows, None, Grouping("finding")),
-        *build_table("DOES NOT GO TOGETHER", ("level", "rule", "object", "problem"), more, None, Grouping("finding")),
+        *build_table("CANNOT BE READ", ("rule", "object", "file", "place", "problem"), rows, Grouping("finding")),
+        *build_table("DOES NOT GO TOGETHER", ("level", "rule", "object", "problem"), more, Grouping("finding")),
         Verdict(_summary(result), not result.exit_code),
     ]
 
