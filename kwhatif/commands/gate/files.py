@@ -52,7 +52,7 @@ def _file(file: str, entry: FileEntry, accepted: Sequence[str]) -> GateFile:
         file=file,
         use=_USES[entry.use],  # type: ignore[arg-type]
         reason=entry.reason,
-        accepted=entry.use.is_gap and is_excluded(file.rpartition(":")[2], accepted),
+        accepted=entry.use.is_gap and is_excluded(_path_in(file), accepted),
     )
 
 
@@ -63,11 +63,16 @@ def _names_below(account: FileAccount, named: Files) -> Mapping[str, str]:
     for file in account.entries:
         top = next((each for each in tops if file == each or file.startswith(_beginning_of(each))), None)
         if top is None:
-            found[file] = file.rpartition(":")[2]
+            found[file] = file.removeprefix(file.partition(" -> ")[0].rpartition(":")[0])
         else:
             # A file that was named itself may have another name in the base.
             found[file] = file.removeprefix(top).lstrip("/") or "."
     return found
+
+
+def _path_in(file: str) -> str:
+    """The path of a file in its revision; what it names may stand behind it."""
+    return file.partition(" -> ")[0].rpartition(":")[2]
 
 
 def _top_of(path: str) -> str:

@@ -17,7 +17,7 @@ from kwhatif.snapshot.kustomize.generators import generate, hash_of
 from kwhatif.snapshot.kustomize.name_references import follow_names
 from kwhatif.snapshot.kustomize.patches import apply_patch
 from kwhatif.snapshot.kustomize.replacements import apply_replacement, put_variables, variable_values
-from kwhatif.snapshot.kustomize.resources import Resource, Resources
+from kwhatif.snapshot.kustomize.resources import NoMatchError, Resource, Resources
 from kwhatif.snapshot.kustomize.room import CopyRoom
 from kwhatif.snapshot.kustomize.transformers import (
     put_around_names,
@@ -44,6 +44,9 @@ class KustomizationSource(Protocol):
         """What the kustomization of a directory names."""
 
     def is_folder(self, path: str) -> bool: ...
+
+    def is_incomplete(self, folder: str) -> bool:
+        """Whether a directory's kustomization leads to something that is not here, and is built without."""
 
     def objects_in(self, path: str) -> Sequence[tuple[Origin, dict[str, Any]]]:
         """The objects of a file, to be changed."""
@@ -160,6 +163,9 @@ class _Target:
         try:
             work()
         except InputError as error:
+            if isinstance(error, NoMatchError) and self.source.is_incomplete(self.folder):
+                # What it is for may be among what is not here.
+                return
             if error.source:
                 raise
             raise InputError(f"{key}: {error.problem}", source=self.source.origin_of(self.folder).file) from None

@@ -15,7 +15,7 @@ from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
-from kwhatif.snapshot.kustomize.resources import Identity, Resource, Resources
+from kwhatif.snapshot.kustomize.resources import Identity, NoMatchError, Resource, Resources
 from kwhatif.snapshot.kustomize.room import CopyRoom
 from kwhatif.snapshot.kustomize.transformers import Selector
 
@@ -68,9 +68,11 @@ def _value_of(resources: Resources, source: Mapping[str, Any]) -> Any:
         return all(not text or getattr(identity, key) == text for key, text in texts.items())
 
     found = resources.matching(fits)
-    if len(found) != 1:
-        wanted = " ".join(filter(None, texts.values()))
-        raise InputError(f"replacements: {'many are' if found else 'nothing is'} selected by {wanted}")
+    wanted = " ".join(filter(None, texts.values()))
+    if not found:
+        raise NoMatchError(f"replacements: nothing is selected by {wanted}")
+    if len(found) > 1:
+        raise InputError(f"replacements: many are selected by {wanted}")
     path = str(source.get("fieldPath") or _DEFAULT_PATH)
     places = list(_places_of(found[0].value, _split(path), creates=False))
     if not places or places[0].get() in (None, [], {}):

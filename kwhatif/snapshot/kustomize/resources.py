@@ -15,6 +15,11 @@ from kwhatif.api.kinds import NAMESPACED, kind_of
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.objects import Origin
 
+
+class NoMatchError(InputError):
+    """Nothing goes by the name that a patch or a replacement is for."""
+
+
 _CLUSTER_WIDE = "_non_namespaceable_"
 
 
@@ -181,8 +186,10 @@ class Resources:
     def one(self, identity: Identity) -> Resource:
         """The one that goes or went by an identity. Raises InputError if there is none, or more."""
         found = self.matching(lambda each: each == identity)
-        if len(found) != 1:
-            raise InputError(f"no resource matches the patch of {identity}" if not found else f"many match {identity}")
+        if not found:
+            raise NoMatchError(f"no resource matches the patch of {identity}")
+        if len(found) > 1:
+            raise InputError(f"many match {identity}")
         return found[0]
 
     def keep(self, fits: Callable[[Resource], bool]) -> None:

@@ -12,7 +12,7 @@ from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
-from kwhatif.snapshot.kustomize.resources import Identity, Resource, Resources
+from kwhatif.snapshot.kustomize.resources import Identity, NoMatchError, Resource, Resources
 
 _NOT_RENAMED = (("", "CustomResourceDefinition"), ("apiregistration.k8s.io", "APIService"), ("", "Namespace"))
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
@@ -73,7 +73,7 @@ def set_replicas(resources: Resources, entry: Mapping[str, Any], specs: Sequence
             is_found = True
             spec.apply(each, lambda _: count)
     if not is_found:
-        raise InputError(f"replicas: no workload is named {name}")
+        raise NoMatchError(f"replicas: no workload is named {name}")
 
 
 def set_image(resources: Resources, entry: Mapping[str, Any], specs: Sequence[FieldSpec]) -> None:

@@ -95,6 +95,12 @@ class TreeFiles:
         for path in paths:
             self._account.note(self._tree.display(path), use, reason, partial(self._tree.identity_of, path))
 
+    def note_absent(self, path: str, names: Iterable[str]) -> None:
+        """Say what a file names that is not here: who changes such a name changes what is not judged."""
+        for name in names:
+            shown = f"{self._tree.display(path)} -> {name}"
+            self._account.note(shown, FileUse.failed, "it is not here, and nothing is fetched", str)
+
     def note_rest(self, folder: str, excluded: Sequence[str]) -> None:
         """Say of the other files of a directory why nobody looked at them."""
         for name, is_folder in self._tree.files_in(folder):

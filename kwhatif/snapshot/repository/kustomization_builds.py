@@ -55,6 +55,9 @@ class KustomizationBuilder:
     def is_folder(self, path: str) -> bool:
         return self._tree.is_folder(path)
 
+    def is_incomplete(self, folder: str) -> bool:
+        return any(one.absent for one in self._graph.reach_of(folder))
+
     def objects_in(self, path: str) -> Sequence[tuple[Origin, dict[str, Any]]]:
         if is_excluded(path, self._excluded):
             return []

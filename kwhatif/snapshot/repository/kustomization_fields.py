@@ -17,11 +17,13 @@ from kwhatif.snapshot.read.objects import decode, read_documents
 TREES = ("resources", "components")
 """Fields that name files and directories."""
 
-NEEDS_MORE = (
-    *("helmCharts", "helmChartInflationGenerator", "helmGlobals", "transformers", "generators", "validators"),
-    "crds",
-)
-"""Fields that run what is not here, may fetch something, or say what only definitions of types know."""
+NEEDS_MORE = ("transformers",)
+"""Fields that change objects by what is not here."""
+
+ADDS_MORE = ("helmCharts", "helmChartInflationGenerator", "generators", "crds")
+"""Fields that add objects, or references of custom ones, by what is not here; the others come out without as well."""
+
+CHANGES_NOTHING = ("helmGlobals", "validators")
 
 _INPUTS = ("crds", "configurations")
 _WITH_PATHS = {
@@ -41,7 +43,18 @@ _SAID_OF_ORIGINS = ("buildMetadata",)
 
 _PATCHES, _SCHEMA = "patchesStrategicMerge", "openapi"
 _LISTS = (*TREES, *_INPUTS, *_WITH_PATHS, *_GENERATORS, *_FORMER, _PATCHES)
-_KNOWN = (*TREES, *NEEDS_MORE, *_INPUTS, *_WITH_PATHS, *_GENERATORS, *_OTHERS, *_FORMER, *_SAID_OF_ORIGINS)
+_KNOWN = (
+    *TREES,
+    *NEEDS_MORE,
+    *ADDS_MORE,
+    *CHANGES_NOTHING,
+    *_INPUTS,
+    *_WITH_PATHS,
+    *_GENERATORS,
+    *_OTHERS,
+    *_FORMER,
+    *_SAID_OF_ORIGINS,
+)
 
 
 class ReferenceReader(Protocol):

@@ -6,16 +6,20 @@ directory of the repository, and what else it reads a file in its own directory,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.kustomization_fields import NEEDS_MORE, read_fields, with_references
+from kwhatif.snapshot.repository.kustomization_fields import ADDS_MORE, NEEDS_MORE, TREES, read_fields, with_references
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _DEEPEST = 64
+_ADDRESS = re.compile(
+    r"(?:[a-z]+::)?(?:https?://|ssh://|git://|git@|[a-z0-9-]+(?:\.[a-z0-9-]+)+[/:]\S)|\S+\?(?:ref|version)="
+)
 _MOST_REFERENCES = 20_000
 _MOST_BUILDS = 10_000
 """Directories that kustomize builds for one: each as often as a way leads to it."""
@@ -35,7 +39,8 @@ class Kustomization:
     ``fields`` are what it says, and ``namespace`` the one it sets, if any; ``patches`` are files that are no objects,
     ``inputs`` those of which ConfigMaps and Secrets are generated. ``problem`` says why it cannot be built offline,
     ``restriction`` why not by kubectl, which reads files of its directory alone, and ``outside`` has what it names
-    outside of the repository.
+    outside of the repository. What is ``absent`` is at an address, or made by a chart or a plugin: the rest is built
+    without.
     """
 
     folder: str
@@ -49,6 +54,7 @@ class Kustomization:
     is_component: bool = False
     problem: str = ""
     restriction: str = ""
+    absent: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     references: int = 0
 
@@ -166,6 +172,8 @@ class KustomizationGraph:
         one.is_component = one.fields.get("kind") == "Component"
         one.files |= one.patches
         problems += (f"it has {key}" for key in NEEDS_MORE if one.fields.get(key))
+        one.absent += (key for key in ADDS_MORE if one.fields.get(key))
+        _leave_out_absent(one)
         problems += (
             ["it has a schema of its own"]
             if isinstance(one.fields.get("openapi"), dict) and "path" in one.fields["openapi"]
@@ -177,6 +185,26 @@ class KustomizationGraph:
             self._follow(each, depth + 1)
 
 
+def _leave_out_absent(one: Kustomization) -> None:
+    """Build without what is at addresses, and without what is generated of it."""
+    absent = set(one.absent)
+    for key in TREES:
+        if isinstance(one.fields.get(key), list):
+            one.fields[key] = [each for each in one.fields[key] if not (isinstance(each, str) and each in absent)]
+    for key in ("configMapGenerator", "secretGenerator"):
+        entries = one.fields.get(key)
+        if isinstance(entries, list):
+            one.fields[key] = [each for each in entries if not absent & set(_inputs_of(each))]
+
+
+def _inputs_of(entry: Any) -> Iterator[str]:
+    for key in ("files", "envs"):
+        for each in entry.get(key) or () if isinstance(entry, dict) else ():
+            if isinstance(each, str):
+                yield each
+                yield each.partition("=")[2]
+
+
 @dataclass
 class _References:
     """Finds the files and directories that a kustomization names, and those that are not there."""
@@ -186,6 +214,9 @@ class _References:
 
     def tree(self, key: str, name: str) -> str:
         path = self._path_of(name)
+        # A component would change the other objects.
+        if key == "resources" and self._is_absent(name, path):
+            return name
         if path in self.one.files or path in self.one.folders:
             raise InputError(f"{name} stands there twice")
         if self.files.is_folder(path):
@@ -207,9 +238,18 @@ class _References:
 
     def input(self, name: str) -> str:
         path = self._path_of(name)
+        if self._is_absent(name, path):
+            return name
         if self.files.is_file(path):
             self.one.inputs.add(path)
         return self._check(name, path)
+
+    def _is_absent(self, name: str, path: str) -> bool:
+        """Whether it is at an address, which nobody fetches from."""
+        if not _ADDRESS.match(name) or self.files.is_folder(path) or self.files.is_file(path):
+            return False
+        self.one.absent.append(name)
+        return True
 
     def _path_of(self, name: str) -> str:
         self.one.references += 1

@@ -170,6 +170,9 @@ class TreeReader:
         self._files_read |= set(map(self._tree.place_of, files))
         try:
             built = self._builder.build(folder, overlay, restricted=restricted)
+            absent = [each for one in self._graph.reach_of(folder) for each in one.absent]
+            if absent and self._options.render == "always":
+                raise InputError(f"{absent[0]!a} is not here")
         except InputError as error:
             if self._options.render == "always":
                 raise InputError(f"cannot be built: {error}", source=source) from None
@@ -179,6 +182,11 @@ class TreeReader:
             return None
         self._report.built += 1
         self._account.note(files, FileUse.rendered)
+        for one in self._graph.reach_of(folder):
+            if one.absent:
+                file = self._graph.file_of(one.folder)
+                self._report.lost.setdefault(self._tree.display(file), [*map(ascii, one.absent)])
+                self._account.note_absent(file, one.absent)
         return built
 
     def _note_chart(self, request: RenderRequest, text: Text | None) -> None:

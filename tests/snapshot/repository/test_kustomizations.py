@@ -63,16 +63,19 @@ def test_accounts_of_unbuilt_bindings_are_in_the_namespace_and_variables_of_kust
     assert "1 template" in next(report.notes())
 
 
-def test_what_would_need_a_network_or_a_plugin_is_not_built_and_says_so(repository: Path) -> None:
-    (repository / "base" / "kustomization.yaml").write_text("resources: [web.yaml, github.com/a/b?ref=v1]\n")
-    problem = "resources: github.com/a/b?ref=v1 is not there, and nothing is fetched"
-    assert problem_of(repository) == f"{repository}/base/kustomization.yaml: {problem}"
-    found, notes = names(repository, "auto")
-    assert found == ["default/other", "prod/web"]
-    assert notes[-1] == f"{repository}/prod was not rendered: {repository}/base/kustomization.yaml: {problem}"
-    (repository / "base" / "kustomization.yaml").write_text("helmCharts: [{name: a}]\n")
-    assert "has helmCharts" in problem_of(repository)
-    with pytest.raises(InputError, match=r"prod: cannot be built: .*has helmCharts"):
+@pytest.mark.parametrize("absent", ["github.com/a/b?ref=v1", "https://a.example/x.yaml", "helmCharts", "generators"])
+def test_what_only_adds_objects_and_is_not_here_is_a_gap_and_the_rest_is_built(repository: Path, absent: str) -> None:
+    is_field = absent.isalpha()
+    field = f"resources: [web.yaml]\n{absent}: [{{name: a}}]" if is_field else f"resources: [web.yaml, '{absent}']"
+    patch = "patches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: of-those}}'}]"
+    (repository / "base" / "kustomization.yaml").write_text(f"{field}\n{patch}\n")
+    report = ReadingReport()
+    found = load_manifests(gather_directories([str(repository)]), report=report)
+    assert sorted(each.obj.name for each in found) == ["big-web", "other"]
+    file = f"{repository}/base/kustomization.yaml"
+    assert list(report.gaps()) == [(f"{file} asks for {absent!r}", "its objects are judged without")]
+    assert f"{file} -> {absent}" in report.files
+    with pytest.raises(InputError, match=r"prod: cannot be built: .* is not here"):
         names(repository, "always")
 
 
@@ -114,16 +117,25 @@ def test_a_kustomization_that_cannot_be_read_is_a_problem_of_its_own(repository:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("configMapGenerator: [{name: a, files: [x=https://a.example/x]}]", id="a generator's file"),
-        pytest.param("secretGenerator: [{name: a, envs: ['https://a.example/x']}]", id="a generator's environment"),
         pytest.param("patches: [{path: 'https://a.example/x'}]", id="a patch"),
         pytest.param("replacements: [{path: 'https://a.example/x'}]", id="a replacement"),
         pytest.param("crds: ['https://a.example/x']", id="a definition"),
         pytest.param("components: ['https://a.example/x']", id="a component"),
-        pytest.param("openapi: {path: 'https://a.example/x'}", id="a schema"),
     ],
 )
 def test_nothing_that_a_kustomization_names_is_fetched(text: str, repository: Path) -> None:
     (repository / "prod" / "kustomization.yaml").write_text(f"resources: [../base]\n{text}\n")
     assert "https://a.example/x" in problem_of(repository)
     assert "nothing is fetched" in problem_of(repository)
+
+
+@pytest.mark.parametrize(
+    "text", ["configMapGenerator: [{name: a, files: [%s]}]", "secretGenerator: [{name: a, envs: [%s]}]"]
+)
+def test_what_is_generated_of_an_address_is_left_out(text: str, repository: Path) -> None:
+    (repository / "prod" / "kustomization.yaml").write_text(f"resources: [../base]\n{text % 'https://a.example/x'}\n")
+    report = ReadingReport()
+    assert len(load_manifests(gather_directories([str(repository)]), report=report)) == 2
+    assert [what for what, _ in report.gaps()] == [
+        f"{repository}/prod/kustomization.yaml asks for 'https://a.example/x'"
+    ]
