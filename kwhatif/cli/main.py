@@ -103,7 +103,8 @@ def _run() -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
-        if isinstance(error, OSError) and (problem := _describe_system_error(error)):
+        # CPython 3.13.0 makes a SystemError of a working directory that is gone.
+        if isinstance(error, OSError | SystemError) and (problem := _describe_system_error(error)):
             _complain(problem)
             return 2
         # A mistake of ours. It must not look like the answer "no", whose exit code is 1.
@@ -120,16 +121,18 @@ def _run() -> int:
 INTERRUPTED = 130
 
 
-def _describe_system_error(error: OSError) -> str:
+def _describe_system_error(error: OSError | SystemError) -> str:
     """What the system refuses us, empty if that is no answer to what we asked for."""
-    if error.errno in (errno.EMFILE, errno.ENFILE):
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return f"too few files may be open at a time: {error.strerror} (see 'ulimit -n')"
     try:
         os.getcwd()
     except OSError as gone:
         return f"the working directory cannot be read: {gone.strerror}"
     # Help is written by typer itself, without a file name in its errors.
-    return f"standard output cannot be written: {error.strerror or error}" if error.filename is None else ""
+    if isinstance(error, SystemError) or error.filename is not None:
+        return ""
+    return f"standard output cannot be written: {error.strerror or error}"
 
 
 def _complain(text: str) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -40,6 +41,15 @@ def test_too_few_files_are_no_trouble_of_standard_output() -> None:
         assert _describe_system_error(OSError(errno.ENOENT, "x")) == "the working directory cannot be read: gone"
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Interrupts are heard: a shell's script starts what runs in its background deaf to them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_waits_until_workers_are_started_and_they_never_hear_of_it() -> None:
     program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012

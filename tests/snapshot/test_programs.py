@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 import sys
 import time
@@ -25,11 +26,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def run_stub(home: Path, script: str, interpreter: str = "/bin/sh") -> str:
+def run_stub(home: Path, script: str) -> str:
     path = home.parent / "bin" / "helm"
-    path.write_text(f"#!{interpreter}\n{script}\n")
+    path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o700)
     return run_program(ProgramCall(HELM_TEMPLATE, operands=("web", "/x y")), str(home), "apps").decode()
+
+
+def run_python_stub(home: Path, script: str) -> str:
+    # The first line of a script cannot name an interpreter in a directory with a blank.
+    return run_stub(home, f"exec {shlex.join([sys.executable, '-c', script])}")
 
 
 def test_a_program_has_an_empty_home_and_no_environment_but_its_path(
@@ -73,7 +79,7 @@ def test_a_program_that_takes_too_much_memory_is_refused_it(home: Path, monkeypa
     monkeypatch.setattr("kwhatif.bounds.PROGRAM_BYTES", 200 * 1024**2)
     script = "try:\n    bytearray(1 << 30)\nexcept MemoryError:\n    exit('fatal error: out of memory')"
     with pytest.raises(ProgramFailureError, match=r"more than the limit of 209,715,200 bytes of memory"):
-        run_stub(home, script, sys.executable)
+        run_python_stub(home, script)
 
 
 def has_namespaces() -> bool:
@@ -91,7 +97,7 @@ def test_a_program_reaches_no_network_not_even_here(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         script = f"import socket\ntry:\n    socket.create_connection(('127.0.0.1', {port}), 5)\n    print('there')\n"
-        printed = run_stub(home, f"{script}except OSError as error:\n    print('nowhere')", sys.executable)
+        printed = run_python_stub(home, f"{script}except OSError as error:\n    print('nowhere')")
     assert printed == "nowhere\n"
 
 
