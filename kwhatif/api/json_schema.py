@@ -94,6 +94,9 @@ def simplify(value: Any) -> Any:
     }
     if kept.get("required") == []:
         del kept["required"]
+    if "anyOf" in kept:
+        # Older releases of msgspec have null first in some unions.
+        kept["anyOf"].sort(key=lambda each: each == {"type": "null"})
     match kept.get("anyOf"):
         case [{"type": str(one), **rest}, {"type": "null"}]:
             return {"type": [one, "null"], **rest}

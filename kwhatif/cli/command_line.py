@@ -109,7 +109,7 @@ class CommandLine:
         for each in self._options():
             if (value := words.get(each.name)) is not None:
                 made = value_of(each.type, each.flag, value)
-                if made or not is_several(each.flag.type or each.type):
+                if made or not _takes_several(each):
                     found[each.name] = made
         for each in self._own:
             if isinstance(each.flag, Argument) and each.flag.repeats:
@@ -158,25 +158,31 @@ def _of(parameters: Sequence[Parameter], values: Values) -> Values:
     return {each.name: values[each.name] for each in parameters if each.name in values}
 
 
+def _takes_several(each: Parameter) -> bool:
+    """Whether the option may be given several times."""
+    return is_several(each.flag.type or each.type)
+
+
 def _with_f(each: Parameter) -> Parameter:
     """An argument that may be given with ``-f`` instead need not be there."""
-    if isinstance(each.flag, Argument) and each.flag.repeats and not each.is_several:
+    if isinstance(each.flag, Argument) and each.flag.repeats and not _takes_several(each):
         return dataclasses.replace(each, default=None)
     return each
 
 
 def _repeating(each: Parameter) -> Parameter:
     """``-f`` for an argument."""
-    many = " (repeatable)" if each.is_several else ""
+    several = _takes_several(each)
+    many = " (repeatable)" if several else ""
     help_ = f"The same as the argument, as with kubectl{many}."
-    flag = Flag("--filename", short="-f", metavar=each.flag.metavar, help=help_)
-    return Parameter("filename", each.type, () if each.is_several else None, flag, own=True)
+    flag = Flag("--filename", short="-f", type=each.flag.type, metavar=each.flag.metavar, help=help_)
+    return Parameter("filename", each.type, () if several else None, flag, own=True)
 
 
 def _join(each: Parameter, found: Values) -> None:
     """Put what ``-f`` names to the argument. Raises UsageError if nothing is named, or more than there may be."""
     more = found.pop("filename", None)
-    if each.is_several:
+    if _takes_several(each):
         found[each.name] = [*found.get(each.name, ()), *(more or ())]
     elif more is not None and each.name in found:
         raise UsageError(f"one {each.flag.metavar} is looked at: name it as {found[each.name]} or with -f {more}")
