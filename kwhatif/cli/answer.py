@@ -58,7 +58,7 @@ class Answer:
         """The options as typer has read them, which are taken out. Raises UsageError for a report that is none."""
         reports = reports_of(words.pop("report", None) if prints.reports else None, prints.reports)
         everything = bool(words.pop("everything", False)) if prints.rows else False
-        output = str(getattr(words["output"], "value", "")) if prints.formats else "table"
+        output = str(words["output"]) if prints.formats else "table"
         return cls(output, everything, reports)
 
     @property

@@ -3,18 +3,17 @@ every command has, the order in which help lists them, and examples.
 
 A command is completed when it is asked for, so that none of them has to say any of this. Words that are what they mean
 already, and options that are not given, go without what typer makes of all others: before it looks at a word, typer
-0.29 has pydantic make an adapter for the parameter, and to import that and to make sixty adapters takes a fifth of a
-short command's time. A text needs none, nor does a switch, a choice or a default.
+0.29 has pydantic make an adapter for the parameter, and to import that and to make sixty adapters takes a tenth of a
+short command's time. A text needs none, nor does a default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import Enum
+from collections.abc import Callable, Collection
 from functools import partial
 from importlib import import_module
 from textwrap import wrap
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -27,35 +26,32 @@ from kwhatif.commands.registry import Entry, all_entries
 from kwhatif.commands.spec import CommandSpec, commands_of, specs_by_name
 
 
-def plain(params: Any) -> Any:
-    """These parameters, which now make adapters only for words that need one; as they are where typer makes none."""
+def plain(params: Any, texts: Collection[str] = ()) -> Any:
+    """These parameters, which typer reads only where what is given is another thing than it means; those called
+    ``texts`` mean the very words.
+    """
     for param in params:
-        if getattr(param, "_runtime_param", _PlainType) is None:
-            param._runtime_param = _PlainType()
+        if not isinstance(param.process_value, partial):
+            param.process_value = partial(_process, param, param.name in texts, param.process_value)
     return params
 
 
-class _PlainType:
-    """Takes the place of what typer makes of a parameter, until it is needed."""
+def _process(param: Any, is_text: bool, process: Callable[..., Any], ctx: Any, value: Any) -> Any:
+    several = param.multiple or param.nargs == -1
+    is_meant = ctx.get_parameter_source(param.name).name == "DEFAULT" or (
+        is_text and several is not isinstance(value, str)
+    )
+    if not is_meant or (param.required and not value):
+        return process(ctx, value)
+    if several:
+        value = list(value or ())
+    return value if param.callback is None else param.callback(ctx, param, value)
 
-    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
-        several = param.multiple or param.nargs == -1
-        if value is None:
-            return () if several else None
-        kind = param.type_descriptor.annotation
-        if (
-            several
-            and isinstance(value, list | tuple)
-            and kind == list[str]
-            and all(type(each) is str for each in value)
-        ):
-            return list(value)
-        if type(value) is kind:
-            return value
-        if isinstance(kind, type) and issubclass(kind, Enum) and value in {each.value for each in kind}:
-            return kind(value)
-        param._runtime_param = None
-        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+def _texts(function: Any) -> set[str]:
+    """The parameters of a function that are texts, or lists of them."""
+    texts = (str, str | None, list[str], list[str] | None)
+    return {name for name, kind in get_type_hints(function).items() if kind in texts}
 
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -161,6 +157,7 @@ def complete_command(command: Any, path: str, spec: Any = None) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(_common_options)
     shared = {each.name: each for each in typer.main.get_command(app).params}
+    texts = _texts(command.callback) | _texts(_common_options)
     own = {each.name for each in command.params}
     made = spec is not None
     spec = spec or specs_by_name()[path]
@@ -177,7 +174,7 @@ def complete_command(command: Any, path: str, spec: Any = None) -> Any:
     command.params += [shared[name] for name in wanted if name not in own]
     command.context_settings = {**command.context_settings, "help_option_names": ["--help", "--help-all"]}
     command.get_help_option_names = _help_names
-    command.get_params = partial(_plain_params, command.get_params)
+    command.get_params = partial(_plain_params, command.get_params, texts)
     command.format_options = partial(_format_options, command)
     command.format_epilog = partial(_format_examples, spec)
     return command
@@ -208,8 +205,8 @@ def _help_names(ctx: Any) -> list[str]:
     return list(ctx.help_option_names)
 
 
-def _plain_params(params: Callable[..., Any], ctx: Any) -> Any:
-    return plain(params(ctx))
+def _plain_params(params: Callable[..., Any], texts: Collection[str], ctx: Any) -> Any:
+    return plain(params(ctx), texts)
 
 
 def _format_options(command: Any, ctx: Any, formatter: Any) -> None:
