@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -210,17 +210,14 @@ CLUSTER_COMMANDS = (
 def counted_lines() -> Iterator[Counter[str]]:
     """How many lines of the package run, by function."""
     found: Counter[str] = Counter()
+    counters: dict[CodeType, tuple[list[int], Any]] = {}
 
     def call(frame: FrameType, event: str, _: object) -> Any:
-        if not frame.f_code.co_filename.startswith(HERE):
-            return None
-        name = f"{Path(frame.f_code.co_filename).name}: {frame.f_code.co_qualname}"
-
-        def line(frame: FrameType, event: str, _: object) -> Any:
-            found[name] += 1
-            return line
-
-        found[name] += 1
+        code = frame.f_code
+        if code not in counters:
+            counters[code] = counter() if code.co_filename.startswith(HERE) else ([0], None)
+        lines, line = counters[code]
+        lines[0] += 1
         return line
 
     # What tests before have read is read again.
@@ -232,6 +229,20 @@ def counted_lines() -> Iterator[Counter[str]]:
         yield found
     finally:
         sys.settrace(before)
+        for code, (lines, line) in counters.items():
+            if line is not None:
+                found[f"{Path(code.co_filename).name}: {code.co_qualname}"] += lines[0]
+
+
+def counter() -> tuple[list[int], Any]:
+    """A number, and what counts lines there."""
+    lines = [0]
+
+    def line(frame: FrameType, event: str, _: object) -> Any:
+        lines[0] += 1
+        return line
+
+    return lines, line
 
 
 def growing(folder: Path, command: str, least: int, made: Callable[[int], tuple[Json, Sequence[Json]]]) -> list[str]:

@@ -212,8 +212,7 @@ def test_words_mean_the_same_with_and_without_adapters(
 ) -> None:
     asked = ["place", "data/small.yaml", "--snapshot", CLUSTER, *words]
     quick = run(*asked)
-    monkeypatch.setattr("kwhatif.cli.common.plain", lambda params: params)
-    monkeypatch.setattr("kwhatif.cli.common.plain", lambda params: params)
+    monkeypatch.setattr("kwhatif.cli.common.plain", lambda params, texts=(): params)
     assert run(*asked) == quick
     assert (quick.code != 2) == same
 
