@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -78,10 +79,34 @@ def modules() -> tuple[str, ...]:
 
 
 @cache
+def sources() -> Mapping[str, ast.Module]:
+    """Every module by its name."""
+    # A million nodes that stay: to look through them for garbage again and again takes most of the time, here and in
+    # the tests that come after these.
+    gc.disable()
+    try:
+        paths = {module: PACKAGE.joinpath(*module.split(".")) for module in modules()}
+        files = {
+            name: path / "__init__.py" if path.is_dir() else path.with_suffix(".py") for name, path in paths.items()
+        }
+        return {name: ast.parse(file.read_text(encoding="utf-8")) for name, file in files.items()}
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def parsed(module: str) -> ast.Module:
-    path = PACKAGE.joinpath(*module.split("."))
-    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return ast.parse(source.read_text(encoding="utf-8"))
+    return sources()[module]
+
+
+def dotted(node: ast.expr) -> str:
+    """An expression as it is written; names with dots, which most are, without the detour that others take."""
+    match node:
+        case ast.Name():
+            return node.id
+        case ast.Attribute():
+            return f"{dotted(node.value)}.{node.attr}"
+    return ast.unparse(node)
 
 
 def walk(node: ast.AST, *, deferred: bool = False) -> Iterator[tuple[ast.AST, bool]]:
@@ -424,7 +449,7 @@ PROGRAMS = {
 def calls() -> tuple[tuple[str, str, ast.Call], ...]:
     """Module, what is called, and the call."""
     nodes = ((module, node) for module in modules() for node in ast.walk(parsed(module)))
-    return tuple((module, ast.unparse(node.func), node) for module, node in nodes if isinstance(node, ast.Call))
+    return tuple((module, dotted(node.func), node) for module, node in nodes if isinstance(node, ast.Call))
 
 
 def callers(*names: str) -> set[str]:
@@ -552,7 +577,7 @@ _STARTS = re.compile(
 
 
 def _attributes(module: str) -> set[str]:
-    return {ast.unparse(node) for node in ast.walk(parsed(module)) if isinstance(node, ast.Attribute)}
+    return {dotted(node) for node in ast.walk(parsed(module)) if isinstance(node, ast.Attribute)}
 
 
 _ASKS_OF_PATHS = {
@@ -600,7 +625,7 @@ TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2
 def test_one_function_reads_the_clock_on_the_wall() -> None:
     """Also where it is only named, as ``default_factory=datetime.now``."""
     nodes = [(module, node) for module in modules() for node in ast.walk(parsed(module))]
-    named = {m for m, node in nodes if isinstance(node, ast.Attribute) and WALL_CLOCK.fullmatch(ast.unparse(node))}
+    named = {m for m, node in nodes if isinstance(node, ast.Attribute) and WALL_CLOCK.fullmatch(dotted(node))}
     named |= {
         m
         for m, name, call in calls()
