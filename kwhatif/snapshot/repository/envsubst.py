@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 
 from kwhatif import bounds
-from kwhatif.cel.globs import matches_glob
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPERATOR = re.compile(r":=|:-|:\?|:\+|##|%%|//|/#|/%|\^\^|,,|[-=+?:#%/^,]")
@@ -136,4 +135,6 @@ def _part(value: str, arguments: list[str]) -> str:
 
 def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
     ends = range(len(value), -1, -1) if longest else range(len(value) + 1)
+    from kwhatif.cel.globs import matches_glob
+
     return next((value[end:] for end in ends if matches_glob(value[:end], pattern)), value)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.kustomize.build import build, build_over
 from kwhatif.snapshot.kustomize.resources import Resource
 from kwhatif.snapshot.kustomize.room import copy_values
 from kwhatif.snapshot.read.files import Text
@@ -30,6 +29,8 @@ class KustomizationBuilder:
 
         Raises InputError for what cannot be built offline.
         """
+        from kwhatif.snapshot.kustomize.build import build
+
         problem = self._graph.problem_of(folder, restricted=restricted)
         if problem:
             raise InputError(problem)
@@ -37,6 +38,8 @@ class KustomizationBuilder:
 
     def build_over(self, folder: str, items: Iterable[Item], overlay: Mapping[str, Any]) -> list[Item]:
         """The same of objects that come from elsewhere; what the overlay names is in a directory."""
+        from kwhatif.snapshot.kustomize.build import build_over
+
         objects = [Resource(copy_values(plain_of(item)), item.origin) for item in items]
         return [*map(_item_of, build_over(self, folder, objects, overlay))]
 
