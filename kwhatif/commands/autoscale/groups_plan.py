@@ -22,7 +22,7 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     NodeGroups,
     is_of_daemon_set,
 )
-from kwhatif.autoscaling.cluster_autoscaler.expanders.least_waste import waste
+from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import waste
 from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp as FoundScaleUp

@@ -1,1 +1,1 @@
-"""Whether a pod may be moved from its node: one file a rule; they are tried in order until one decides."""
+"""Whether a pod may be moved from its node: rules that are tried in order until one decides."""

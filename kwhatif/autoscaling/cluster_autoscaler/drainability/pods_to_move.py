@@ -1,7 +1,6 @@
 """The drainability rules in their order, applied to the pods of a node.
 
-The rule for finished pods is left out, since those are on no node here. Upstream: cluster-autoscaler/simulator/drain.go
-and drainability/rules/rules.go.
+Upstream: cluster-autoscaler/simulator/drain.go and drainability/rules/rules.go.
 """
 
 from __future__ import annotations
@@ -9,35 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kwhatif.autoscaling.cluster_autoscaler.drainability.daemon_pods import daemon_pods
-from kwhatif.autoscaling.cluster_autoscaler.drainability.disruption_budget import disruption_budget
 from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, Verdict
-from kwhatif.autoscaling.cluster_autoscaler.drainability.local_storage import local_storage
-from kwhatif.autoscaling.cluster_autoscaler.drainability.long_terminating import long_terminating
-from kwhatif.autoscaling.cluster_autoscaler.drainability.mirror import mirror
-from kwhatif.autoscaling.cluster_autoscaler.drainability.replica_count import replica_count
-from kwhatif.autoscaling.cluster_autoscaler.drainability.replicated import replicated
-from kwhatif.autoscaling.cluster_autoscaler.drainability.safe_to_evict import (
-    not_safe_to_evict,
-    on_completion,
-    safe_to_evict,
-)
-from kwhatif.autoscaling.cluster_autoscaler.drainability.system_pods import system_pods
+from kwhatif.autoscaling.cluster_autoscaler.drainability.rules import RULES, disruption_budget
 from kwhatif.cluster.shapes import PodInfo
-
-RULES = (
-    mirror,
-    long_terminating,
-    replica_count,
-    daemon_pods,
-    safe_to_evict,
-    on_completion,
-    replicated,
-    system_pods,
-    not_safe_to_evict,
-    local_storage,
-)
-"""All but that of disruption budgets, which comes last."""
 
 
 @dataclass(slots=True)

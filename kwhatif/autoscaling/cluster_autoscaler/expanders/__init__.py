@@ -1,1 +1,1 @@
-"""Expanders, which choose the group to scale up: one file each. They run in a chain until one option is left."""
+"""Expanders, which choose the group to scale up. They run in a chain until one option is left."""

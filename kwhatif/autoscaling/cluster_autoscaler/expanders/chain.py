@@ -1,20 +1,51 @@
-"""The chain of expanders that ``--expander`` names; a random choice decides between the remaining options.
+"""The chain of expanders that ``--expander`` names, and those of them that look at numbers alone; a random choice
+decides between the remaining options.
 
-Upstream: cluster-autoscaler/expander/factory (chain.go, expander_factory.go).
+Upstream: cluster-autoscaler/expander (factory/chain.go, factory/expander_factory.go, leastnodes, waste, mostpods,
+random).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from kwhatif.autoscaling.cluster_autoscaler.expanders.least_nodes import least_nodes
-from kwhatif.autoscaling.cluster_autoscaler.expanders.least_waste import least_waste
-from kwhatif.autoscaling.cluster_autoscaler.expanders.most_pods import most_pods
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Expander, ExpanderContext, Option
+from kwhatif.autoscaling.cluster_autoscaler.expanders.option import Expander, ExpanderContext, Option, least
 from kwhatif.autoscaling.cluster_autoscaler.expanders.price import price
 from kwhatif.autoscaling.cluster_autoscaler.expanders.priority_list import priority
-from kwhatif.autoscaling.cluster_autoscaler.expanders.random_choice import random_choice
+
+
+def least_nodes(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
+    """The smallest number of new nodes."""
+    return least(options, lambda option: option.nodes)
+
+
+def least_waste(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
+    """The smallest share of idle cpu and memory."""
+    return least(options, lambda option: waste(option, choice))
+
+
+def waste(option: Option, choice: ExpanderContext) -> float:
+    """The idle shares of cpu and of memory, added up: 0 to 2."""
+    return sum(_idle(option, choice, name) for name in ("cpu", "memory"))
+
+
+def _idle(option: Option, choice: ExpanderContext, name: str) -> float:
+    whole = choice.capacity(option, name) * option.nodes
+    return float(whole - choice.sum_requests(option, name)) / whole if whole else math.inf
+
+
+def most_pods(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
+    """The largest number of pods helped."""
+    return least(options, lambda option: -len(option.pods))
+
+
+def random_choice(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:
+    """A random option if there is a random generator; else the first."""
+    place = 0 if choice.chance is None or not options else choice.chance.randrange(len(options))
+    return options[place : place + 1]
+
 
 EXPANDERS: Mapping[str, Expander] = MappingProxyType(
     {
