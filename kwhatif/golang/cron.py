@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from kwhatif.golang.parsing import Duration
+from kwhatif.golang.parsing import Duration, int64
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -140,13 +140,10 @@ def _range(expression: str, least: int, most: int, names: Mapping[str, int]) -> 
 def _number(text: str, names: Mapping[str, int]) -> int:
     if text.lower() in names:
         return names[text.lower()]
-    why = ""
-    if not re.fullmatch("[+-]?[0-9]+", text):
-        why = "invalid syntax"
-    elif not -(2**63) <= int(text) < 2**63:
-        why = "value out of range"
-    if why:
+    number = int64(text)
+    if number is None:
+        why = "value out of range" if re.fullmatch("[+-]?[0-9]+", text) else "invalid syntax"
         raise CronError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {why}')
-    if int(text) < 0:
-        raise CronError(f"negative number ({int(text)}) not allowed: {text}")
-    return int(text)
+    if number < 0:
+        raise CronError(f"negative number ({number}) not allowed: {text}")
+    return number

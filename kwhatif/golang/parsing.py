@@ -6,8 +6,10 @@ apimachinery/pkg/apis/meta/v1 (time.go, micro_time.go) for the two layouts of ti
 
 from __future__ import annotations
 
+import math
 import re
 from calendar import monthrange
+from typing import Any
 
 from kwhatif.golang.formatting import go_quote
 
@@ -166,6 +168,15 @@ def int64(text: str) -> int | None:
         return None
     number = -int(digits) if text[0] == "-" else int(digits)
     return number if -_MAX_INT64 - 1 <= number <= _MAX_INT64 else None
+
+
+def finite(value: Any) -> float | None:
+    """A number, or the number that a text spells; None for what is none, is not finite, or is too large."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
 _SPACE = re.compile("[\r\n]*")

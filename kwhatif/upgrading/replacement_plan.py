@@ -58,7 +58,7 @@ class ReplacementPlan:
 def nodes_of(text: str, size: int, *, up: bool, option: str) -> int:
     """A number of nodes, or a share of the pool such as ``33%``, rounded ``up`` or down. Raises UsageError."""
     share = text.removesuffix("%")
-    if not share.isdecimal():
+    if not share.isdecimal() or len(share) > 9:
         raise UsageError(f"{option} {text}: expected a number of nodes, or a share such as 33%")
     if not text.endswith("%"):
         return int(text)

@@ -153,7 +153,7 @@ class TemplatePath(DeclaredKind):
             if name == "role":
                 pods = replace_fields(pods, role=value if FieldPath.parse(value) is None else f"{{{value}}}")
             else:
-                pods = replace_fields(pods, count=int(value) if value.isdecimal() else value)
+                pods = replace_fields(pods, count=int(value) if value.isdecimal() and len(value) < 10 else value)
         return cls(form["group"] or "", form["kind"], (pods,))
 
     def __str__(self) -> str:

@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from kwhatif.admission.response import Object
+from kwhatif.golang.parsing import int64
 from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
 from kwhatif.workloads.objects import (
     annotations_of,
@@ -172,9 +173,8 @@ def _phase(pod: Object, ready: bool) -> int:
 def _cost(pod: Object) -> int:
     """The annotated cost; what is no plain number counts as none."""
     text = annotations_of(pod).get(DELETION_COST) or "0"
-    digits = text.removeprefix("-")
-    plain = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0") and text != "-0"
-    return int(text) if plain and -(2**31) <= int(text) < 2**31 else 0
+    number = int64(text)
+    return number if number is not None and str(number) == text and -(2**31) <= number < 2**31 else 0
 
 
 def owned_by(owner: Object, pods: Sequence[Object]) -> list[Object]:

@@ -15,6 +15,7 @@ from kwhatif.admission.response import Object
 from kwhatif.api.field_types import FieldType, Types
 from kwhatif.cel.operators import equal
 from kwhatif.cel.values import Struct
+from kwhatif.golang.parsing import int64
 
 _ATOMIC = frozenset(
     (
@@ -206,9 +207,9 @@ def _place(document: Any, path: str, missing: str) -> tuple[Any, str]:
 
 def _index(items: list[Any], key: str) -> int | None:
     """The place that a key names; negative ones count from the end."""
-    if not key.removeprefix("-").isdigit():
+    number = int64(key)
+    if number is None or key.startswith("+"):
         return None
-    number = int(key)
     return number % len(items) if -len(items) <= number < len(items) and items else None
 
 
@@ -226,10 +227,9 @@ def _add(where: Any, key: str, value: Any, wrong: str) -> None:
         where[key] = value
     elif key == "-":
         where.append(value)
-    elif not key.removeprefix("-").isdigit():
+    elif (number := int64(key)) is None or key.startswith("+"):
         raise PatchError(f"{wrong}: value was not a proper array index: '{key}': {_bad_index(key)}")
     else:
-        number = int(key)
         if not -len(where) - 1 <= number <= len(where):
             raise PatchError(f"{wrong}: {_bad_index(key)}")
         where.insert(number if number >= 0 else number + len(where) + 1, value)
@@ -248,6 +248,8 @@ def _remove(where: Any, key: str, wrong: str) -> None:
 
 
 def _bad_index(key: str) -> str:
-    if key.removeprefix("-").isdigit():
-        return f"Unable to access invalid index: {int(key)}: invalid index referenced"
-    return f'strconv.Atoi: parsing "{key}": invalid syntax'
+    number = int64(key)
+    if number is not None:
+        return f"Unable to access invalid index: {number}: invalid index referenced"
+    why = "value out of range" if key.removeprefix("-").isdigit() else "invalid syntax"
+    return f'strconv.Atoi: parsing "{key}": {why}'

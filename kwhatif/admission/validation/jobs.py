@@ -16,6 +16,7 @@ from kwhatif.admission.validation.pods import check_template, format_selector, l
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 from kwhatif.golang.cron import CronError, is_zone, parse
+from kwhatif.golang.parsing import int64
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _MOST_RULES, _MOST_SUCCESS_RULES, _MOST_CODES, _MOST_CONDITIONS = 20, 20, 255, 20
@@ -150,11 +151,12 @@ def _how_many(text: str, completions: int) -> int:
 
 
 def _index(text: str, completions: int) -> int:
-    if not text.isascii() or not text.isdigit():
+    index = int64(text) if text.isdigit() else None
+    if index is None:
         raise _BadIndexes(f'cannot convert string to integer for index: "{text}"')
-    if int(text) >= completions:
+    if index >= completions:
         raise _BadIndexes(f'too large index: "{text}"')
-    return int(text)
+    return index
 
 
 def check_pod_replacement_policy(problems: Problems, spec: Object, path: str) -> None:

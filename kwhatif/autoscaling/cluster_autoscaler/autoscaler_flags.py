@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from kwhatif.api.decode import describe_value
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import SECOND, Duration
+from kwhatif.golang.parsing import SECOND, Duration, finite, int64
 
 _MINUTE = 60 * SECOND
 GIB = 1024**3
@@ -117,7 +118,7 @@ def _parse_settings(values: Mapping[str, Any], owner: type[GroupSettings], place
         if attribute in kinds:
             try:
                 found[attribute] = _value(str(kinds[attribute]), value)
-            except (TypeError, ValueError) as error:
+            except ValueError as error:
                 raise InputError(f"{error}", place=f"{place}.{name}") from None
     return found
 
@@ -129,17 +130,27 @@ def _value(kind: str, value: Any) -> Any:
                 return value
             if str(value).lower() in ("true", "false"):
                 return str(value).lower() == "true"
-            raise ValueError(f"expected true or false, found {value!r}")
+            raise ValueError(f"expected true or false, found {describe_value(value)}")
         case "Nanoseconds":
             return Duration.parse(str(value))
         case "Bounds":
             least, colon, most = str(value).partition(":")
             if not colon:
-                raise ValueError(f'expected "min:max", found {value!r}')
-            return Bounds(int(least), int(most))
+                raise ValueError(f'expected "min:max", found {describe_value(value)}')
+            return Bounds(_whole(least), _whole(most))
         case "int":
-            return int(value)
+            return _whole(value)
         case "float":
-            return float(value)
+            number = finite(value)
+            if number is None:
+                raise ValueError(f"expected a number, found {describe_value(value)}")
+            return number
     given = value if isinstance(value, list) else [value]
     return tuple(part for text in given for part in str(text).split(","))
+
+
+def _whole(value: Any) -> int:
+    number = int64(str(value).strip())
+    if number is None:
+        raise ValueError(f"expected a whole number, found {describe_value(value)}")
+    return number

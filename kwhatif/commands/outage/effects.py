@@ -39,6 +39,7 @@ from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.workloads.objects import integer, section
 
 STATEFUL_SET = "StatefulSet"
 
@@ -80,8 +81,8 @@ class Baseline:
     def _desired_replicas(self) -> dict[str, int]:
         """The replicas that each StatefulSet asks for, where the snapshot tells."""
         return {
-            f"{STATEFUL_SET} {each['metadata'].get('namespace') or 'default'}/{each['metadata']['name']}": int(
-                each.get("spec", {}).get("replicas", 1)
+            f"{STATEFUL_SET} {each['metadata'].get('namespace') or 'default'}/{each['metadata']['name']}": integer(
+                section(each, "spec").get("replicas"), 1
             )
             for each in self._snapshot.whole.get(STATEFUL_SET, ())
         }

@@ -14,6 +14,7 @@ from typing import Any
 from kwhatif.api.core import Pod
 from kwhatif.commands.rightsize.advice import Advice, amounts_of
 from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
+from kwhatif.golang.parsing import finite
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.usage.book import RESOURCES, UsageBook
 from kwhatif.workloads.pod_autoscalers import HPA, PodAutoscaler, pod_autoscaler_of
@@ -71,13 +72,13 @@ def scalings(
 
 def _metrics(spec: Mapping[str, Any]) -> Iterator[_Metric]:
     """Targets in percent of a request; those of values by pod do not depend on requests."""
-    if spec.get("targetCPUUtilizationPercentage"):
-        yield _Metric("cpu", "", float(spec["targetCPUUtilizationPercentage"]))
+    if percent := finite(spec.get("targetCPUUtilizationPercentage")):
+        yield _Metric("cpu", "", percent)
     for metric in spec.get("metrics") or ():
         source = metric.get("resource") or metric.get("containerResource") or {}
-        percent = (source.get("target") or {}).get("averageUtilization")
-        if percent and source.get("name") in RESOURCES:
-            yield _Metric(source["name"], source.get("container") or "", float(percent))
+        percent, resource = finite((source.get("target") or {}).get("averageUtilization")), source.get("name")
+        if percent and resource in RESOURCES:
+            yield _Metric(resource, source.get("container") or "", percent)
 
 
 def _scaling(

@@ -112,7 +112,7 @@ def _group_problems(path: Path, annotations: Mapping[str, str]) -> Iterator[str]
     if name is None:
         return
     where = path.index(GROUP_NAME)
-    if name.isascii() and name.isdigit() and int(name) < 2**64:
+    if name.isascii() and name.isdigit() and len(name.lstrip("0")) <= 20 and int(name[-20:]) < 2**64:
         yield where.invalid(name, "must not be a number")
     for other in (SLICE_SIZE, SLICE_TOPOLOGY):
         if other in annotations:

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from kwhatif.api.core import ResourceList
+from kwhatif.api.decode import describe_value
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
+from kwhatif.golang.parsing import finite
 from kwhatif.simulation.autoscalers.instance_types_document import (
     InstanceTypesFile,
     KnownOffering,
@@ -30,6 +32,7 @@ _MEMORY = ((4, 0.25), (8, 0.20), (16, 0.10), (128, 0.06), (math.inf, 0.02))
 """Gibibytes that the kubelet keeps."""
 _CPU = ((1, 0.06), (2, 0.04), (4, 0.02), (math.inf, 0.01))
 _EVICTION = Quantity.parse("750Mi")
+_NUMBERS = ("vCPUs", "MemoryGB", "GPUs", "CachedDiskBytes", "MaxResourceVolumeMB")
 _LEAST_CORES, _LEAST_MEMORY = 2, 3.5
 _PODS, _DISK = 250, "128G"
 _SIZE = re.compile(
@@ -83,10 +86,11 @@ def aks_types(
             continue
         told = {each.name: each.value for each in sku.capabilities or ()}
         parts = _SIZE.fullmatch(sku.name)
-        try:
-            cores, gibibytes = int(told.get("vCPUs", 0)), float(told.get("MemoryGB", 0))
-        except ValueError as error:
-            raise InputError(str(error), place=f"$[{number}].capabilities") from None
+        wrong = [name for name in _NUMBERS if finite(told.get(name, 0)) is None]
+        if wrong:
+            problem = f"{wrong[0]}: expected a number, found {describe_value(told[wrong[0]])}"
+            raise InputError(problem, place=f"$[{number}].capabilities")
+        cores, gibibytes = int(float(told.get("vCPUs", 0))), float(told.get("MemoryGB", 0))
         if parts is None or parts["less"] or cores < _LEAST_CORES or gibibytes < _LEAST_MEMORY:
             continue
         if parts["family"] + parts["sub"] in ("DC", "EC"):
@@ -125,7 +129,7 @@ def _describe_size(
     offerings: list[KnownOffering],
 ) -> KnownType:
     memory = int(gibibytes) * _GI
-    gpus = int(capabilities.get("GPUs", 0))
+    gpus = int(float(capabilities.get("GPUs", 0)))
     maker = "" if not gpus else "amd" if _AMD.search(name) else "nvidia"
     version = parts["version"] or "1"
     series = "_".join(filter(None, (parts["family"] + parts["sub"] + parts["features"], parts["device"])))
@@ -166,5 +170,5 @@ def _describe_size(
 
 def _largest_os_disk(capabilities: Mapping[str, str]) -> int:
     """Gigabytes of the largest disk of the machine's own that its system may be on."""
-    cached, own = int(capabilities.get("CachedDiskBytes", 0)), int(capabilities.get("MaxResourceVolumeMB", 0)) * 2**20
-    return int(max(cached, own) / 10**9)
+    cached, own = (float(capabilities.get(name, 0)) for name in ("CachedDiskBytes", "MaxResourceVolumeMB"))
+    return int(max(cached, own * 2**20) / 10**9)

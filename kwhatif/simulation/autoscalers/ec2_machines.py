@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwhatif.api.core import ResourceList
+from kwhatif.api.decode import describe_value
 from kwhatif.api.node_provisioning import EC2NodeClass, KubeletSettings, NetworkInterface
-from kwhatif.api.quantity import Quantity
+from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.autoscaling.karpenter.requirements import EKS, EKS_LABELS
+from kwhatif.errors import InputError
+from kwhatif.golang.parsing import finite
 from kwhatif.simulation.autoscalers.ec2_branches import branch_interfaces
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type
 
@@ -303,9 +306,17 @@ def _kebab(text: str) -> str:
     return text.replace(" ", "-").lower()
 
 
+_SIGNAL = "evictionHard of an EC2NodeClass: expected an amount or a share such as 10%"
+
+
 def _threshold(whole: Quantity, signal: str) -> Quantity:
     """What has to be left: an amount, or a share of the whole, rounded up; all of it stands for none."""
     if not signal.endswith("%"):
-        return Quantity.parse(signal)
-    share = float(signal.strip("%"))
+        try:
+            return Quantity.parse(signal)
+        except QuantityError:
+            raise InputError(f"{_SIGNAL}, found {describe_value(signal)}") from None
+    share = finite(signal.removesuffix("%"))
+    if share is None:
+        raise InputError(f"{_SIGNAL}, found {describe_value(signal)}")
     return Quantity.from_units(math.ceil(float(whole) / 100 * (0.0 if share == 100 else share)), binary=True)

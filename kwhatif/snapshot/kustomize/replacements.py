@@ -14,6 +14,7 @@ from typing import Any
 from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError
+from kwhatif.golang.parsing import int64
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
 from kwhatif.snapshot.kustomize.resources import Identity, NoMatchError, Resource, Resources
 from kwhatif.snapshot.kustomize.room import CopyRoom
@@ -173,8 +174,8 @@ def _places_of(value: Any, keys: Sequence[str], *, creates: bool) -> Iterator[_P
 
 
 def _indices_of(items: list[Any], key: str, rest: Sequence[str], *, creates: bool) -> list[int]:
-    if key.isascii() and key.isdigit():
-        index = int(key)
+    index = int64(key) if key.isdigit() else None
+    if index is not None:
         if index == len(items) and creates:
             items.append({} if rest else None)
         if index >= len(items):

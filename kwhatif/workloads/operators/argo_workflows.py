@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.bounds import make_room
+from kwhatif.golang.parsing import int64
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, section
 from kwhatif.workloads.operators.operator_kind import claim_of, items_of, some_fields
 from kwhatif.workloads.operators.task_graphs import most_at_once
@@ -99,11 +100,11 @@ class _Reading:
         if isinstance(task.get("withItems"), list):
             return len(task["withItems"])
         sequence = section(task, "withSequence")
-        told = [str(sequence.get(key, "")) for key in ("count", "start", "end")]
-        if told[0].isdecimal():
-            return int(told[0])
-        if told[2].isdecimal():
-            return max(0, int(told[2]) - int(told[1] if told[1].isdecimal() else 0) + 1)
+        number, start, end = (int64(str(sequence.get(key, "")).removeprefix("+")) for key in ("count", "start", "end"))
+        if number is not None and number >= 0:
+            return number
+        if end is not None and end >= 0:
+            return max(0, end - max(0, start or 0) + 1)
         if sequence or task.get("withParam") is not None:
             self.unknown.append(f"task {task.get('name')} is run for items that nobody knows before, taken as one")
         return 1

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
 from kwhatif.errors import InputError
+from kwhatif.golang.parsing import int64
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of, section
 from kwhatif.workloads.operators.operator_kind import items_of, size_of
@@ -157,7 +158,7 @@ def _scale(template: Object, what: str) -> int | None:
     notes = annotations_of(template)
     camel = "".join(part.capitalize() if place else part for place, part in enumerate(what.split("-")))
     told = str(notes.get(f"{_SCALING}/{what}", notes.get(f"{_SCALING}/{camel}", "")))
-    return int(told) if told.isdecimal() else None
+    return int64(told) if told.isdecimal() else None
 
 
 def _first_scale(template: Object) -> int:

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
+from kwhatif.api.decode import describe_value
 from kwhatif.errors import InputError
+from kwhatif.golang.parsing import finite, int64
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of, section
 from kwhatif.workloads.operators.operator_kind import is_true, size_of, some_fields
@@ -145,12 +147,16 @@ def _memory(app: Object, own: Object, role: str) -> int:
     if overhead := own.get("memoryOverhead") or _conf(spec, f"{role}.memoryOverhead"):
         return heap + _mebibytes(str(overhead), f"$.spec.{role}.memoryOverhead")
     default = "0.1" if spec.get("type") in (None, "Java", "Scala") else "0.4"
-    factor = float(spec.get("memoryOverheadFactor") or _conf(spec, "kubernetes.memoryOverheadFactor") or default)
+    told = spec.get("memoryOverheadFactor") or _conf(spec, "kubernetes.memoryOverheadFactor") or default
+    factor = finite(told)
+    if factor is None:
+        raise InputError(f"expected a number, found {describe_value(told)}", place="$.spec.memoryOverheadFactor")
     return heap + max(math.floor(heap * factor), _LEAST_OVERHEAD)
 
 
 def _mebibytes(text: str, place: str) -> int:
     found = _JAVA_SIZE.fullmatch(text.strip())
-    if found is None:
-        raise InputError(f"expected a size such as 512m or 2g, found {text!r}", place=place)
-    return math.floor(int(found[1]) * _MEBIBYTES[found[2].lower()])
+    size = int64(found[1]) if found else None
+    if found is None or size is None:
+        raise InputError(f"expected a size such as 512m or 2g, found {describe_value(text)}", place=place)
+    return math.floor(size * _MEBIBYTES[found[2].lower()])
