@@ -111,11 +111,28 @@ def test_our_own_script_makes_no_markup_and_asks_nobody() -> None:
     assert not re.search(rf"{markup}|{others}|\beval\b|Function\(", text)
 
 
-def test_the_charts_are_what_the_registry_has() -> None:
+def test_the_charts_are_what_was_made_of_the_registry_s_packages() -> None:
     about = json.loads((PACKAGE / "vendor" / "echarts.json").read_text())
     there = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (PACKAGE / "vendor").iterdir()}
     assert about["sha256"] == {name: found for name, found in there.items() if name != "echarts.json"}
-    assert f'version="{about["version"]}"' in (PACKAGE / "vendor" / "echarts.min.js").read_text(encoding="utf-8")
+    script = (PACKAGE / "vendor" / "echarts.min.js").read_text(encoding="utf-8")
+    assert f'"{about["packages"]["echarts"]["version"]}"' in script
+    assert not re.search(r"\beval\b|\bFunction\(", script)
+
+
+def test_everything_that_pages_draw_is_among_the_charts() -> None:
+    built = json.loads((PACKAGE / "vendor" / "echarts.json").read_text())["built"]
+    ours = "".join((PACKAGE / f"{name}.js").read_text(encoding="utf-8") for name in APP)
+    series = re.findall(
+        r"type: '(bar|line|lines|sankey|scatter|treemap|\w*(?:pie|map|plot|gauge|graph|tree|custom))'", ours
+    )
+    assert {f"{each.capitalize()}Chart" for each in series} == set(built["charts"])
+    others = "visualMap|markLine|markPoint|markArea|toolbox|timeline|graphic|brush|polar|radar|geo|calendar|dataset"
+    parts = set(re.findall(rf"\b(aria|dataZoom|grid|legend|tooltip|{others}): [\[{{\w]", ours))
+    assert {f"{each[0].upper()}{each[1:]}" for each in parts} == {
+        each.removesuffix("Component").removesuffix("Slider") for each in built["components"]
+    }
+    assert set(re.findall(r"dataZoom: .*?type: '(\w+)'", ours)) == {"slider"}
 
 
 def test_the_same_result_is_the_same_page() -> None:
