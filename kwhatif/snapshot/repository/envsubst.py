@@ -134,7 +134,7 @@ def _part(value: str, arguments: list[str]) -> str:
 
 
 def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:
-    ends = range(len(value), -1, -1) if longest else range(len(value) + 1)
     from kwhatif.cel.globs import matches_glob
 
+    ends = range(len(value), -1, -1) if longest else range(len(value) + 1)
     return next((value[end:] for end in ends if matches_glob(value[:end], pattern)), value)
