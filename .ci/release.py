@@ -200,8 +200,8 @@ def _pack(folder: Path) -> Path:
 def list_examples(python: Path) -> list[tuple[str, str]]:
     """Every example of --help, as the command and the words behind it."""
     program = (
-        "import json; from kwhatif.commands.spec import all_specs; "
-        "print(json.dumps([(spec.name, words) for spec in all_specs() for words in spec.examples]))"
+        "import json; from kwhatif.commands.registry import all_entries; "
+        "print(json.dumps([(spec.name, words) for spec in all_entries() for words in spec.examples]))"
     )
     ran = subprocess.run([python, "-I", "-c", program], check=True, capture_output=True, text=True)
     return [(command, words) for command, words in json.loads(ran.stdout)]

@@ -24,32 +24,14 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "commands.autoscale.karpenter_result": ("KarpenterResult",),
-    "commands.autoscale.result": ("AutoscaleResult",),
-    "commands.autoscale.run": (
-        "autoscale",
-        "karpenter",
-    ),
-    "commands.backtest.diff_result": ("BacktestDiff",),
-    "commands.backtest.result": ("BacktestResult",),
-    "commands.backtest.run": (
-        "backtest",
-        "backtest_diff",
-    ),
-}
-
 
 def __getattr__(name: str) -> Any:
     if find_spec(f"{__name__}.{name}") is not None:
         # One of our own modules: ``from kwhatif import bounds`` imports it when this fails.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
     public = import_module(f"{__name__}.commands.public")
     if name == "__all__":
-        return sorted([*public.names(), *(each for names in _HOMES.values() for each in names)])
+        return public.names()
     try:
         return globals().setdefault(name, public.public_object(name))
     except KeyError:

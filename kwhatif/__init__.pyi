@@ -5,10 +5,15 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kwhatif.commands.functions import ClusterSource, Manifests, Path
+from kwhatif.commands.autoscale.karpenter_result import KarpenterResult as KarpenterResult
 from kwhatif.commands.autoscale.karpenter_result import NodesExplained as NodesExplained
 from kwhatif.commands.autoscale.karpenter_result import PoolsDiff as PoolsDiff
+from kwhatif.commands.autoscale.result import AutoscaleResult as AutoscaleResult
+from kwhatif.commands.backtest.diff_result import BacktestDiff as BacktestDiff
+from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
 from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
 from kwhatif.commands.chances.result import ChancesResult as ChancesResult
+from kwhatif.commands.conformance.result import ConformanceResult as ConformanceResult
 from kwhatif.commands.deschedule.diff_result import DescheduleDiff as DescheduleDiff
 from kwhatif.commands.deschedule.explained_result import DescheduleExplained as DescheduleExplained
 from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
@@ -18,6 +23,7 @@ from kwhatif.commands.queue.result import QueueResult as QueueResult
 from kwhatif.commands.rightsize.result import RightsizeResult as RightsizeResult
 from kwhatif.commands.snapshot.diff.result import DiffResult as DiffResult
 from kwhatif.commands.snapshot.info.result import InfoResult as InfoResult
+from kwhatif.commands.snapshot.trim.result import TrimResult as TrimResult
 from kwhatif.commands.sweep.result import SweepResult as SweepResult
 from kwhatif.commands.upgrade.result import UpgradeResult as UpgradeResult
 from kwhatif.errors import KwhatifError as KwhatifError
@@ -33,17 +39,43 @@ from kwhatif.results.printed import Printed as Printed
 from kwhatif.results.snapshot_check import CheckResult as CheckResult
 from kwhatif.snapshot.format.model import Snapshot as Snapshot
 from kwhatif.snapshot.load import load_snapshot as load_snapshot
-from kwhatif.commands.autoscale.karpenter_result import KarpenterResult as KarpenterResult
-from kwhatif.commands.autoscale.result import AutoscaleResult as AutoscaleResult
-from kwhatif.commands.autoscale.run import autoscale as autoscale
-from kwhatif.commands.autoscale.run import karpenter as karpenter
-from kwhatif.commands.backtest.diff_result import BacktestDiff as BacktestDiff
-from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
-from kwhatif.commands.backtest.run import backtest as backtest
-from kwhatif.commands.backtest.run import backtest_diff as backtest_diff
 
 __version__: str
 __all__: list[str]
+
+def autoscale(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    orders: int = 6,
+    groups: Path = '',
+    scale_down: bool = False,
+    until_quiet: bool = False,
+    provision_seconds: float = 120.0,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> AutoscaleResult:
+    """Which nodes would cluster-autoscaler add for these pods and those that wait in the snapshot, and which remove?"""
 
 def autoscale_catalogue(
     *,
@@ -73,6 +105,44 @@ def autoscale_groups(
     They are found in the autoscaler's status and its own Deployment, in the annotations of Cluster API, and by the
     labels that clouds put on nodes. Each says where it was found; labels tell no sizes, so that maxima have to be
     filled in where nothing else is known."""
+
+def backtest(
+    recording: Path,
+    *,
+    need: float = 0,
+    last: int = 100,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+) -> BacktestResult:
+    """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
+
+    Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first."""
+
+def backtest_diff(
+    recording: Path,
+    *,
+    other: Path | Mapping[str, Any] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+) -> BacktestDiff:
+    """What would another configuration have made of a recorded day? It is simulated twice, with the recorded
+    scheduler's and with the other one."""
 
 def capacity(
     manifests: Manifests,
@@ -152,6 +222,21 @@ def chances(
 
     That is which of several best nodes is taken, in what order the pods of several workloads arrive, and, above 100
     nodes, where a search for nodes begins and which of them its workers find."""
+
+def conformance(
+    files: Path | Sequence[Path],
+    *,
+    answers: Path | None = None,
+    show: int = 5,
+    kubernetes_version: str | None = None,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+) -> ConformanceResult:
+    """Replay scenarios, and compare the answers with what a real kube-scheduler was recorded to do.
+
+    Scenarios with nodeGroups are of cluster-autoscaler, those with nodePools of Karpenter, those with a
+    DeschedulerPolicy of the descheduler, and those with Kueue's Configuration of Kueue."""
 
 def demo(
     directory: str = 'samples',
@@ -365,13 +450,13 @@ def explain(
     pods: Manifests = (),
     *,
     snapshot: ClusterSource,
+    files: Manifests = (),
+    namespace: str | None = None,
     node: str = '',
     versus: str = '',
     fixes: bool = True,
     after: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] = (),
-    files: Manifests = (),
     recursive: bool = False,
-    namespace: str | None = None,
     now: datetime | None = None,
     pod_template_paths: str | Sequence[str] | None = None,
     admission_plugins: str | Sequence[str] | None = None,
@@ -500,6 +585,39 @@ def gate(
     """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
 
     Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for policy."""
+
+def karpenter(
+    manifests: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    orders: int = 6,
+    catalogue: Path = '',
+    node_pools: Path | Sequence[Path] = (),
+    consolidate: bool = False,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
+    edits: Manifests = (),
+) -> KarpenterResult:
+    """Which NodeClaims would Karpenter make for these pods and those that wait in the snapshot?"""
 
 def outage(
     failures: str | Sequence[str] = (),
@@ -717,6 +835,29 @@ def snapshot_diff(
 ) -> DiffResult:
     """Show what changed between two snapshots, as far as scheduling can see it."""
 
+def snapshot_dump(
+    *,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    as_user: str | None = None,
+    as_group: str | Sequence[str] = (),
+    insecure_skip_tls_verify: bool = False,
+    request_timeout: float = 60.0,
+    scheduler_config: str | None = None,
+    keep_templates: bool = False,
+    chunk_size: int = 500,
+    redact: bool = False,
+    translation: Path | None = None,
+    output: Path,
+    timeout: float = 900.0,
+    retries: int = 1,
+    strict: bool = False,
+    usage: bool = False,
+) -> Printed:
+    """Read a live cluster into a snapshot: what scheduling reads, and no secrets.
+
+    Exit codes: 0 good (kinds that may not be read are named in the file and here), 2 nothing could be written."""
+
 def snapshot_info(
     snapshot: ClusterSource = (),
     *,
@@ -742,6 +883,41 @@ def snapshot_rbac(
 
     Exit codes: 0 good, 2 usage error."""
 
+def snapshot_record(
+    *,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    as_user: str | None = None,
+    as_group: str | Sequence[str] = (),
+    insecure_skip_tls_verify: bool = False,
+    request_timeout: float = 60.0,
+    scheduler_config: str | None = None,
+    keep_templates: bool = False,
+    chunk_size: int = 500,
+    redact: bool = False,
+    translation: Path | None = None,
+    output: Path,
+    seconds: float | None = None,
+) -> Printed:
+    """Write down a live cluster's objects, then every change, until stopped (Ctrl-C, SIGTERM) or seconds is over.
+
+    'kwhatif backtest' asks again for all that was scheduled; any moment of it is a snapshot (FILE@2026-03-01T14:00:00Z,
+    FILE@+2h, FILE@end). What is written can be read at any time, also after a crash.
+
+    Exit codes: 0 good (what is missing is said in the file and here), 2 nothing, or not all, could be written."""
+
+def snapshot_redact(
+    files: Path | Sequence[Path],
+    *,
+    output: Path,
+    translation: Path,
+    namespace: str | None = None,
+) -> Printed:
+    """Replace the names of namespaces, pods, nodes, labels, images and all else by pseudonyms.
+
+    Placing a pod, redacted with the same translation, on the redacted snapshot gives the redacted answer; 'snapshot
+    reveal' reads it back. Exit codes: 0 good, 2 usage or input error."""
+
 def snapshot_reveal(
     answered: Path = '-',
     *,
@@ -750,6 +926,43 @@ def snapshot_reveal(
     """Put the names back into an answer about a redacted snapshot.
 
     Exit codes: 0 good, 2 usage or input error."""
+
+def snapshot_trim(
+    pods: Manifests = (),
+    *,
+    snapshot: ClusterSource,
+    files: Manifests = (),
+    namespace: str | None = None,
+    output: Path,
+    nodes_too: bool = False,
+    steps: int | None = None,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    edits: Manifests = (),
+) -> TrimResult:
+    """Keep only what the decision on a pod depends on: a small snapshot that reproduces it.
+
+    A pod that runs is taken off its node first; in the new snapshot it waits. Several pods are placed one after the
+    other, as the scheduler would. What is left is decided again before it is written.
+
+    Exit codes: 0 written, 2 usage or input error."""
 
 def snapshot_validate(
     files: Path | Sequence[Path],

@@ -1,12 +1,13 @@
 """Progress of long work, reported to a listener. There is none unless the command line installs one.
 
 Loops whose length matters go through ``track``; other long work calls ``report_start``. The listener is a context
-variable, so a new thread begins without one.
+variable, so a new thread begins without one. Who reads a live cluster, in several threads, hands them what
+``watch_reading`` gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -27,18 +28,48 @@ class ProgressListener(Protocol):
         """Remove what is shown, since other output follows."""
 
 
+class ReadListener:
+    """Receives what happens while a cluster is read, from several threads; this one ignores it."""
+
+    def progress(self, kind: str, count: int, total: int | None) -> None:
+        """``count`` objects of a kind are there, of a total if that is known."""
+
+    def show(self, text: str) -> None:
+        """How far it is, in words."""
+
+    def tell(self, text: str) -> None:
+        """Something worth knowing at once."""
+
+    def end(self) -> None:
+        """The reading is over, whatever threads are left."""
+
+
 _onlooker: ContextVar[ProgressListener | None] = ContextVar("_onlooker", default=None)
+_reading: ContextVar[Callable[[], ReadListener]] = ContextVar("_reading", default=ReadListener)
 
 
 @contextmanager
-def use_listener(onlooker: ProgressListener | None) -> Iterator[None]:
-    """Install a listener, or None, in this context."""
-    token = _onlooker.set(onlooker)
+def use_listener(
+    onlooker: ProgressListener | None, reading: Callable[[], ReadListener] = ReadListener
+) -> Iterator[None]:
+    """Install a listener, or None, in this context, and what makes one for each reading of a live cluster."""
+    tokens = _onlooker.set(onlooker), _reading.set(reading)
     try:
         yield
     finally:
         clear()
-        _onlooker.reset(token)
+        _onlooker.reset(tokens[0])
+        _reading.reset(tokens[1])
+
+
+@contextmanager
+def watch_reading() -> Iterator[ReadListener]:
+    """The listener for the reading of a live cluster, until that is over."""
+    watching = _reading.get()()
+    try:
+        yield watching
+    finally:
+        watching.end()
 
 
 def report_start(doing: str) -> None:

@@ -19,7 +19,7 @@ import yaml
 
 from kwhatif.commands.gate.formats.formats import FORMATS
 from kwhatif.commands.gate.formats.markdown import MARKER
-from kwhatif.commands.spec import commands_of
+from kwhatif.commands.registry import entries_of
 from tests.cli.running import python_script
 
 ROOT = Path(__file__).parents[1]
@@ -333,7 +333,7 @@ def test_the_hook_runs_once_for_all_files_and_its_command_exists() -> None:
     assert (hook["pass_filenames"], hook["language"]) == (False, "python")
     program, command = hook["entry"].split()
     assert program == "kwhatif"
-    assert command in commands_of("")
+    assert command in entries_of("")
 
 
 def test_the_image_has_every_package_of_the_build() -> None:

@@ -44,7 +44,7 @@ def test_a_program_runs(program: str) -> None:
 
 
 def test_the_page_is_short_and_its_table_has_every_command_of_the_tool() -> None:
-    from kwhatif.commands.spec import commands_of
+    from kwhatif.commands.registry import entries_of
 
     assert len(TEXT.splitlines()) <= 150
-    assert set(re.findall(r"\[`(\w+)`\]\(docs/", TEXT)) == set(commands_of(""))
+    assert set(re.findall(r"\[`(\w+)`\]\(docs/", TEXT)) == set(entries_of(""))

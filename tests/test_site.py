@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from kwhatif.commands.gate.rule import in_tree
-from kwhatif.commands.spec import commands_of
+from kwhatif.commands.registry import entries_of
 from kwhatif.plugins import in_tree_plugins
 
 ROOT = Path(__file__).parents[1]
@@ -77,7 +77,7 @@ def test_a_command_goes_on_in_the_next_line(site: dict[str, ModuleType]) -> None
 
 def test_the_reference_names_all_commands_rules_and_plugins(site: dict[str, ModuleType]) -> None:
     pages = site["reference"].pages()
-    assert all(f"## kwhatif {name}\n" in pages["reference/commands.md"] for name in commands_of(""))
+    assert all(f"## kwhatif {name}\n" in pages["reference/commands.md"] for name in entries_of(""))
     assert all(f"## {name}\n" in pages["reference/gate-rules.md"] for name in in_tree())
     assert all(f"| {name} |" in pages["reference/plugins.md"] for name in in_tree_plugins())
     schemas = [path.name for path in (ROOT / "schemas").glob("*.json")]

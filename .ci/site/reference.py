@@ -33,10 +33,10 @@ def _commands() -> Iterator[str]:
 
 def _command(command: Any, path: str, above: Any) -> Iterator[str]:
     from kwhatif.cli.common import sections
-    from kwhatif.commands.spec import specs_by_name
+    from kwhatif.commands.registry import all_commands
 
     name = path.removeprefix("kwhatif").strip()
-    spec = specs_by_name().get(name)
+    spec = all_commands().get(name)
     context = command.make_context(path.split()[-1], [], parent=above, resilient_parsing=True)
     yield from (f"## {path}", "", command.help or "", "")
     for title, rows in sections(command, context):

@@ -15,7 +15,7 @@ import typer
 from kwhatif.cli.answer import Answer
 from kwhatif.cli.cluster_options import ClusterFlags
 from kwhatif.cli.edit_options import EditOptions
-from kwhatif.cli.option_groups import keyword_of, value_of
+from kwhatif.cli.options import keyword_of, value_of
 from kwhatif.cli.output import check_stdin, program
 from kwhatif.cli.wrong_words import build_missing_argument
 from kwhatif.commands.asking import ask, choose
@@ -32,7 +32,7 @@ from kwhatif.errors import UsageError
 from kwhatif.simulation.command import Command
 from kwhatif.simulation.flag import Argument, Flag
 from kwhatif.simulation.inputs import NO_CLUSTER
-from kwhatif.simulation.scenario_options import ScenarioOptions
+from kwhatif.simulation.scenario_options import ClusterOptions, ScenarioOptions
 
 Values = dict[str, Any]
 
@@ -141,7 +141,8 @@ class CommandLine:
             if chosen.needs_cluster and not more.get("snapshot"):
                 raise UsageError(NO_CLUSTER)
         given = self.question.takes(**more)
-        given = dataclasses.replace(given, with_map=answer.is_mapped)
+        if isinstance(given, ClusterOptions):
+            given = dataclasses.replace(given, with_map=answer.is_mapped)
         if isinstance(given, ScenarioOptions) and chosen.reads_rules_file:
             given = given.with_rules_file()
         # A command whose argument is the cluster has it among its own files.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from importlib import import_module
 from textwrap import wrap
 from typing import Annotated, Any, ClassVar, get_type_hints
 
@@ -19,11 +18,8 @@ import typer
 from typer.core import TyperGroup
 
 from kwhatif.api.spelling_hints import suggest_spelling
-from kwhatif.cli.options import option
 from kwhatif.cli.output import ColorMode, all_gaps_are_shown, answer_is_always_good, finish, remember
-from kwhatif.cli.wrong_words import build_missing_argument
-from kwhatif.commands.registry import Entry, all_entries
-from kwhatif.commands.spec import CommandSpec, commands_of, specs_by_name
+from kwhatif.commands.registry import Entry, all_entries, entries_of
 
 
 def plain(params: Any, texts: Collection[str] = ()) -> Any:
@@ -93,7 +89,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("Workers", ("workers", "on", "out", "resume")),
-    ("Output", ("output", "everything", "gaps", "report", "color", "exit_zero", "brief_help", "help", "help_all")),
+    ("Output", ("output", "everything", "gaps", "report", "color", "exit_zero", "brief_help", "help")),
 )
 """Title -> parameters, in the order in which every command's help has them. A command's own options come before."""
 
@@ -118,6 +114,7 @@ def _common_options(
         bool,
         typer.Option(
             "-h",
+            "--help",
             is_eager=True,
             callback=_print_brief_help,
             expose_value=False,
@@ -143,61 +140,24 @@ def _common_options(
             help="Show every gap in what the answer stands on. Default: those that matter for these pods.",
         ),
     ] = False,
-    filename: Annotated[
-        list[str] | None,
-        option("-f", "--filename", metavar="FILE", help="The same as the argument, as with kubectl (repeatable)."),
-    ] = None,
-    recursive: Annotated[bool, typer.Option("-R", "--recursive", help="Read what is below directories, too.")] = False,
 ) -> None:
     """The options that many commands have, whose functions need not know of them."""
 
 
-def complete_command(command: Any, path: str, spec: Any = None) -> Any:
-    """The command ``path`` with the options it shares with others, and with help in groups and with examples."""
+def complete_command(command: Any, entry: Entry) -> Any:
+    """The command of an entry with the options it shares with others, and with help in groups and with examples."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(_common_options)
     shared = {each.name: each for each in typer.main.get_command(app).params}
     texts = _texts(command.callback) | _texts(_common_options)
     own = {each.name for each in command.params}
-    made = spec is not None
-    spec = spec or specs_by_name()[path]
-    wanted = ["brief_help", "color", *(["exit_zero"] if spec.may_be_no else []), *(["gaps"] if spec.has_gaps else [])]
-    if not made and spec.takes:
-        offered = ("filename", "recursive") if spec.takes == "manifests" else ("filename",)
-        added = [name for name in offered if name not in own]
-        wanted += added
-        files = next((each for each in command.params if each.name == "files"), None)
-        needed = ""
-        if files is not None and files.required:
-            needed, files.required = files.metavar or "FILE", False
-        command.callback = partial(_with_files, command.callback, frozenset(added), needed)
+    wanted = ["brief_help", "color", *(["exit_zero"] if entry.may_be_no else []), *(["gaps"] if entry.has_gaps else [])]
     command.params += [shared[name] for name in wanted if name not in own]
-    command.context_settings = {**command.context_settings, "help_option_names": ["--help", "--help-all"]}
-    command.get_help_option_names = _help_names
+    command.context_settings = {**command.context_settings, "help_option_names": ["--help-all"]}
     command.get_params = partial(_plain_params, command.get_params, texts)
     command.format_options = partial(_format_options, command)
-    command.format_epilog = partial(_format_examples, spec)
+    command.format_epilog = partial(_format_examples, entry)
     return command
-
-
-def _with_files(callback: Callable[..., Any], added: frozenset[str], metavar: str, **given: Any) -> Any:
-    """Call a command with the files of ``-f`` among its own, those of directories with ``-R``.
-
-    ``metavar`` is what an argument is called that has to be there.
-    """
-    more = given.pop("filename") if "filename" in added else None
-    recursive = given.pop("recursive") if "recursive" in added else False
-    if more or metavar:
-        given["files"] = [*(given.get("files") or ()), *(more or ())]
-    if metavar and not given["files"]:
-        raise build_missing_argument(metavar)
-    if recursive:
-        from kwhatif.snapshot.read.directories import gather_directories
-
-        for name in ("files", "filename"):
-            if given.get(name):
-                given[name] = gather_directories(given[name])
-    return callback(**given)
 
 
 def _help_names(ctx: Any) -> list[str]:
@@ -252,7 +212,7 @@ def _record(param: Any, ctx: Any) -> tuple[str, str] | None:
     return (f"[{metavar}]{many}" if optional else f"{metavar}{many}"), record[1]
 
 
-def _format_examples(spec: CommandSpec, ctx: Any, formatter: Any) -> None:
+def _format_examples(spec: Entry, ctx: Any, formatter: Any) -> None:
     if spec.examples:
         with formatter.section("Examples"):
             room = formatter.width - 8
@@ -262,14 +222,14 @@ def _format_examples(spec: CommandSpec, ctx: Any, formatter: Any) -> None:
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are those that have a spec; their modules are imported when one is called."""
+    """A group whose commands are those of the table; their modules are imported when one is called."""
 
     path: ClassVar[str] = ""
     """What the group itself is called by, behind the program; nothing for that of all commands."""
 
     @property
-    def commands_by_name(self) -> dict[str, CommandSpec]:
-        return commands_of(self.path)
+    def commands_by_name(self) -> dict[str, Entry]:
+        return entries_of(self.path)
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands_by_name)
@@ -277,19 +237,12 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands_by_name:
             return None
-        spec = self.commands_by_name[cmd_name]
-        if isinstance(spec, Entry) and spec.is_group:
-            return _make_group(spec)
-        if isinstance(spec, Entry):
-            from kwhatif.cli.command_line import typer_command
+        entry = self.commands_by_name[cmd_name]
+        if entry.is_group:
+            return _make_group(entry)
+        from kwhatif.cli.command_line import typer_command
 
-            return complete_command(typer_command(spec.command, cmd_name), spec.name, spec)
-        module = import_module(f"kwhatif.cli.{spec.module}")
-        command = typer.main.get_command(module.app)
-        command.name = cmd_name
-        return (
-            command if isinstance(command, TyperGroup) else complete_command(command, f"{self.path} {cmd_name}".strip())
-        )
+        return complete_command(typer_command(entry.command, cmd_name), entry)
 
     def get_params(self, ctx: Any) -> Any:
         return plain(super().get_params(ctx))

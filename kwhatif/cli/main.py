@@ -19,7 +19,7 @@ from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.bounds import pods_to_make
 from kwhatif.cli.common import LazyGroup
 from kwhatif.cli.output import finish, give_up_output, program, tell
-from kwhatif.cli.progress_line import progress
+from kwhatif.cli.progress_line import ReadProgress, progress
 from kwhatif.cli.wrong_words import WrongWords
 from kwhatif.errors import KwhatifError, UnreadError
 from kwhatif.progress import use_listener
@@ -80,7 +80,7 @@ def _run() -> int:
         _complain("standard output is closed: there is nowhere to answer to")
         return 2
     try:
-        with pods_to_make(), use_listener(progress()), note_replaced_links() as notes:
+        with pods_to_make(), use_listener(progress(), ReadProgress), note_replaced_links() as notes:
             code = app(prog_name=program(), standalone_mode=False)
             for note in notes:
                 tell(note)

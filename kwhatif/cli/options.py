@@ -1,90 +1,81 @@
-"""Options that several commands share and that are no fields of a question (see ``option_groups.py``)."""
+"""What typer makes an option or an argument of: the flag of a field, with its type and default, and what the words that
+were read mean.
+"""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from dataclasses import MISSING
+from enum import Enum, StrEnum
+from inspect import Parameter
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from kwhatif.cli.completion import complete_pod
-from kwhatif.cli.option_groups import Excluding
+from kwhatif.cli.completion import COMPLETIONS
+from kwhatif.commands.parameters import is_several
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import parse_duration
-from kwhatif.simulation.inputs import ManifestOptions
+from kwhatif.simulation.flag import Flag, format_duration, parse_duration
 
 
-def option(*names: str, **more: Any) -> Any:
-    """An option without a default, or with one that its help names."""
-    return typer.Option(*names, show_default=False, **more)
+def value_of(type_: Any, flag: Flag, given: Any) -> Any:
+    """What a field holds, given what the command line has read. Raises UsageError."""
+    if flag.negated:
+        return not given
+    if parse := parse_duration if flag.duration else flag.parse:
+        try:
+            return parse(given)
+        except ValueError as error:
+            raise UsageError(f"{flag.name}: {error}") from None
+    return given.value if isinstance(given, Enum) else given
 
 
-def argument(**more: Any) -> Any:
-    """An argument, likewise."""
-    return typer.Argument(show_default=False, **more)
+def keyword_of(name: str, type_: Any, default: Any, flag: Flag) -> Parameter:
+    """The parameter of a field that has a flag."""
+    if flag.negated:
+        default = False
+    elif default is MISSING:
+        default = Parameter.empty
+    elif flag.duration and isinstance(default, float):
+        default = format_duration(default)
+    elif default is not Parameter.empty and (is_several(flag.type or type_) or flag.parse is not None):
+        default = None
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=option_of(type_, flag))
 
 
-def seconds(text: str, option: str) -> float:
-    """A length of time as Go spells it, in seconds. Raises UsageError."""
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
+def option_of(type_: Any, flag: Flag) -> Any:
+    """The annotation from which typer makes the option of a field."""
+    more: dict[str, Any] = {"metavar": flag.metavar} if flag.metavar else {}
+    if flag.least is not None:
+        more["min"] = flag.least
+    if flag.most is not None:
+        more["max"] = flag.most
+    if flag.variable:
+        more["envvar"] = flag.variable
+    if flag.completion:
+        more["autocompletion"] = COMPLETIONS[flag.completion]
+    shown = flag.shows_default or type_ is bool
+    kind = flag.type or _read_type(type_, flag)
+    if not flag.name:
+        return Annotated[kind, typer.Argument(help=flag.help, show_default=shown, **more)]
+    names = [name for name in (flag.name, flag.short) if name]
+    return Annotated[kind, typer.Option(*names, help=flag.help, show_default=shown, **more)]
 
 
-class Tables(StrEnum):
-    """The formats of answers that are tables; a wide one has names of nodes in full."""
+def _read_type(type_: Any, flag: Flag) -> Any:
+    """What typer reads for a field of this type."""
+    if flag.duration:
+        return str | None if type(None) in get_args(type_) else str
+    if is_several(type_):
+        return list[str] | None
+    if choices := _choices_of(type_, flag):
+        make_enum: Any = StrEnum
+        choice = make_enum("Choice", {each: each for each in choices})
+        return choice | None if type(None) in get_args(type_) else choice
+    return type_
 
-    table = "table"
-    wide = "wide"
-    json = "json"
-    yaml = "yaml"
-    markdown = "markdown"
 
-
-TablesOutput = Annotated[Tables, typer.Option("-o", "--output", help="The format to print.")]
-Redact = Annotated[bool, typer.Option("--redact", help="Replace all names by pseudonyms, as 'snapshot redact' does.")]
-RedactedBy = Annotated[
-    str | None,
-    option("--translation", metavar="FILE", help="With --redact: which pseudonym stands for what. Not to be shared."),
-]
-SnapshotOutput = Annotated[
-    str,
-    option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
-    ),
-]
-Namespace = Annotated[
-    str, option("-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.")
-]
-AnyNamespace = Annotated[
-    str | None, option("-n", "--namespace", metavar="NAME", help="The namespace of objects that do not name one.")
-]
-"""As above, for words that may mean a pod of any namespace."""
-
-PodWords = Annotated[
-    list[str] | None,
-    argument(
-        metavar="POD",
-        help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, KIND/NAME.",
-        autocompletion=complete_pod,
-    ),
-]
-PodFiles = Annotated[
-    list[str] | None,
-    option(
-        "-f",
-        "--filename",
-        metavar="FILE",
-        help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
-    ),
-]
-Everything = Annotated[
-    bool, typer.Option("--all", help="Show every row. Default: tables from 20 rows on are told in groups.")
-]
-
-ManifestFlags = Annotated[ManifestOptions, Excluding("verb", "at")]
-"""Of questions that send no manifests: how these are read."""
+def _choices_of(type_: Any, flag: Flag) -> tuple[str, ...]:
+    """The words of which a field has one."""
+    return flag.choices or next(
+        (get_args(each) for each in (type_, *get_args(type_)) if get_origin(each) is Literal), ()
+    )

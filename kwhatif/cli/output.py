@@ -11,18 +11,17 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import IO, TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from kwhatif.cli.options import option
 from kwhatif.errors import UnreadError, UsageError
 from kwhatif.progress import clear, report_start
 from kwhatif.render.escape import clean, in_text
-from kwhatif.snapshot.format.atomic_files import compress_file, draft_of
+from kwhatif.snapshot.format.atomic_files import new_file
 
 if TYPE_CHECKING:
     import msgspec
@@ -62,22 +61,6 @@ def _colourful(looked_at: bool) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (looked_at and os.environ.get("TERM") != "dumb")
-
-
-__all__ = [
-    "all_gaps_are_shown",
-    "answer_is_always_good",
-    "check_stdin",
-    "compress_file",
-    "finish",
-    "give_up_output",
-    "new_file",
-    "program",
-    "render_result",
-    "say",
-    "tell",
-    "write",
-]
 
 
 def program() -> str:
@@ -208,36 +191,12 @@ def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:
     raise typer.Exit(exit_code)
 
 
-@contextlib.contextmanager
-def new_file(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """``draft_of`` for a file that the command line names. Raises UsageError if it cannot be written."""
-    if path == "-":
-        raise UsageError("'-' is no file to write to: standard output is for the answer")
-    try:
-        with draft_of(path, private=private) as file:
-            yield file
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
 HTML = "html"
-FORMATS = (HTML, "json", "yaml", "markdown")
-"""Those that every command knows; html is a page to look at."""
-
-ReportFiles = Annotated[
-    list[str] | None,
-    option(
-        "--report",
-        metavar="FORMAT=FILE",
-        help="Also write a report to a file: html (one page to look at, offline), json, yaml or markdown (repeatable).",
-    ),
-]
-
 Reports = Sequence[tuple[str, str]]
 """Format and file of each."""
 
 
-def reports_of(given: Sequence[str] | None, formats: Collection[str] = FORMATS) -> Reports:
+def reports_of(given: Sequence[str] | None, formats: Collection[str]) -> Reports:
     """The reports asked for. Raises UsageError."""
     reports: list[tuple[str, str]] = []
     for text in given or ():
@@ -253,15 +212,6 @@ def reports_of(given: Sequence[str] | None, formats: Collection[str] = FORMATS) 
 def is_mapped(reports: Reports) -> bool:
     """Whether the answer has to come with a map of the cluster."""
     return any(name == HTML for name, _ in reports)
-
-
-def write_result_reports(reports: Reports, result: Result, blocks: Callable[[], list[Block]]) -> None:
-    """Write an answer's reports. Raises UsageError for a file that cannot be written."""
-
-    def text(name: str) -> str:
-        return page(result) if name == HTML else render_result(result, name, blocks, everything=True)
-
-    write_reports(reports, text)
 
 
 def page(result: Result) -> str:

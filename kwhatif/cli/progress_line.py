@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from kwhatif.cli.output import tell
-from kwhatif.progress import clear
+from kwhatif.progress import ReadListener, clear
 from kwhatif.render.escape import clean, in_text
 from kwhatif.results.amounts import format_age
 
@@ -90,7 +90,7 @@ def progress() -> Progress | None:
     return None if unwanted else Progress(sys.stderr)
 
 
-class ReadProgress:
+class ReadProgress(ReadListener):
     """What is printed while a cluster is read, by several threads: a line that changes, and lines that stay."""
 
     def __init__(self) -> None:

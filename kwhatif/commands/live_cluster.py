@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kwhatif.bounds import DUMP_SECONDS
-from kwhatif.commands.api_options import (
-    Path,
-)
+from kwhatif.commands.functions import Path
 
 if TYPE_CHECKING:
     from kwhatif.simulation.inputs import LiveSource

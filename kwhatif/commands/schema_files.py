@@ -19,7 +19,6 @@ from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
 from kwhatif.commands.registry import all_results
 from kwhatif.commands.rightsize import policy_document
-from kwhatif.commands.spec import CommandSpec, all_specs, load
 from kwhatif.commands.sweep import space_document
 from kwhatif.redaction import translation as translation_file
 from kwhatif.results.base import Result, ResultContext
@@ -233,10 +232,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
 }
 
 
-_of_specs = [
-    load(spec.package, old.type) for spec in all_specs() if isinstance(spec, CommandSpec) for old in spec.results
-]
-SCHEMAS |= {each.schema: partial(_result_schema, each) for each in (*all_results(), *_of_specs)}
+SCHEMAS |= {each.schema: partial(_result_schema, each) for each in all_results()}
 
 
 def schema_text(name: str) -> str:

@@ -33,11 +33,8 @@ from kwhatif.commands.functions import ClusterSource, Manifests, Path
 
 def stub_text() -> str:
     """The whole stub."""
-    homes_of_old = vars(sys.modules["kwhatif"])["_HOMES"].items()
-    old = [f"from kwhatif.{home} import {name} as {name}" for home, names in homes_of_old for name in names]
     homes = sorted((home, name) for name, home in objects_by_name().items())
     imports = "\n".join(f"from {home} import {name} as {name}" for home, name in homes)
-    imports += "\n" + "\n".join(old)
     lines = [_HEAD + imports, "__version__: str\n__all__: list[str]"]
     lines += [_function(name, question) for name, question in sorted(functions_by_name().items())]
     return "\n\n".join(lines) + "\n"

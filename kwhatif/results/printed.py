@@ -8,14 +8,14 @@ from kwhatif.results.base import Result
 
 
 class Printed(Result, frozen=True, kw_only=True):
-    """A text that is printed as it is; a ``good`` one ends with exit code 0."""
+    """A text that is printed as it is, and the exit ``code``."""
 
     view: ClassVar[str] = "printed:VIEW"
 
     kind: str = "Printed"
     text: str = ""
-    good: bool = True
+    code: int = 0
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.good else 1
+        return self.code

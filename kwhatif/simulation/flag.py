@@ -96,6 +96,17 @@ def values_of(group: type, options: Any) -> dict[str, Any]:
     return {field.name: getattr(options, field.name) for field in fields(group)}
 
 
+def words_of(group: type, options: Any) -> Iterator[str]:
+    """The options of a dataclass as they are to be given again on a command line, without those that are empty."""
+    for name, _, flag in flags_of(group):
+        value = getattr(options, name)
+        if value is True:
+            yield flag.name
+        elif value:
+            for each in [value] if isinstance(value, str) else value:
+                yield from (flag.name, str(each))
+
+
 def split_words(texts: Sequence[str]) -> tuple[str, ...]:
     """What is given in one option or in several, with commas between, each once."""
     return tuple(dict.fromkeys(word for text in texts for word in text.split(",") if word))

@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
 from kwhatif.bounds import PODS
+from kwhatif.progress import watch_reading
 from kwhatif.simulation.flag import Flag
 
 if TYPE_CHECKING:
     from kwhatif.simulation.edits.kind import ParsedEdit
     from kwhatif.snapshot.format.model import Snapshot
-    from kwhatif.snapshot.live.listing import Progress
     from kwhatif.snapshot.live.live_cluster import Connection
 
 
@@ -150,6 +150,11 @@ class ManifestOptions:
     ] = None
 
 
+KUBERNETES_VERSION = Flag(
+    "--kubernetes-version",
+    metavar="VERSION",
+    help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the cluster's own, else the newest.",
+)
 FEATURE_GATES = Flag(
     "--feature-gates",
     metavar="NAME=true|false,...",
@@ -175,12 +180,7 @@ class SchedulerOptions:
     ] = None
     kubernetes_version: Annotated[
         str | None,
-        Flag(
-            "--kubernetes-version",
-            metavar="VERSION",
-            help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the cluster's own, else the "
-            "newest.",
-        ),
+        KUBERNETES_VERSION,
     ] = None
     assume_empty: Annotated[
         bool,
@@ -277,22 +277,20 @@ class Inputs:
 
 @dataclass(frozen=True)
 class LiveSource:
-    """A live cluster that is read when it is needed. A cached snapshot may be ``max_age`` seconds old.
-
-    ``progress`` and ``tell`` are called with the progress of reading, and with notes.
-    """
+    """A live cluster that is read when it is needed. A cached snapshot may be ``max_age`` seconds old."""
 
     connection: Connection
     max_age: float
-    progress: Progress = lambda kind, count, total: None
-    tell: Callable[[str], None] = lambda text: None
 
     def __call__(self, notes: Notes) -> Snapshot:
         """Read the cluster, unless it was read recently. Raises ClusterError and InputError."""
         from kwhatif.snapshot.live_cache import cached_snapshot
 
-        snapshot, told = cached_snapshot(self.connection, self.max_age, progress=self.progress, tell=self.tell)
-        for text in told:
+        with watch_reading() as watching:
+            snapshot, texts = cached_snapshot(
+                self.connection, self.max_age, progress=watching.progress, tell=watching.tell
+            )
+        for text in texts:
             notes.note(text)
         return snapshot
 

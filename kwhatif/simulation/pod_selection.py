@@ -24,6 +24,7 @@ from kwhatif.simulation.manifest_loading import read_manifests
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.question import Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
+from kwhatif.simulation.scenario_options import PodOptions
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path
@@ -137,18 +138,14 @@ def _workload_name_of(owners: Owners, pod: Pod, kind: str, name: str) -> str:
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 
-@dataclass(frozen=True)
-class PodQuestion(Question[R_co]):
+@dataclass(frozen=True, kw_only=True)
+class PodQuestion(PodOptions, Question[R_co]):
     """A question about selected pods, each once.
 
-    One of ``words`` that is the path of a file selects all its pods. Any other word selects pods by name, their own or
-    that of their workload: of the files ``offered``, else of the snapshot, in any namespace if none is named. Without
-    words those files are selected; without either, the pods that edits took their node from.
+    One of ``pods`` that is the path of a file selects all its pods. Any other word selects pods by name, their own or
+    that of their workload: of the ``files``, else of the snapshot, in any namespace if none is named. Without words
+    those files are selected; without either, the pods that edits took their node from.
     """
-
-    words: Files = ()
-    offered: Files = ()
-    namespace: str | None = None
 
     def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         namespace = self.namespace or "default"
@@ -160,9 +157,9 @@ class PodQuestion(Question[R_co]):
         expanded = self._expand(scenario, self._files, scenario.manifests)
         more = self._expand(scenario, self._only_offered, scenario.read.supporting)
         prepared = PreparedScenario.from_loaded(scenario, expanded)
-        prepared = self.select(prepared, split_words(self.words)[1], list(more.all_pods()))
+        prepared = self.select(prepared, split_words(self.pods)[1], list(more.all_pods()))
         expanded.add(more)
-        if not (self.words or self.offered or scenario.edited.waiting_pods):
+        if not (self.pods or self.files or scenario.edited.waiting_pods):
             raise self.nothing
         return prepared
 
@@ -207,11 +204,11 @@ class PodQuestion(Question[R_co]):
 
     @property
     def _files(self) -> Files:
-        return split_words(self.words)[0] if self.words else self.offered
+        return split_words(self.pods)[0] if self.pods else self.files
 
     @property
     def _only_offered(self) -> Files:
-        return self.offered if self.words else ()
+        return self.files if self.pods else ()
 
 
 def split_words(words: Files) -> tuple[Files, list[str]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Self
 
-from kwhatif.simulation.flag import Cluster, Flag, WhatIf, parse_moment, values_of
+from kwhatif.simulation.flag import Argument, Cluster, Flag, WhatIf, parse_moment, values_of
 from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, ManifestOptions, SchedulerOptions
 from kwhatif.simulation.scenario import Scenario
 
@@ -30,6 +30,32 @@ Now = Annotated[
         "Default: the clock's for the one, the snapshot's for the others.",
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodOptions:
+    """Pods by files or by names, and files that names are looked up in."""
+
+    pods: Annotated[
+        Files,
+        Argument(
+            metavar="POD",
+            file="manifests",
+            completion="pod",
+            help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, KIND/NAME.",
+        ),
+    ] = ()
+    files: Annotated[
+        Files,
+        Flag(
+            "--filename",
+            short="-f",
+            metavar="FILE",
+            file="manifests",
+            help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
+        ),
+    ] = ()
+    namespace: Annotated[str | None, NAMESPACE] = None
 
 
 @dataclass(frozen=True, kw_only=True)

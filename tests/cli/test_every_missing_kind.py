@@ -17,12 +17,8 @@ from msgspec.structs import replace
 
 import kwhatif
 from kwhatif.api.kinds import READ_KINDS
-from kwhatif.commands.snapshot.trim.run import Trim
 from kwhatif.errors import InputError
 from kwhatif.results.base import Result
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
-from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot, read_envelope
 from tests.cli.whole_cluster import OBJECTS, PODS, UPDATES, a_snapshot
 
@@ -37,9 +33,8 @@ WORKLOADS = list(UPDATES.values())
 def trimmed(there: Snapshot) -> Result:
     """What is decided about the pods, and not how much was cut away."""
     with TemporaryDirectory() as folder:
-        question = Trim(NEW, out=f"{folder}/out.json", most_steps=1)
-        found = ask(question, Scenario(Inputs(there), SchedulerOptions()))
-    return replace(found, kinds=(), file="", bytes_before=0, bytes_after=0, steps=0, complete=True)
+        found = kwhatif.snapshot_trim(NEW, snapshot=there, output=f"{folder}/out.json", steps=1)
+    return replace(found, kinds=(), file="", shown_by="", bytes_before=0, bytes_after=0, steps=0, complete=True)
 
 
 ASKED: dict[str, Ask] = {

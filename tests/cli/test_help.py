@@ -17,7 +17,8 @@ import typer
 from kwhatif.cli.common import GROUPS
 from kwhatif.cli.edit_options import EditOptions
 from kwhatif.cli.main import app
-from kwhatif.commands.spec import specs_by_name
+from kwhatif.commands.parameters import parameters_of
+from kwhatif.commands.registry import all_commands
 from kwhatif.simulation.flag import flags_of
 from kwhatif.simulation.inputs import ManifestOptions, SchedulerOptions
 from tests.cli.running import CLUSTER, TESTS, run
@@ -38,7 +39,7 @@ TITLES = ["Arguments", "Options", *(title for title, _ in GROUPS), "Examples"]
 
 @pytest.mark.parametrize("path", COMMANDS)
 def test_help_has_its_parts_in_one_order_and_each_option_once(path: str) -> None:
-    out = run(*path.split(), "--help").out
+    out = run(*path.split(), "--help-all").out
     titles = re.findall(r"^([A-Z][^:\n]*):$", out, re.MULTILINE)
     assert titles == [title for title in TITLES if title in titles]
     assert titles[-1] == "Examples"
@@ -50,7 +51,7 @@ def test_shared_options_have_one_group_and_one_text() -> None:
     grouped = [name for _, names in GROUPS for name in names]
     assert len(grouped) == len(set(grouped))
     there = {param.name for command in COMMANDS.values() for param in command.params}
-    assert set(grouped) - there == {"help", "help_all"}
+    assert set(grouped) - there == {"help"}
     assert {field for group in (ManifestOptions, SchedulerOptions) for field, _, _ in flags_of(group)} <= set(grouped)
     assert set(EditOptions.__dataclass_fields__) <= set(grouped)  # type: ignore[attr-defined]
     for name in ("namespace", "snapshot", "kubernetes_version", "strict", "color", "exit_zero", "recursive"):
@@ -61,58 +62,29 @@ def test_shared_options_have_one_group_and_one_text() -> None:
 def test_who_may_answer_no_says_so_and_can_be_told_to_end_well() -> None:
     for path, command in COMMANDS.items():
         says = re.search(r"Exit\s+codes:.*\b1\b", command.help, re.DOTALL) is not None
-        assert (specs_by_name()[path].may_be_no) == any(param.name == "exit_zero" for param in command.params)
-        assert says == (specs_by_name()[path].may_be_no), path
+        assert (all_commands()[path].may_be_no) == any(param.name == "exit_zero" for param in command.params)
+        assert says == (all_commands()[path].may_be_no), path
     assert run("place", "data/pods.yaml", "--snapshot", CLUSTER).code == 1
     assert run("place", "data/pods.yaml", "--snapshot", CLUSTER, "--exit-zero").code == 0
     assert run("place", "data/pods.yaml", "--snapshot", CLUSTER).code == 1
     assert run("place", "nowhere.yaml", "--snapshot", CLUSTER, "--exit-zero").code == 2
 
 
-MANIFESTS = "-f -n -o -R --color --exit-zero --all wide"
-ANSWERS = "-o --color --exit-zero --all wide"
-LOOKS = "-f -o --color --all wide"
-FLAGS = {
-    **dict.fromkeys(
-        ("place", "explain", "diff", "gate", "capacity", "drain", "expand", "queue", "autoscale plan"), MANIFESTS
-    ),
-    "chances": MANIFESTS,
-    **dict.fromkeys(("deschedule", "upgrade"), ANSWERS),
-    "outage": MANIFESTS,
-    "sweep": MANIFESTS.replace("--exit-zero ", ""),
-    "autoscale catalogue": "--color --exit-zero",
-    "autoscale groups": "--color --exit-zero",
-    "backtest": ANSWERS,
-    "rightsize": f"-n {ANSWERS}",
-    "conformance": f"-f {ANSWERS}",
-    "snapshot info": LOOKS,
-    "snapshot validate": f"{LOOKS} --exit-zero",
-    "snapshot diff": ANSWERS,
-    "snapshot trim": "-f -n -o --color --all",
-    "snapshot convert": "-f -n -o --color",
-    "snapshot redact": "-f -n -o --color",
-    "snapshot dump": "-o --color",
-    "snapshot record": "-o --color",
-    "demo": "--color",
-    "snapshot rbac": "--color",
-    "snapshot reveal": "--color",
-    "policy show": "-f -o --color",
-    "policy convert": "-f -o --color",
-    "policy validate": "-f --color --exit-zero",
-}
-"""Which of the flags that mean the same everywhere a command has. Those without -n read no manifests, those without
---all and wide print no tables but one document, those without --exit-zero never answer "no"."""
+SHORT = {"-f": "--filename", "-n": "--namespace", "-o": "--output", "-R": "--recursive", "-h": "--help"}
+"""What a letter means, on every command that has it."""
 
 
-def test_flags_that_all_share_are_on_every_command_for_which_they_mean_something() -> None:
-    found = {}
-    for path, command in COMMANDS.items():
-        given = {name: param for param in command.params for name in param.opts}
-        flags = {flag for flag in MANIFESTS.split() if flag in given}
-        formats = run(*path.split(), "--help", columns=200).out
-        flags |= {"wide"} if re.search(r"\|wide\|", formats) else set()
-        found[path] = flags
-    assert found == {path: set(flags.split()) for path, flags in FLAGS.items()}
+@pytest.mark.parametrize("path", COMMANDS)
+def test_a_command_has_the_options_that_its_class_names_and_those_that_all_share(path: str) -> None:
+    entry, given = all_commands()[path], {name: param for param in COMMANDS[path].params for name in param.opts}
+    assert {each.flag.name.partition("/")[0] for each in parameters_of(entry.command)} - {""} <= set(given)
+    assert [name for name, param in given.items() if len(name) == 2 and SHORT[name] not in param.opts] == []
+    prints = entry.command.prints
+    shared = {"--color": True, "--exit-zero": entry.may_be_no, "--gaps": entry.has_gaps}
+    shared["--all"] = prints.rows == "--all"
+    assert {name for name, has in shared.items() if has} == set(shared) & set(given)
+    if prints.formats:
+        assert "|".join(prints.formats) in run(*path.split(), "--help-all", columns=200).out
 
 
 def test_files_are_named_with_and_without_f(tmp_path: Path) -> None:
@@ -165,8 +137,8 @@ def test_every_example_runs(path: str, tmp_path: Path) -> None:
     live = path in ("snapshot dump", "snapshot record")
     if path == "snapshot reveal":
         (tmp_path / "answer.txt").write_text("nothing of interest")
-        run(*shlex.split(f"snapshot redact {specs_by_name()['snapshot redact'].examples[0]}"), folder=tmp_path)
-    for line in specs_by_name()[path].examples:
+        run(*shlex.split(f"snapshot redact {all_commands()['snapshot redact'].examples[0]}"), folder=tmp_path)
+    for line in all_commands()[path].examples:
         ran = run(*path.split(), *shlex.split(line), env={"KUBECONFIG": str(tmp_path / "nowhere")}, folder=tmp_path)
         assert ran.code in ((2,) if live else (0, 1)), ran.err
         assert not live or "kubeconfig" in ran.err.lower() or "nowhere" in ran.err
@@ -224,14 +196,15 @@ def test_brief_help_fits_a_screen_and_says_where_the_rest_is(path: str) -> None:
     assert len(ran.lines) <= 40
     assert max(map(len, ran.lines)) <= 80
     assert ran.lines[-1].endswith(f"more options and examples: kwhatif {path} --help-all")
-    assert run(*path.split(), "--help-all").out == run(*path.split(), "--help").out
+    assert run(*path.split(), "--help") == ran
+    assert len(run(*path.split(), "--help-all").lines) > len(ran.lines)
 
 
 def test_help_says_in_the_same_words_what_exit_code_1_means() -> None:
     said = re.compile(r"Exit codes: 0 the answer is good, 1 it is not: [^.]+, 2 usage (or input )?error[^.]*\.")
     for path, command in COMMANDS.items():
         text = " ".join((command.help or "").split())
-        assert bool(said.search(text)) == specs_by_name()[path].may_be_no, path
+        assert bool(said.search(text)) == all_commands()[path].may_be_no, path
 
 
 def test_every_command_that_tells_of_gaps_can_tell_of_all() -> None:
@@ -242,4 +215,4 @@ def test_every_command_that_tells_of_gaps_can_tell_of_all() -> None:
     assert "closed by kubectl get --raw /api/v1/services" in run(*asked, "--gaps").out
     assert run(*asked).out == brief.out
     given = {path for path, command in COMMANDS.items() if any("--gaps" in param.opts for param in command.params)}
-    assert given == {path for path in COMMANDS if specs_by_name()[path].has_gaps}
+    assert given == {path for path in COMMANDS if all_commands()[path].has_gaps}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.cli import output
-from kwhatif.commands.spec import commands_of
+from kwhatif.commands.registry import entries_of
 from tests.cli.running import CLUSTER, refused, run
 
 
@@ -42,7 +42,7 @@ def test_somebody_has_to_be_placed() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], *([command] for command in commands_of("")), ["policy", "show"], ["policy", "validate"]]
+    "words", [[], *([command] for command in entries_of("")), ["policy", "show"], ["policy", "validate"]]
 )
 @pytest.mark.parametrize("columns", [80, 200])
 def test_every_command_has_help_that_fits_the_terminal(words: list[str], columns: int) -> None:
@@ -56,7 +56,7 @@ def test_every_command_has_help_that_fits_the_terminal(words: list[str], columns
 def test_help_of_the_program_lists_the_commands_and_exit_codes() -> None:
     ran = run()
     assert ran.out == run("--help").out
-    assert all(f"\n  {command} " in ran.out for command in commands_of(""))
+    assert all(f"\n  {command} " in ran.out for command in entries_of(""))
     assert "Exit codes: 0 the answer is good" in ran.out
 
 

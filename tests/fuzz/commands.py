@@ -9,6 +9,9 @@ of a study that are wrong, and ``{out}`` any file to write.
 
 from __future__ import annotations
 
+from kwhatif.commands.parameters import parameters_of, takes_cluster
+from kwhatif.commands.registry import all_commands
+
 _EDITS = (
     "--scale Deployment/shop/web=3 --scale StatefulSet/shop/db=2 --add-nodes 1 --like n1 --remove-node n2 "
     "--set n1.allocatable.cpu=16 --label n1=disk=hdd --taint n1=a=b:NoExecute --delete shop/db-0"
@@ -165,3 +168,13 @@ COMMANDS = {
     ),
 }
 """Sort of file -> the commands that read one."""
+
+
+def readers() -> set[str]:
+    """The commands that read files which others wrote, as they are called."""
+    return {
+        name.removesuffix(" plan")
+        for name, entry in all_commands().items()
+        if takes_cluster(entry.command)
+        or any(each.flag.file in ("in", "manifests", "cluster") for each in parameters_of(entry.command))
+    }

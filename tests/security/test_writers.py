@@ -6,17 +6,13 @@ import ast
 import os
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
 import kwhatif
 from kwhatif.commands.parameters import parameters_of
-from kwhatif.commands.registry import Entry
-from kwhatif.commands.spec import all_specs
+from kwhatif.commands.registry import all_commands
 from tests.cli.running import CLUSTER, run
 
 PACKAGE = Path(kwhatif.__file__).parent
@@ -122,7 +118,7 @@ THE_SAME = {
     "sweep --out": "outage --out",
     "sweep --write": "place --report",
     "autoscale plan --write-snapshot": "place --write-snapshot",
-    **{f"{spec.name} --report": "place --report" for spec in all_specs()},
+    **{f"{spec.name} --report": "place --report" for spec in all_commands().values()},
 }
 """Written by the same function as another one."""
 
@@ -132,22 +128,9 @@ NEVER = {"snapshot record --output": "has to be a new file: test_a_recording_and
 def outputs() -> set[str]:
     """The options by which a file to be written is named, by the words of their help."""
     found = set()
-    for spec in all_specs():
-        if isinstance(spec, Entry) and spec.is_group:
-            continue
-        if isinstance(spec, Entry):
-            options = parameters_of(spec.command)
-            found |= {f"{spec.name} {each.flag.name}" for each in options if each.flag.file == "out"}
-            found |= {f"{spec.name} --report"} if spec.command.prints.reports else set()
-            continue
-        command: Any = typer.main.get_command(import_module(f"kwhatif.cli.{spec.module}").app)
-        for param in command.params:
-            told = getattr(param, "help", None) or ""
-            writes = told.startswith(
-                ("Write", "Also write", "Where to write", "The file to write", "With --redact: which")
-            )
-            if (writes and not getattr(param, "is_flag", False)) or (param.name == "translation" and "made if" in told):
-                found.add(f"{spec.name} {param.opts[-1]}")
+    for entry in all_commands().values():
+        found |= {f"{entry.name} {each.flag.name}" for each in parameters_of(entry.command) if each.flag.file == "out"}
+        found |= {f"{entry.name} --report"} if entry.command.prints.reports else set()
     return found
 
 

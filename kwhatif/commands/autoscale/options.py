@@ -31,11 +31,21 @@ class KarpenterOptions(_OrderOptions):
 
     catalogue: Annotated[
         str,
-        Flag("--catalogue", metavar="FILE", help="What the cloud offers to Karpenter: an InstanceTypes document."),
+        Flag(
+            "--catalogue",
+            metavar="FILE",
+            file="in",
+            help="What the cloud offers to Karpenter: an InstanceTypes document.",
+        ),
     ] = ""
     node_pools: Annotated[
         Sequence[str],
-        Flag("--node-pools", metavar="FILE", help="Manifests of NodePools, in place of those of the snapshot."),
+        Flag(
+            "--node-pools",
+            metavar="FILE",
+            file="in",
+            help="Manifests of NodePools, in place of those of the snapshot.",
+        ),
     ] = ()
     consolidate: Annotated[
         bool, Flag("--consolidate", help="Also say which nodes Karpenter gives back, and why others stay.")
@@ -48,7 +58,12 @@ class ClusterAutoscalerOptions(_OrderOptions):
 
     groups: Annotated[
         str,
-        Flag("--groups", metavar="FILE", help="cluster-autoscaler's groups and flags: a NodeGroups document."),
+        Flag(
+            "--groups",
+            metavar="FILE",
+            file="in",
+            help="cluster-autoscaler's groups and flags: a NodeGroups document.",
+        ),
     ] = ""
     scale_down: Annotated[
         bool, Flag("--scale-down", help="Also say which nodes are unneeded, and what keeps each other one.")
@@ -57,21 +72,6 @@ class ClusterAutoscalerOptions(_OrderOptions):
         bool, Flag("--until-quiet", help="Let scheduler and autoscaler take turns until nothing more happens.")
     ] = False
     provision_seconds: ProvisionSeconds = PROVISION_SECONDS
-
-
-@dataclass(frozen=True, kw_only=True)
-class AutoscaleOptions(KarpenterOptions, ClusterAutoscalerOptions):
-    """Which of the autoscalers is asked, or both. Raises UsageError for options of one that is not."""
-
-    def __post_init__(self) -> None:
-        if not self.groups and not self.catalogue:
-            raise UsageError(
-                "expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither"
-            )
-        if not self.catalogue and (self.node_pools or self.consolidate):
-            raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
-        if not self.groups and (self.scale_down or self.until_quiet):
-            raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
 
 
 def _file(name: str, help: str) -> Flag:

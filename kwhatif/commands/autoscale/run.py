@@ -1,35 +1,25 @@
-"""Questions about cluster-autoscaler, Karpenter, and both, and their Python functions."""
+"""Questions about cluster-autoscaler, Karpenter, and both."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, TypeVar, Unpack
+from typing import Annotated, ClassVar, TypeVar
 
-from kwhatif.commands.api_options import (
-    ClusterSource,
-    Manifests,
-    Path,
-    ScenarioKeywords,
-    ask,
-    build_scenario,
-    paths_of,
-)
 from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups, run_until_stable
 from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
 from kwhatif.commands.autoscale.options import ClusterAutoscalerOptions, ExplainNodesOptions, KarpenterOptions
 from kwhatif.commands.autoscale.result import AutoscaleResult
-from kwhatif.commands.common_options import EXPLANATION
+from kwhatif.commands.common_options import EXPLANATION, ManifestFiles
 from kwhatif.results.base import Fidelity, Result
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, observation_time_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.autoscalers.scaler import Autoscaler
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.flag import Argument
-from kwhatif.simulation.inputs import PROVISION_SECONDS, Notes
+from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.growth_alone import Growing
@@ -43,7 +33,7 @@ from kwhatif.snapshot.format.model import Snapshot
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AfterPlacing(Question[R_co]):
     """A question about these pods, and those that wait in the snapshot, after a scheduler run.
 
@@ -87,14 +77,11 @@ def snapshot_after(scenario: PreparedScenario, run: Run) -> Snapshot:
     return snapshot_after_run(scenario.snapshot, scenario.edited.covered, scenario.expanded, run)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
-    """What would cluster-autoscaler do?
+    """Which nodes would cluster-autoscaler add for these pods and those that wait in the snapshot, and which remove?"""
 
-    ``groups`` is the file with the node groups. With ``scale_down`` also: which nodes are unneeded? ``orders`` is in
-    how many other orders nodes and pods are listed, to tell what is left to chance. With ``until_quiet`` scheduler and
-    autoscaler, whose nodes take ``provision_seconds`` to come up, go on in turns until nothing more happens.
-    """
+    manifests: ManifestFiles = ()
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscaleResult]:
         (scenario,) = scenarios
@@ -128,14 +115,11 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
-    """What would Karpenter do?
+    """Which NodeClaims would Karpenter make for these pods and those that wait in the snapshot?"""
 
-    ``catalogue`` is the file with the instance types; ``node_pools`` are files with NodePools, instead of those of the
-    snapshot. With ``consolidate`` also: which nodes would it give back? In ``orders`` more orders of Karpenter's maps
-    is looked, to tell what is left to chance.
-    """
+    manifests: ManifestFiles = ()
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[KarpenterResult]:
         (scenario,) = scenarios
@@ -202,10 +186,11 @@ class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
         return answer_after_placing(scenario, after)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Autoscalers(AfterPlacing[AutoscalersResult]):
     """What would both do, each for its own nodes?"""
 
+    manifests: Files = ()
     cluster_autoscaler: Autoscale
     karpenter: Karpenter
 
@@ -221,53 +206,3 @@ class Autoscalers(AfterPlacing[AutoscalersResult]):
             return AutoscalersResult(outcome=more.outcome, cluster_autoscaler=more, karpenter=bought)
 
         return after_growing(scenario, [grower, self.karpenter.grower(scenario)], after)
-
-
-def autoscale(
-    manifests: Manifests = (),
-    *,
-    snapshot: ClusterSource,
-    groups: Path,
-    scale_down: bool = False,
-    orders: int = 6,
-    provision_seconds: int | None = None,
-    **options: Unpack[ScenarioKeywords],
-) -> AutoscaleResult:
-    """Which nodes would cluster-autoscaler add for these pods and those that wait in the snapshot, and which remove?
-
-    ``groups`` is a NodeGroups document by its path. ``scale_down`` also looks for unneeded nodes; ``orders`` is in how
-    many more orders nodes and pods are listed, to tell what is left to chance. With ``provision_seconds``, which a new
-    node takes to come up, scheduler and autoscaler take turns until nothing more happens.
-    """
-
-    question = Autoscale(
-        groups=os.fspath(groups),
-        scale_down=scale_down,
-        orders=orders,
-        until_quiet=provision_seconds is not None,
-        provision_seconds=PROVISION_SECONDS if provision_seconds is None else provision_seconds,
-    )
-    return ask(question, build_scenario(manifests, snapshot, options))
-
-
-def karpenter(
-    manifests: Manifests = (),
-    *,
-    snapshot: ClusterSource,
-    catalogue: Path,
-    node_pools: Path | Sequence[Path] = (),
-    consolidate: bool = False,
-    orders: int = 6,
-    **options: Unpack[ScenarioKeywords],
-) -> KarpenterResult:
-    """Which NodeClaims would Karpenter make for these pods and those that wait in the snapshot?
-
-    ``catalogue`` is an InstanceTypes document; ``node_pools`` are NodePools in place of the snapshot's. With
-    ``consolidate`` also: which nodes would it give back? ``orders`` is in how many more orders of Karpenter's maps is
-    looked, to tell what is left to chance.
-    """
-
-    question = Karpenter(
-        catalogue=os.fspath(catalogue), node_pools=paths_of(node_pools), consolidate=consolidate, orders=orders
-    )
-    return ask(question, build_scenario(manifests, snapshot, options))

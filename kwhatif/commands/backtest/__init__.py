@@ -1,1 +1,3 @@
-"""``backtest``: the decisions of a recording are made again and compared."""
+"""Do the decisions of a recorded day come out again?"""
+
+POSITION = 140

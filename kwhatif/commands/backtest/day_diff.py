@@ -6,11 +6,11 @@ The world does what was recorded, and the simulated scheduler decides.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from statistics import median
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
@@ -27,6 +27,7 @@ from kwhatif.commands.backtest.diff_result import (
     Reality,
     WorkloadChange,
 )
+from kwhatif.commands.backtest.options import RECORDED_POLICY, OtherPolicyOptions
 from kwhatif.commands.backtest.pod_lives import PodLife, note_missing
 from kwhatif.commands.backtest.recorded_cluster import ChangingObjects, Put, RecordedDay, recorded_world
 from kwhatif.commands.diff.run import at_version
@@ -38,6 +39,7 @@ from kwhatif.results.place import TimelineEntry
 from kwhatif.scheduling.controllers import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.cluster_use import use_of
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import store_volumes
@@ -45,6 +47,8 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import load_recording
 from kwhatif.snapshot.recording import Recording, rfc3339
 
 _ASSUMED = Storage.KINDS | Devices.KINDS
@@ -211,35 +215,39 @@ _MOMENTS = 240
 _FOLLOWED = "each ends as the pod did that was made in its place"
 
 
-@dataclass(frozen=True)
-class DayDiff(Question[BacktestDiff]):
-    """What would another configuration have done with the day of a ``recording``?
-
-    The snapshot of both scenarios is what it begins with. ``label`` is what the other configuration is called.
+@dataclass(frozen=True, kw_only=True)
+class DayDiff(OtherPolicyOptions, Question[BacktestDiff]):
+    """What would another configuration have made of a recorded day? It is simulated twice, with the recorded
+    scheduler's and with the other one.
     """
 
+    takes = SchedulerOptions
+    renames: ClassVar[Mapping[str, Flag]] = {"policy": RECORDED_POLICY}
     several_runs: ClassVar[bool] = True
 
-    recording: Recording
-    label: str
+    @cached_property
+    def recording_and_start(self) -> tuple[Recording, Snapshot]:
+        return load_recording(self.recording)
 
-    def build_sides(self, inputs: Inputs, engine: SchedulerOptions, policy: Any) -> list[Scenario]:
-        """The recorded scheduler's ``engine``, and the same with another ``policy``."""
-        return [Scenario(inputs, engine), Scenario(inputs, at_version(engine, policy))]
+    def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
+        inputs = Inputs(self.recording_and_start[1])
+        return [Scenario(inputs, given), Scenario(inputs, at_version(given, self.other))]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestDiff]:
-        note_missing(self.recording, notes)
-        day = recorded_world(self.recording, scenarios[0].snapshot)
+        recording, _ = self.recording_and_start
+        note_missing(recording, notes)
+        day = recorded_world(recording, scenarios[0].snapshot)
         moments = list(_moments(day.lasts))
         report_start("Living the day as recorded")
         recorded = {life.uid: life.node for life in day.lives.lives if life.node}
         a = Day(scenarios[0].new_session(prefers=recorded), day).live(moments)
         report_start("Living the day with the other configuration")
         b = Day(scenarios[1].new_session(prefers=a.homes), day).live(moments)
-        result = partial(_compare_runs, day, a, b, self.label, Owners(scenarios[0].snapshot))
+        label = f"policy {self.other}" if isinstance(self.other, str) else "a policy of its own"
+        result = partial(_compare_runs, day, a, b, label, Owners(scenarios[0].snapshot))
         sessions = (a.session, b.session)
         return PendingResult([Run(each) for each in sessions], result)
 

@@ -1,4 +1,4 @@
-"""Options of ``kwhatif backtest`` only."""
+"""Options of ``kwhatif backtest``: what is asked again, and what another scheduler is to make of the day."""
 
 from __future__ import annotations
 
@@ -6,20 +6,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Argument, Flag
 
 RECORDED_POLICY = Flag(
     "--recorded-policy",
     type=str | None,
     metavar="FILE",
+    file="in",
     help="The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
     "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
 )
 
 
-@dataclass(frozen=True)
-class BacktestOptions:
-    """How much has to agree, or what another scheduler is to make of the day."""
+@dataclass(frozen=True, kw_only=True)
+class RecordingOptions:
+    """A recording; who decided there."""
+
+    recording: Annotated[
+        str,
+        Argument(
+            metavar="FILE",
+            file="in",
+            help="A recording: JSON Lines of lists and watch events, packed or not, '-' for stdin; or a snapshot.",
+        ),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementOptions(RecordingOptions):
+    """How much of what is asked again has to agree."""
 
     need: Annotated[
         float,
@@ -36,12 +51,19 @@ class BacktestOptions:
         int,
         Flag("--last", metavar="N", least=1, shows_default=True, help="How many pods of a snapshot are asked about."),
     ] = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherPolicyOptions(RecordingOptions):
+    """What another scheduler is to make of the day."""
+
     other: Annotated[
         str | Mapping[str, Any] | None,
         Flag(
             "--policy",
             type=str | None,
             metavar="FILE[@VERSION]",
+            file="in",
             help="What would this KubeSchedulerConfiguration, or 'default', have made of the recorded day? The "
             "Kubernetes whose rules hold may follow, as in default@1.31.",
         ),

@@ -4,24 +4,21 @@ again; and counts of their agreement.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
-from typing import Any, Unpack
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time, parse_time
 from kwhatif.cluster.cluster import FINISHED
-from kwhatif.commands.api_options import Path, SchedulerKeywords, ask, build_scenario, policy_of
 from kwhatif.commands.backtest import decisions as judge
 from kwhatif.commands.backtest.bindings import count_bindings
 from kwhatif.commands.backtest.decisions import Decision, decisions, read_pod_versions
-from kwhatif.commands.backtest.diff_result import BacktestDiff
+from kwhatif.commands.backtest.options import AgreementOptions
 from kwhatif.commands.backtest.pod_lives import note_missing
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
 from kwhatif.commands.backtest.result import Agreement, AgreementMoment, BacktestResult, Disagreement, RecordedBindings
@@ -30,12 +27,12 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import PendingResult, Question
-from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.load import is_recorded, load_recording, load_snapshot
+from kwhatif.snapshot.load import load_recording, load_snapshot
 from kwhatif.snapshot.recording import Recording
 
 
@@ -127,19 +124,23 @@ def _agreement_by_time(times: Sequence[tuple[float, bool]]) -> Iterator[Agreemen
         yield AgreementMoment(at=format_time(begin + place * length), decisions=number, agreeing=agreeing)
 
 
-@dataclass(frozen=True)
-class Backtest(Question[BacktestResult]):
-    """Does what was recorded come out again? The snapshot of the scenario is what the ``recording`` begins with."""
+@dataclass(frozen=True, kw_only=True)
+class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
+    """Does what was recorded come out again? The cluster of the scenario is what the recording begins with."""
 
-    recording: Recording
-    need: float = 0
+    @cached_property
+    def recording_and_start(self) -> tuple[Recording, Snapshot]:
+        return load_recording(self.recording)
+
+    def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
+        return [Scenario(Inputs(self.recording_and_start[1]), given)]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
         (scenario,) = scenarios
-        recording, session = self.recording, scenario.session
+        (recording, _), session = self.recording_and_start, scenario.session
         note_missing(recording, notes)
         there = {pod.identity: bool(pod.spec.node_name) for pod in session.snapshot.objects.list_all(Pod)}
         pods = list(read_pod_versions(recording))
@@ -154,14 +155,14 @@ class Backtest(Question[BacktestResult]):
         return PendingResult([Run(session)], partial(account.result, searches, self.need, bindings))
 
 
-@dataclass(frozen=True)
-class LastBound(Question[BacktestResult]):
+@dataclass(frozen=True, kw_only=True)
+class LastBound(AgreementOptions, Question[BacktestResult]):
     """Would the pods that were bound last (``last`` of them) get their nodes again? The newest are asked about first,
     and then stay off the cluster. When a pod was bound, its condition PodScheduled tells, by the second.
     """
 
-    last: int
-    need: float = 0
+    def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
+        return [Scenario(Inputs(load_snapshot([self.recording])), given)]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
@@ -242,42 +243,3 @@ def _verdict(at: str, attempt: Attempt, *, nodes: int, strangers: Sequence[str])
     if attempt.is_placed and attempt.evaluated < nodes:
         return judge.SAMPLED, f"{attempt.evaluated} of {nodes} nodes were looked at, and which ones is not known"
     return judge.MOVED, f"what has gone or changed since {at} is not in the snapshot"
-
-
-def question_about(file: str, last: int, need: float) -> tuple[Question[BacktestResult], Snapshot]:
-    """What is asked about a recording, or about a snapshot, and the cluster as it was at the beginning.
-
-    Raises InputError for a file that is neither.
-    """
-    if not is_recorded(file):
-        return LastBound(last, need), load_snapshot([file])
-    recording, start = load_recording(file)
-    return Backtest(recording, need), start
-
-
-def backtest(
-    recording: Path, *, need: float = 0, last: int = 100, **options: Unpack[SchedulerKeywords]
-) -> BacktestResult:
-    """Do the decisions of a recording come out again? ``policy`` is that of the recorded scheduler.
-
-    Of a snapshot the ``last`` pods that were bound are asked for again. Less than ``need`` percent of any sort of
-    decision makes the exit code 1.
-    """
-    question, start = question_about(os.fspath(recording), last, need)
-    return ask(question, build_scenario((), start, options))
-
-
-def backtest_diff(
-    recording: Path, *, other: Path | Mapping[str, Any], **options: Unpack[SchedulerKeywords]
-) -> BacktestDiff:
-    """What would another configuration have made of a recorded day? ``policy`` is that of the recorded scheduler.
-
-    ``other`` may name the Kubernetes whose rules hold, as in ``default@1.31``.
-    """
-    from kwhatif.commands.backtest.day_diff import DayDiff
-
-    recorded, start = load_recording(os.fspath(recording))
-    policy = policy_of(other)
-    question = DayDiff(recorded, f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
-    scenario = build_scenario((), start, options)
-    return ask(question, *question.build_sides(scenario.inputs, scenario.scheduler_options, policy))

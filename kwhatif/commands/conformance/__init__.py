@@ -1,1 +1,3 @@
-"""``conformance``: recorded scenarios are replayed and compared."""
+"""Replay recorded decisions of a real kube-scheduler and compare."""
+
+POSITION = 150

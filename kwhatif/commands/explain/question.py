@@ -15,13 +15,12 @@ from kwhatif.commands.explain.options import ExplainAfterOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.explain import ExplainResult
 from kwhatif.simulation.command import Command, Output
-from kwhatif.simulation.flag import Argument, Flag, values_of
-from kwhatif.simulation.inputs import Files
-from kwhatif.simulation.scenario_options import NAMESPACE, RECURSIVE, ScenarioOptions
+from kwhatif.simulation.flag import values_of
+from kwhatif.simulation.scenario_options import RECURSIVE, PodOptions, ScenarioOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ExplainPods(ExplainAfterOptions, Command[ExplainResult]):
+class _ExplainPods(ExplainAfterOptions, PodOptions, Command[ExplainResult]):
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
     Each pod is looked at by itself; one that runs already, as if it had not got its node yet.
@@ -37,27 +36,7 @@ class _ExplainPods(ExplainAfterOptions, Command[ExplainResult]):
         f"reindex-3-2f9gk --after {MANIFESTS}/checkout.yaml {CLUSTER}",
     )
 
-    pods: Annotated[
-        Files,
-        Argument(
-            metavar="POD",
-            file="manifests",
-            completion="pod",
-            help="Manifests (files, directories, '-' for stdin), or names of pods: NAME, NAMESPACE/NAME, KIND/NAME.",
-        ),
-    ] = ()
-    files: Annotated[
-        Files,
-        Flag(
-            "--filename",
-            short="-f",
-            metavar="FILE",
-            file="manifests",
-            help="Manifests to take pods from: those named, or all of them if none is (repeatable).",
-        ),
-    ] = ()
     recursive: Annotated[bool, RECURSIVE] = False
-    namespace: Annotated[str | None, NAMESPACE] = None
 
     @classmethod
     def has_gaps(cls) -> bool:

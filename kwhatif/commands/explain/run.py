@@ -49,7 +49,7 @@ from kwhatif.simulation.session import PodToSchedule, Session, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExplainPods(PodQuestion[ExplainResult]):
     """Why does a pod go where it goes, or nowhere?
 
@@ -65,7 +65,7 @@ class ExplainPods(PodQuestion[ExplainResult]):
         return [dataclasses.replace(given, namespace=self.namespace or "default").build_scenario(())]
 
     def check(self, scenario: Scenario) -> None:
-        if not self.words and not self.offered and scenario.inputs.edits is None:
+        if not self.pods and not self.files and scenario.inputs.edits is None:
             raise self.nothing
 
     @property
@@ -330,5 +330,5 @@ def question_about(
 ) -> Question[ExplainResult]:
     """What is asked about pods: alone, or as a run tried them that places the manifests ``after`` which they come."""
     if not options.after:
-        return ExplainPods(words, offered, namespace, explain_options=options)
+        return ExplainPods(pods=words, files=offered, namespace=namespace, explain_options=options)
     return ExplainRun(Place(manifests=options.after), words, namespace, offered, options)

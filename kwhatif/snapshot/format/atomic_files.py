@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import IO
 
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, UsageError
 from kwhatif.progress import report_start
 
 try:
@@ -180,6 +180,18 @@ def draft_of(path: str, *, private: bool = False, private_directory: bool = Fals
             _note_replaced_link(path)
     finally:
         directory.close()
+
+
+@contextmanager
+def new_file(path: str, *, private: bool = False) -> Iterator[IO[bytes]]:
+    """``draft_of`` for a file that an option names. Raises UsageError if it cannot be written."""
+    if path == "-":
+        raise UsageError("'-' is no file to write to: standard output is for the answer")
+    try:
+        with draft_of(path, private=private) as file:
+            yield file
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def test_a_snapshot_without_groups_is_a_no() -> None:
 
 def test_scheduler_and_autoscaler_take_turns_until_nothing_more_happens() -> None:
     manifests = [SAMPLE / f"{name}.yaml" for name in ("web", "training")]
-    found = kwhatif.autoscale(manifests, snapshot=CLUSTER, groups=GROUPS, provision_seconds=90)
+    found = kwhatif.autoscale(manifests, snapshot=CLUSTER, groups=GROUPS, until_quiet=True, provision_seconds=90)
     assert [(step.time, step.what, step.nodes, step.waiting) for step in found.steps] == [
         (0, "the scheduler is done", 4, 6),
         (90, "new nodes: gpu from 0 to 1", 5, 4),
@@ -146,7 +146,7 @@ def test_scheduler_and_autoscaler_take_turns_until_nothing_more_happens() -> Non
 
 
 def test_nodes_go_in_the_end_and_their_pods_are_placed_again() -> None:
-    found = kwhatif.autoscale(snapshot=CLUSTER, groups=GROUPS, provision_seconds=90)
+    found = kwhatif.autoscale(snapshot=CLUSTER, groups=GROUPS, until_quiet=True, provision_seconds=90)
     assert [(step.time, step.what, step.nodes, step.waiting) for step in found.steps] == [
         (0, "the scheduler is done", 4, 0),
         (601, "1 node goes: general-c", 3, 0),
@@ -160,7 +160,7 @@ def test_the_next_nodes_go_once_the_delay_after_the_last_deletion_is_over(tmp_pa
         + "flags: {scale-down-delay-after-delete: 30m, scale-down-utilization-threshold: 0.9, "
         + "max-scale-down-parallelism: 1}\ngroups: [{name: all, max: 6, nodes: {labels: {}}}]\n"
     )
-    found = kwhatif.autoscale(snapshot=CLUSTER, groups=groups, provision_seconds=90)
+    found = kwhatif.autoscale(snapshot=CLUSTER, groups=groups, until_quiet=True, provision_seconds=90)
     assert [step.time for step in found.steps if "goes" in step.what] == [601, 601 + 1800]
 
 

@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
+import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.commands.backtest.result import BacktestResult
-from kwhatif.commands.backtest.run import Backtest, LastBound
 from kwhatif.errors import InputError
-from kwhatif.simulation.inputs import Inputs
-from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.load import load_recording, load_snapshot
 from tests.commands.backtest.recordings import bound_to, deleted_soon, line, node, pod, refused, told, written
 
@@ -27,8 +24,7 @@ REFUSAL = (
 
 
 def backtested(path: Path, need: float = 0) -> BacktestResult:
-    recording, start = load_recording(str(path))
-    return ask(Backtest(recording, need), Scenario(Inputs(start)))
+    return kwhatif.backtest(path, need=need)
 
 
 def test_a_recorded_day_of_a_real_scheduler_comes_out_again() -> None:
@@ -303,7 +299,7 @@ def of_snapshot(tmp_path: Path, *pods: dict[str, Any], last: int = 100, nodes: i
     path = tmp_path / "cluster.json"
     items = [*listed, *({"apiVersion": "v1", "kind": "Pod", **each} for each in pods)]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return ask(LastBound(last), Scenario(Inputs(load_snapshot([str(path)]))))
+    return kwhatif.backtest(path, last=last)
 
 
 def bound(name: str, on: str, second: int | None, cpu: str = "1", **metadata: Any) -> dict[str, Any]:

@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+import kwhatif
 from kwhatif.commands.backtest.result import BacktestResult
-from kwhatif.commands.backtest.run import Backtest
 from kwhatif.commands.backtest.text import backtest_blocks
 from kwhatif.redaction.redact import LineRedactor
 from kwhatif.render.blocks import Lines
-from kwhatif.simulation.inputs import Inputs
-from kwhatif.simulation.pipeline import ask
-from kwhatif.simulation.scenario import Scenario
-from kwhatif.snapshot.load import load_recording
 from tests.commands.backtest.recordings import bound_to, pod, told, written
 
 SECOND = {"schedulerName": "second"}
@@ -153,8 +149,7 @@ LIVES = [
 
 
 def backtested(path: Path) -> BacktestResult:
-    recording, start = load_recording(str(path))
-    return ask(Backtest(recording), Scenario(Inputs(start)))
+    return kwhatif.backtest(path)
 
 
 @pytest.mark.parametrize(("changes", "counts", "text"), LIVES)

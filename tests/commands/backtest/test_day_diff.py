@@ -10,12 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kwhatif.commands.backtest.day_diff import DayDiff
+import kwhatif
 from kwhatif.commands.backtest.diff_result import BacktestDiff
 from kwhatif.commands.schema_files import SCHEMAS
-from kwhatif.simulation.inputs import Inputs, SchedulerOptions
-from kwhatif.simulation.pipeline import ask
-from kwhatif.snapshot.load import load_recording
 from tests.cli.running import run
 from tests.commands.backtest.recordings import node, pod, told, written
 
@@ -33,9 +30,7 @@ Spec = dict[str, Any]
 
 
 def lived(path: Path, policy: Any = "default") -> BacktestDiff:
-    recording, start = load_recording(str(path))
-    question = DayDiff(recording, "the other")
-    return ask(question, *question.build_sides(Inputs(start), SchedulerOptions(), policy))
+    return kwhatif.backtest_diff(path, other=policy)
 
 
 class Told:

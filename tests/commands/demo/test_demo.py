@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from kwhatif.commands.spec import all_specs
+from kwhatif.commands.registry import all_entries
 from kwhatif.snapshot.format.atomic_files import draft_of
 from tests.cli.running import run
 
@@ -41,7 +41,7 @@ def test_the_copy_is_the_samples_and_what_is_printed_runs(tmp_path: Path) -> Non
 
 def test_a_file_of_the_samples_that_an_example_names_is_copied(tmp_path: Path) -> None:
     assert run("demo", folder=tmp_path).code == 0
-    words = {word for spec in all_specs() for example in spec.examples for word in shlex.split(example)}
+    words = {word for spec in all_entries() for example in spec.examples for word in shlex.split(example)}
     named = {path for word in words for path in re.findall(r"(?:^|=)(samples/.*)", word)}
     assert len(named) > 10
     assert {path for path in named if not (tmp_path / path).exists()} == set()

@@ -46,4 +46,4 @@ class Catalogue(CatalogueOptions, Task[Printed]):
         self.check(with_snapshot=bool(given.snapshot))
         sources = values_of(CatalogueOptions, self)
         found = load_instance_types(snapshot_of(given.snapshot, notes), **sources)
-        return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), good=bool(found.types))
+        return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), code=int(not found.types))

@@ -34,4 +34,4 @@ class Groups(Task[Printed]):
         from kwhatif.simulation.cluster_files import snapshot_of
 
         found = discover_groups(snapshot_of(given.snapshot, notes))
-        return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), good=bool(found.groups))
+        return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), code=int(not found.groups))

@@ -1,1 +1,3 @@
-"""How small can a snapshot be that still shows a decision?"""
+"""Cut a snapshot down to what a pod's decision depends on."""
+
+POSITION = 10

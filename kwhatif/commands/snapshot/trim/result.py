@@ -27,7 +27,9 @@ class KindCount(ResultStruct, frozen=True, kw_only=True):
 
 
 class TrimResult(Result, frozen=True, kw_only=True):
-    """How far a snapshot was cut down. ``steps`` decisions were made again; ``complete`` unless they ran out."""
+    """How far a snapshot was cut down. ``steps`` decisions were made again; ``complete`` unless they ran out.
+    ``shown_by`` is the command that shows the decision again.
+    """
 
     schema: ClassVar[str] = "snapshot-trim"
     about: ClassVar[str] = "How far a snapshot was cut down, by kwhatif snapshot trim"
@@ -36,6 +38,7 @@ class TrimResult(Result, frozen=True, kw_only=True):
     kind: str = "SnapshotTrim"
     source: str
     file: str
+    shown_by: str
     pods: tuple[TrimmedPod, ...]
     kinds: tuple[KindCount, ...]
     bytes_before: int

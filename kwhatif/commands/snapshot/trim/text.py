@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-
 from kwhatif.commands.snapshot.trim.result import TrimmedPod, TrimResult
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Heading, Lines, Verdict, table
 from kwhatif.results.amounts import format_count, format_some
 
 
-def trim_blocks(result: TrimResult, options: str = "") -> list[Block]:
-    """The report. ``options`` say who decides, as they are to be given again."""
+def trim_blocks(result: TrimResult) -> list[Block]:
+    """The report."""
     before, after = (sum(getattr(kind, side) for kind in result.kinds) for side in ("before", "after"))
     rows = tuple((kind.kind, str(kind.before), str(kind.after)) for kind in result.kinds)
     steps = f"{format_count(result.steps, 'decision')} made again"
@@ -33,12 +31,11 @@ def trim_blocks(result: TrimResult, options: str = "") -> list[Block]:
         Heading("SAME DECISION"),
         table(("pod", "outcome", "node", "why"), outcomes),
     ]
-    command = f"kwhatif place --with-pending --snapshot {shlex.quote(result.file)}{options}"
-    texts = [f"To see it again: {command}"]
+    texts = [f"To see it again: {result.shown_by}"]
     if result.others_pending:
         named = format_some(result.others_pending)
         texts.append(
-            f"Nominated pods are kept, too, and {command.split(' --snap')[0]} would place them as well: {named}."
+            f"Nominated pods are kept, too, and kwhatif place --with-pending would place them as well: {named}."
         )
     return [*blocks, Lines(tuple(texts))]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,10 +28,14 @@ from kwhatif.commands.snapshot.trim.result import KindCount, TrimmedPod, TrimRes
 from kwhatif.errors import InputError, KwhatifError
 from kwhatif.progress import report_progress
 from kwhatif.simulation.fidelity.assess import assess
+from kwhatif.simulation.flag import words_of
+from kwhatif.simulation.inputs import SchedulerOptions
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot
+
+_PLACE = ("kwhatif", "place", "--with-pending", "--snapshot")
 
 
 def without_empty_kinds(snapshot: Snapshot, session: Session, pods: Sequence[PodToSchedule]) -> Snapshot:
@@ -332,8 +337,10 @@ def _without_load(snapshot: Snapshot) -> Snapshot:
     return dataclasses.replace(snapshot, objects=Objects(kept))
 
 
-def build_trim_result(before: Snapshot, trimmed: TrimmedSnapshot, decision: Decision, path: str) -> TrimResult:
-    """What was cut, and the decision that is left."""
+def build_trim_result(
+    before: Snapshot, trimmed: TrimmedSnapshot, decision: Decision, path: str, engine: SchedulerOptions
+) -> TrimResult:
+    """What was cut, and the decision of this scheduler that is left."""
     before, after, mine = _without_load(before), _without_load(trimmed.snapshot), {key for key, _ in decision.pods}
     kinds = []
     left = after.counts()
@@ -343,6 +350,7 @@ def build_trim_result(before: Snapshot, trimmed: TrimmedSnapshot, decision: Deci
     return TrimResult(
         source=before.source,
         file=path,
+        shown_by=shlex.join([*_PLACE, path, *words_of(SchedulerOptions, engine)]),
         pods=tuple(_pod(key, cycles) for key, cycles in decision.pods),
         kinds=tuple(kinds),
         bytes_before=_size(before),

@@ -21,6 +21,7 @@ from kwhatif.errors import InputError
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.render.tables import text_of
 from kwhatif.scheduling.setup import Setup
+from kwhatif.simulation.inputs import SchedulerOptions
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import decode_objects
@@ -240,9 +241,8 @@ def test_a_pod_that_has_a_nomination_stays_where_it_takes_the_room(tmp_path: Pat
     assert "1 Insufficient cpu" in result.decision.cycles[0].message
     assert names(result) == {"Node a", "Pod first", "Pod p"}
     file = str(tmp_path / "small.json")
-    told_of = build_trim_result(
-        snapshot, result, check_and_write(result, Session(snapshot, SETUP), _waiting(result), file, loosely=False), file
-    )
+    decision = check_and_write(result, Session(snapshot, SETUP), _waiting(result), file, loosely=False)
+    told_of = build_trim_result(snapshot, result, decision, file, SchedulerOptions())
     assert told_of.others_pending == ("default/first",)
     shown = text_of(trim_blocks(told_of))
     assert "Nominated pods are kept, too" in shown

@@ -1,15 +1,18 @@
-"""The question of ``snapshot trim``."""
+"""The question of ``snapshot trim``: the smallest snapshot that gives the same decision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from kwhatif.commands.common_options import CLUSTER
 from kwhatif.commands.snapshot.trim.result import TrimResult
 from kwhatif.commands.snapshot.trim.trim import build_trim_result, check_and_write, trim, unbind_pods
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Fidelity
+from kwhatif.simulation.command import REPORTS, Output
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion
@@ -18,20 +21,57 @@ from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trim(PodQuestion[TrimResult]):
-    """What is the smallest snapshot that gives the same decision? It is written to ``out``."""
+    """Keep only what the decision on a pod depends on: a small snapshot that reproduces it.
 
+    A pod that runs is taken off its node first; in the new snapshot it waits. Several pods are placed one after the
+    other, as the scheduler would. What is left is decided again before it is written.
+
+    Exit codes: 0 written, 2 usage or input error.
+    """
+
+    lacks = frozenset({"verb", "at", "recursive"})
+    prints = Output(
+        formats=(),
+        reports=REPORTS[1:],
+        report_help="Also write a report to a file: json, yaml or markdown (repeatable).",
+    )
+    examples = (f"reindex-3-2f9gk {CLUSTER} -o reproducer.json",)
     several_runs: ClassVar[bool] = True
 
-    out: str = ""
-    nodes_too: bool = False
-    most_steps: int | None = None
+    output: Annotated[
+        str,
+        Flag(
+            "--output",
+            short="-o",
+            metavar="OUT",
+            file="out",
+            help="The file to write; packed if it ends in .gz or .zst.",
+        ),
+    ]
+    nodes_too: Annotated[
+        bool,
+        Flag("--nodes-too", help="Keep one node for each verdict; numbers of nodes in messages may change then."),
+    ] = False
+    steps: Annotated[
+        int | None,
+        Flag(
+            "--steps",
+            metavar="N",
+            least=1,
+            help="Decide again at most N times. Default: 2000 times, and less often on large snapshots.",
+        ),
+    ] = None
+
+    @classmethod
+    def has_gaps(cls) -> bool:
+        return False
 
     def check(self, scenario: Scenario) -> None:
-        if not self.words and not self.offered:
+        if not self.pods and not self.files:
             raise self.nothing
-        if self.out == "-":
+        if self.output == "-":
             raise UsageError("'-' is no file to write to: standard output is for the report")
         if scenario.scheduler_options.call_extenders:
             raise UsageError("--call-extenders: trim decides again and again, too often to ask extenders each time")
@@ -63,8 +103,8 @@ class Trim(PodQuestion[TrimResult]):
         def result(fidelity: Fidelity) -> TrimResult:
             for gap in fidelity.touching:
                 notes.warn(f"the decision may be another: {gap.what}: {gap.effect}")
-            trimmed = trim(session, waiting, nodes_too=self.nodes_too, most_steps=self.most_steps)
-            decision = check_and_write(trimmed, session, waiting, self.out, loosely=self.nodes_too)
-            return build_trim_result(whole, trimmed, decision, self.out)
+            trimmed = trim(session, waiting, nodes_too=self.nodes_too, most_steps=self.steps)
+            decision = check_and_write(trimmed, session, waiting, self.output, loosely=self.nodes_too)
+            return build_trim_result(whole, trimmed, decision, self.output, scenario.scheduler_options)
 
         return PendingResult([place_pods(session, waiting)], result)

@@ -1,4 +1,4 @@
-"""Redacting with a translation in a file: what ``snapshot redact`` and ``snapshot dump --redact`` share."""
+"""Redacting with a translation in a file: what ``snapshot redact``, ``dump --redact`` and ``record --redact`` share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from kwhatif.cli.options import option
 from kwhatif.errors import InputError, UsageError
 from kwhatif.simulation.inputs import Notes
 
@@ -21,21 +20,6 @@ if TYPE_CHECKING:
     from kwhatif.snapshot.recording_lines import Treat
 
 T = TypeVar("T")
-
-TranslationFile = Annotated[
-    str,
-    option(
-        "--translation",
-        metavar="FILE",
-        help="Which pseudonym stands for what; made if it is not there, added to if it is. Not to be shared.",
-    ),
-]
-
-
-def check_together(*, redact: bool, translation: str | None) -> None:
-    """Raises UsageError if only one of --redact and --translation is given."""
-    if redact != (translation is not None):
-        raise UsageError("--redact and --translation go together: the names that are replaced are kept in that file")
 
 
 def check_apart(translation: str, output: str) -> None:

@@ -1,51 +1,29 @@
-"""``kwhatif snapshot record``: what happens in a live cluster, written down as it happens."""
+"""The task of ``snapshot record``: what happens in a live cluster, written down as it happens."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import TIMEOUT_MAX
+from dataclasses import dataclass
+from threading import TIMEOUT_MAX, current_thread, main_thread
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from kwhatif.cli.cluster_options import DumpFlags
-from kwhatif.cli.option_groups import Excluding, expand_groups
-from kwhatif.cli.options import Redact, RedactedBy, option, seconds
-from kwhatif.cli.output import say
-from kwhatif.cli.progress_line import ReadProgress
-from kwhatif.cli.redaction import check_apart, check_together, with_redacted_lines
+from kwhatif.commands.connection_options import LiveOptions
 from kwhatif.errors import UsageError
+from kwhatif.progress import watch_reading
+from kwhatif.results.printed import Printed
+from kwhatif.simulation.command import DOCUMENT, Task
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.live.recorder import Counts, Recorder, RecordingSummary
     from kwhatif.snapshot.recording_lines import Treat
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
-@expand_groups
-def record(
-    output: Annotated[
-        str,
-        option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Where to write: a new file, .jsonl, .jsonl.gz or .jsonl.zst, by name.",
-        ),
-    ],
-    *,
-    cluster: Annotated[DumpFlags, Excluding("timeout")],
-    length: Annotated[
-        str | None, option("--for", metavar="TIME", help="How long, such as 8h. Default: until it is stopped.")
-    ] = None,
-    redact: Redact = False,
-    translation: RedactedBy = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Record(LiveOptions, Task[Printed]):
     """Write down a live cluster's objects, then every change, until stopped (Ctrl-C, SIGTERM) or --for is over.
 
     'kwhatif backtest' asks again for all that was scheduled; any moment of it is a snapshot (FILE@2026-03-01T14:00:00Z,
@@ -53,32 +31,51 @@ def record(
 
     Exit codes: 0 good (what is missing is said in the file and here), 2 nothing, or not all, could be written.
     """
-    from kwhatif.snapshot.live.recorder import Recorder
 
-    check_together(redact=redact, translation=translation)
-    limit = None if length is None else seconds(length, "--for")
-    watching = ReadProgress()
-    recorder = Recorder(
-        cluster.connection(),
-        cluster.build_settings(),
-        seconds=TIMEOUT_MAX if limit is None else limit,
-        progress=watching.progress,
-        tell=watching.tell,
-        shown=lambda counts: watching.show(f"recording: {_describe_counts(counts)}"),
-    )
-    notes = Notes()
-    try:
-        if translation is None:
-            recorded = _until_stopped(recorder, output)
-        else:
-            check_apart(translation, output)
-            recorded = with_redacted_lines(translation, notes, lambda lines: _until_stopped(recorder, output, lines))
-    finally:
-        watching.end()
-    _summarize(recorded, output, notes)
-    say(notes)
-    if recorded.failed:
-        raise UsageError(f"{output}: cannot be written any more: {recorded.failed}: {recorded.lost:,} lines are lost")
+    prints = DOCUMENT
+    examples = ("-o day.jsonl.zst --for 8h",)
+
+    output: Annotated[
+        str,
+        Flag(
+            "--output",
+            short="-o",
+            metavar="FILE",
+            file="out",
+            help="Where to write: a new file, .jsonl, .jsonl.gz or .jsonl.zst, by name.",
+        ),
+    ]
+    seconds: Annotated[
+        float | None,
+        Flag("--for", metavar="TIME", duration=True, help="How long, such as 8h. Default: until it is stopped."),
+    ] = None
+
+    def answer(self, given: Any, notes: Notes) -> Printed:
+        from kwhatif.commands.snapshot.redacted_files import with_redacted_lines
+        from kwhatif.snapshot.live.recorder import Recorder
+
+        self.check_redaction(self.output)
+        with watch_reading() as watching:
+            recorder = Recorder(
+                self.connection(),
+                self.build_settings(),
+                seconds=TIMEOUT_MAX if self.seconds is None else self.seconds,
+                progress=watching.progress,
+                tell=watching.tell,
+                shown=lambda counts: watching.show(f"recording: {_describe_counts(counts)}"),
+            )
+            if self.translation is None:
+                recorded = _until_stopped(recorder, self.output)
+            else:
+                recorded = with_redacted_lines(
+                    self.translation, notes, lambda lines: _until_stopped(recorder, self.output, lines)
+                )
+        _summarize(recorded, self.output, notes)
+        if recorded.failed:
+            notes.warn(
+                f"{self.output}: cannot be written any more: {recorded.failed}: {recorded.lost:,} lines are lost"
+            )
+        return Printed(code=2 if recorded.failed else 0)
 
 
 def _until_stopped(recorder: Recorder, output: str, treat: Treat | None = None) -> RecordingSummary:
@@ -101,7 +98,9 @@ def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
     def handle_signal(*_: Any) -> None:
         stop()
 
-    before = {number: signal.signal(number, handle_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    # Only the main thread may handle signals.
+    numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
+    before = {number: signal.signal(number, handle_signal) for number in numbers}
     try:
         yield
     finally:

@@ -1,79 +1,76 @@
-"""``kwhatif snapshot dump``: read a live cluster, once, into a file."""
+"""The task of ``snapshot dump``."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from kwhatif.cli.cluster_options import DumpFlags
-from kwhatif.cli.option_groups import expand_groups
-from kwhatif.cli.options import Redact, RedactedBy, SnapshotOutput
-from kwhatif.cli.output import say
-from kwhatif.cli.progress_line import ReadProgress
-from kwhatif.cli.redaction import check_apart, check_together, redacted_snapshot
+from kwhatif import bounds
+from kwhatif.commands.common_options import SNAPSHOT_OUTPUT
+from kwhatif.commands.connection_options import LiveOptions, Timeout
 from kwhatif.errors import ClusterError, UsageError
+from kwhatif.progress import watch_reading
+from kwhatif.results.printed import Printed
+from kwhatif.simulation.command import DOCUMENT, Task
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.live.dump import DumpResult
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
-@expand_groups
-def dump(
-    output: SnapshotOutput,
-    *,
-    cluster: DumpFlags,
-    retries: Annotated[
-        int,
-        typer.Option(
-            "--retries", metavar="N", min=0, help="How often to reread lists that are inconsistent at the end."
-        ),
-    ] = 1,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Write nothing if a kind may not be read or lists do not fit together.")
-    ] = False,
-    usage: Annotated[
-        bool, typer.Option("--usage", help="Also read what pods use at the moment, as metrics.k8s.io says.")
-    ] = False,
-    redact: Redact = False,
-    translation: RedactedBy = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Dump(LiveOptions, Task[Printed]):
     """Read a live cluster into a snapshot: what scheduling reads, and no secrets.
 
     Exit codes: 0 good (kinds that may not be read are named in the file and here), 2 nothing could be written.
     """
-    check_together(redact=redact, translation=translation)
-    connection, wanted = cluster.connection(), dataclasses.replace(cluster.build_settings(retries), usage=usage)
-    _check_writable(output)
-    if translation is not None:
-        _check_writable(translation)
-        check_apart(translation, output)
 
-    from kwhatif.snapshot.format.model import write_snapshot
-    from kwhatif.snapshot.live.dump import dump as read
+    prints = DOCUMENT
+    examples = ("-o cluster.json.zst", "--redact --translation names.json -o shared.json.zst")
 
-    watching = ReadProgress()
-    try:
-        dumped = read(connection, wanted, progress=watching.progress, tell=watching.tell)
-    finally:
-        watching.end()
-    if strict:
-        _require_complete(dumped)
-    notes = Notes()
-    snapshot = dumped.snapshot
-    if translation is not None:
-        snapshot = redacted_snapshot(snapshot, translation, notes)
-    write_snapshot(snapshot, output)
-    _judge_scheduler(dumped.snapshot, notes)
-    _summarize(dumped, output, notes)
-    say(notes)
+    output: Annotated[str, SNAPSHOT_OUTPUT]
+    timeout: Timeout = bounds.DUMP_SECONDS
+    retries: Annotated[
+        int,
+        Flag(
+            "--retries",
+            metavar="N",
+            least=0,
+            shows_default=True,
+            help="How often to reread lists that are inconsistent at the end.",
+        ),
+    ] = 1
+    strict: Annotated[
+        bool, Flag("--strict", help="Write nothing if a kind may not be read or lists do not fit together.")
+    ] = False
+    usage: Annotated[bool, Flag("--usage", help="Also read what pods use at the moment, as metrics.k8s.io says.")] = (
+        False
+    )
+
+    def answer(self, given: Any, notes: Notes) -> Printed:
+        from kwhatif.commands.snapshot.redacted_files import redacted_snapshot
+        from kwhatif.snapshot.format.model import write_snapshot
+        from kwhatif.snapshot.live.dump import dump
+
+        self.check_redaction(self.output)
+        connection, wanted = self.connection(self.timeout), self.build_settings(self.retries, usage=self.usage)
+        _check_writable(self.output)
+        if self.translation is not None:
+            _check_writable(self.translation)
+        with watch_reading() as watching:
+            dumped = dump(connection, wanted, progress=watching.progress, tell=watching.tell)
+        if self.strict:
+            _require_complete(dumped)
+        snapshot = dumped.snapshot
+        if self.translation is not None:
+            snapshot = redacted_snapshot(snapshot, self.translation, notes)
+        write_snapshot(snapshot, self.output)
+        _judge_scheduler(dumped.snapshot, notes)
+        _summarize(dumped, self.output, notes)
+        return Printed()
 
 
 def _check_writable(output: str) -> None:

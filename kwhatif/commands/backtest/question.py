@@ -1,0 +1,65 @@
+"""The question of ``backtest``: does a recorded day come out again, or what would another scheduler make of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kwhatif.commands.backtest.diff_result import BacktestDiff
+from kwhatif.commands.backtest.options import RECORDED_POLICY, AgreementOptions, OtherPolicyOptions
+from kwhatif.commands.backtest.result import BacktestResult
+from kwhatif.errors import UsageError
+from kwhatif.simulation.command import Command
+from kwhatif.simulation.flag import Flag, values_of
+from kwhatif.simulation.inputs import SchedulerOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class _AskAgain(AgreementOptions, Command[BacktestResult]):
+    """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
+
+    Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first.
+    """
+
+    takes = SchedulerOptions
+    renames: ClassVar[Mapping[str, Flag]] = {"policy": RECORDED_POLICY}
+
+    def choose(self) -> Command[Any]:
+        from kwhatif.commands.backtest.run import LastBound, RecordedDecisions
+        from kwhatif.snapshot.load import is_recorded
+
+        question = RecordedDecisions if is_recorded(self.recording) else LastBound
+        return question(**values_of(AgreementOptions, self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backtest(_AskAgain, OtherPolicyOptions, Command[BacktestResult | BacktestDiff]):
+    """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
+
+    Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first.
+
+    With --policy the whole day is simulated twice instead, with the recorded scheduler's configuration and with another
+    one: which pods move, how long they wait, whom they preempt, how full and how balanced the nodes are over time.
+    """
+
+    no = "less agrees than --need says (with --policy: something differs)"
+    examples = ("day.jsonl.gz", "day.jsonl.gz --need 99")
+    functions: ClassVar[Mapping[str, str]] = {"backtest": "question:_AskAgain", "backtest_diff": "day_diff:DayDiff"}
+
+    @classmethod
+    def has_gaps(cls) -> bool:
+        return True
+
+    def choose(self) -> Command[Any]:
+        if self.other is None:
+            return super().choose()
+        from kwhatif.commands.backtest.day_diff import DayDiff
+        from kwhatif.snapshot.load import is_recorded
+
+        if self.need or not is_recorded(self.recording):
+            raise UsageError(
+                "--policy asks what another configuration would have made of a recorded day; which scheduler decided, "
+                "for --need and for snapshots, is said by --recorded-policy"
+            )
+        return DayDiff(recording=self.recording, other=self.other)

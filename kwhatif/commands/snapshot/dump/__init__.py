@@ -1,0 +1,3 @@
+"""Read a live cluster into a file."""
+
+POSITION = 1
