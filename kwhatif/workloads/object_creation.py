@@ -111,6 +111,20 @@ class Server(Protocol):
     def create(self, obj: Object) -> ApiResponse: ...
 
 
+def create_unless_there(server: Server, claim: Object) -> StoredObject | RequestRefusal | None:
+    """Create a claim; None if it is there (upstream: stateful_pod_control.go, createPersistentVolumeClaims).
+
+    One that is being deleted goes first: what kept it was the pod that has left.
+    """
+    kind, namespace, name = claim["kind"], namespace_of(claim), name_of(claim)
+    there = server.world.get(kind, namespace, name)
+    if there is not None:
+        if not section(there, "metadata").get("deletionTimestamp"):
+            return None
+        server.world.remove(kind, namespace, name)
+    return server.create(claim)
+
+
 @dataclass(frozen=True, slots=True)
 class CreationFailure:
     """The event of a failure: its text as upstream's, and how many pods are missing for it.
@@ -217,10 +231,8 @@ class ObjectCreator:
 
     def claim(self, body: Object) -> RequestRefusal | None:
         """One claim, unless it is there already."""
-        if self.server.world.get("PersistentVolumeClaim", namespace_of(body), name_of(body)):
+        answer = create_unless_there(self.server, body)
+        if isinstance(answer, StoredObject):
+            self.claims.append(answer.object)
             return None
-        answer = self.server.create(body)
-        if isinstance(answer, RequestRefusal):
-            return answer
-        self.claims.append(answer.object)
-        return None
+        return answer

@@ -31,6 +31,7 @@ from kwhatif.simulation.expansion.stored_pods import pod_to_schedule_of
 from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM, SizedReplicaSet
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
+from kwhatif.workloads.object_creation import create_unless_there
 from kwhatif.workloads.objects import controller_of, integer, moment, name_of, namespace_of, section
 from kwhatif.workloads.rollout import plan_rollout
 from kwhatif.workloads.rollout_state import Step
@@ -257,10 +258,15 @@ class _Scaling:
         self._going, self._going_claims = set(), set()
 
     def _create_claim(self, claim: Object) -> bool:
-        world = self._server.world
-        if world.get("PersistentVolumeClaim", namespace_of(claim), name_of(claim)) is not None:
+        key = namespace_of(claim), name_of(claim)
+        is_there = self._server.world.get("PersistentVolumeClaim", *key) is not None
+        answer = create_unless_there(self._server, claim)
+        if answer is None:
             return True
-        answer = self._server.create(claim)
+        if is_there:
+            # One that was being deleted.
+            self._going_claims.add(key)
+            self._drop()
         if isinstance(answer, RequestRefusal):
             failed = FailedCreate(owner=display_name_of(self._new), message=answer.message, pods=0, origin=self._origin)
             self._draft.failed.append(failed)

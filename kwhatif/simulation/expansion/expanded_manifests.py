@@ -20,8 +20,7 @@ from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.expansion.snapshot_objects import drop_emptied_volumes, restore_template
 from kwhatif.simulation.expansion.stored_pods import at_home, pod_to_schedule_of
 from kwhatif.simulation.session import Creations, PodToSchedule
-from kwhatif.workloads.object_creation import device_claims
-from kwhatif.workloads.objects import section
+from kwhatif.workloads.object_creation import create_unless_there, device_claims
 from kwhatif.workloads.rollout import Plan, plan_rollout
 from kwhatif.workloads.rollout_state import Admit, Step
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
@@ -161,14 +160,9 @@ class Rollout:
         self._world.remove("Pod", namespace_of(pod), name_of(pod))
 
     def _create_claim(self, body: Object) -> bool:
-        """Create a claim, unless it is there (upstream: stateful_pod_control.go, createPersistentVolumeClaims)."""
-        kind, there = body["kind"], self._world.get(body["kind"], namespace_of(body), name_of(body))
-        if there is not None and not section(there, "metadata").get("deletionTimestamp"):
+        answer = create_unless_there(self._server, body)
+        if answer is None:
             return True
-        if there is not None:
-            # What kept the claim from being deleted was the pod that has left.
-            self._world.remove(kind, namespace_of(body), name_of(body))
-        answer = self._server.create(body)
         if isinstance(answer, RequestRefusal):
             self._record_failure(body, f"failed to create PVC {name_of(body)}: {answer.message}", pods=0)
             return False
