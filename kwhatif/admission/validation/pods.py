@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from kwhatif.admission.object_store import name_of
-from kwhatif.admission.request import containers_of, deep_copy_json, each
+from kwhatif.admission.request import containers_of, each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.addresses import check_address, ip_rules
 from kwhatif.admission.validation.containers import check_containers, check_host_network, check_own_image
@@ -82,20 +84,22 @@ def check_host_users(problems: Problems, spec: Object, path: str) -> None:
             problems.forbidden(f"{where}.volumeDevices", "when `hostUsers` is false")
 
 
-_SOUND: list[tuple[Features, Object]] = []
-"""The last pod spec in which nothing was wrong by some rules: the next pod is often made of the same template."""
+_SOUND: dict[bytes, Features] = {}
+"""The last pod specs, as JSON, in which nothing was wrong by some rules: many pods are made of few templates."""
+_MOST_SOUND, _LONGEST_SOUND = 256, 64 * 1024
 
 
 def check_pod(problems: Problems, pod: Object) -> None:
     spec, metadata = pod.get("spec") or {}, pod.get("metadata")
     check_metadata(problems, pod)
     check_pod_annotations(problems, metadata, spec, "metadata.annotations")
-    if not _SOUND or _SOUND[0] != (problems.features, spec):
-        _check_own_spec(problems, spec, name_of(pod))
+    written = msgspec.json.encode(spec)
+    if _SOUND.get(written) is not problems.features:
+        _check_own_spec(problems, spec, name_of(pod), written)
     check_profiles(problems, metadata, spec, "spec")
 
 
-def _check_own_spec(problems: Problems, spec: Object, name: str) -> None:
+def _check_own_spec(problems: Problems, spec: Object, name: str, written: bytes) -> None:
     before = len(problems.causes)
     check_pod_spec(problems, spec, "spec", pod=name)
     for key in ("containers", "initContainers"):
@@ -107,7 +111,10 @@ def _check_own_spec(problems: Problems, spec: Object, name: str) -> None:
         problems.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
     # The claims of ephemeral volumes are named after the pod.
     if len(problems.causes) == before and not any(volume.get("ephemeral") for volume in each(spec, "volumes")):
-        _SOUND[:] = [(problems.features, deep_copy_json(spec))]
+        if len(_SOUND) >= _MOST_SOUND:
+            _SOUND.clear()
+        if len(written) <= _LONGEST_SOUND:
+            _SOUND[written] = problems.features
 
 
 def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = "") -> None:
