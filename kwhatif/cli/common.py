@@ -252,7 +252,7 @@ class LazyGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         default = next((each.default for each in all_entries() if each.name == self.path), "")
-        if default and args and args[0] not in (*self.commands_by_name, "-h", "--help"):
+        if default and args and args[0] not in (*self.commands_by_name, "-h", "--help", "--help-all"):
             args = [default, *args]
         return super().parse_args(ctx, args)
 

@@ -290,7 +290,7 @@ def _by_type(type_: inspect.Type, name: str) -> Rule:
             return each(_by_type(item, name))
         case inspect.StructType(cls=struct):
             return rule_of(struct)
-        case inspect.DictType(value_type=inspect.StructType(cls=struct)):
+        case inspect.DictType(value_type=inspect.StructType(cls=struct)) if name in _KEYS:
             return table(_KEYS[name], rule_of(struct))
         case inspect.DictType(value_type=inspect.CustomType(cls=cls)) if cls is Quantity:
             return AMOUNTS
@@ -304,11 +304,14 @@ def _by_type(type_: inspect.Type, name: str) -> Rule:
             return flag
         case inspect.IntType() | inspect.FloatType():
             return number
-        case inspect.StrType():
+        case inspect.StrType() if name in BY_NAME:
             return BY_NAME[name]
         case inspect.AnyType():
             return _drop_value
-    raise TypeError(f"{name}: there is no rule for {type_}")
+    raise TypeError(
+        f"{name}: no rule says what redaction makes of {type_}: annotate the field with the names, keys or words that "
+        "it holds, or give it a rule in kwhatif/redaction/struct_rules.py"
+    )
 
 
 _ALL = "*"

@@ -212,15 +212,24 @@ DEMANDING = pod(
 )
 
 
+def create(plugin: type[AnyPlugin]) -> AnyPlugin:
+    """The plugin with the arguments that it requires, else with its defaults."""
+    try:
+        return plugin(handle_for(plugin.name, REQUIRED.get(plugin.name)))
+    except Exception as error:
+        raise AssertionError(
+            f"{plugin.name} cannot be created: {error}; arguments that it requires are named in REQUIRED"
+        ) from error
+
+
 def instances() -> list[Any]:
     """Every plugin with its default arguments, and with others where arguments change much."""
     found = [pytest.param(ShortNames(handle_for("ShortNames")), id="ShortNames from outside")]
     for derived in DERIVED:
         base = derived.__mro__[1].__name__
-        handle = handle_for(base, REQUIRED.get(base))
-        found.append(pytest.param(derived(handle), id=f"{derived.name} on top of {base}"))
+        found.append(pytest.param(derived(handle_for(base, REQUIRED.get(base))), id=f"{derived.name} on top of {base}"))
     for plugin in found_plugins():
-        found.append(pytest.param(plugin(handle_for(plugin.name, REQUIRED.get(plugin.name))), id=plugin.name))
+        found.append(pytest.param(create(plugin), id=plugin.name))
         for what, args in ARGUMENTS.get(plugin.name, []):
             found.append(pytest.param(plugin(handle_for(plugin.name, args)), id=f"{plugin.name} with {what}"))
     return found

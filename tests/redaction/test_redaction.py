@@ -24,6 +24,7 @@ from kwhatif.redaction import Translation, redact, redact_documents, reveal_valu
 from kwhatif.redaction.object_rules import RULES
 from kwhatif.redaction.pseudonyms import Pseudonyms, looks_inside
 from kwhatif.redaction.rules import ANNOTATIONS, GONE, amount
+from kwhatif.redaction.struct_rules import rule_of
 from kwhatif.redaction.well_known_names import KEYS
 from kwhatif.simulation.node_pools import POOL_LABELS
 from kwhatif.snapshot.format.autoscaler_info import AutoscalerInfo, GroupStatus
@@ -232,6 +233,14 @@ def test_autoscalers_of_pods_scale_under_pseudonyms_what_they_scaled() -> None:
 
 def test_every_kind_of_a_snapshot_has_a_rule() -> None:
     assert {*KINDS, *KEPT_WHOLE} == set(RULES)
+
+
+def test_a_field_without_a_rule_is_named_in_a_sentence() -> None:
+    class NewArgs(msgspec.Struct):
+        wildcard: str = ""
+
+    with pytest.raises(TypeError, match=r"^wildcard: no rule says what redaction makes of StrType"):
+        rule_of(NewArgs)
 
 
 def test_every_annotation_that_a_dump_keeps_has_a_rule() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 
 from kwhatif.commands.gate import rule as registry
+from kwhatif.commands.gate import rules
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.gate_policy import rules_of
 from kwhatif.commands.gate.judgement import GateSettings
@@ -24,12 +26,8 @@ from kwhatif.simulation.scenario import Scenario
 from tests.builders import node
 from tests.commands.gate.judging import NOON, Given, manifests, new, snapshot_of
 
-RULES = {
-    *("blocking-budget", "evicted-again", "fidelity", "fits-at-max", "fits-without", "headroom", "limits"),
-    *("new-nodes", "pinned", "pod-groups", "pool-upgrade"),
-    *("preempts", "quota", "request-vs-usage", "rollout-deadlock", "scale-up", "score-margin", "single-node"),
-    *("snapshot-age", "spread", "unschedulable"),
-}
+RULES = {path.stem.replace("_", "-") for path in Path(rules.__file__).parent.glob("[a-z]*.py")}
+"""A rule is in the file of its name."""
 
 
 def test_all_rules_of_the_package_are_found() -> None:
