@@ -7,9 +7,9 @@ find none, until every group that could help has reached its maximum.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,16 +20,16 @@ from kwhatif.admission.object_store import namespace_of
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.response import Object
 from kwhatif.bounds import pods_left
-from kwhatif.cluster.pod_group_states import GroupKey, group_key
+from kwhatif.cluster.pod_group_states import group_key
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.commands.capacity.copies import Copier, copier_of
 from kwhatif.commands.capacity.result import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
+from kwhatif.commands.capacity.unit import Unit, unit_of
 from kwhatif.commands.capacity.verdict import words_of_capacity
 from kwhatif.errors import UsageError
 from kwhatif.framework.status import Diagnosis
 from kwhatif.progress import report_progress
-from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import FailedCreate, Refusal, ScaleUp
@@ -73,7 +73,7 @@ def measure_capacity(
     ``first``, such as those that edits took their node from, take their room before. Raises UsageError where there is
     nothing to count, for pods of a DaemonSet, of which a node has one, and for pods of other schedulers.
     """
-    unit = _unit_of(session, expanded, single=single)
+    unit = unit_of(session, expanded, single=single)
     before = PlacementRun(session, scaler)
     before.schedule_all(first)
     run = Run(
@@ -106,6 +106,7 @@ def measure_capacity(
         ended = "scheduler"
     scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
     verdict = words_of_capacity(fits, len(unit.pods), outcome["nodes"], scale_up, at_least)
+    run = dataclasses.replace(run, scale_up=scale_up)
 
     def make_result(fidelity: Fidelity) -> CapacityResult:
         return CapacityResult(
@@ -126,43 +127,7 @@ def measure_capacity(
     return PendingResult([run], make_result)
 
 
-@dataclass(frozen=True)
-class _Unit:
-    """What is counted: ``pods`` that have to fit together, in the scheduler's order. No scheduler here knows the one
-    that is ``unclaimed``.
-    """
-
-    name: str
-    pods: Sequence[PodToSchedule]
-    is_release: bool
-    by_group: bool
-    unclaimed: PodToSchedule | None
-
-
-def _unit_of(session: Session, expanded: ExpandedManifests, *, single: bool) -> _Unit:
-    """All pods of the manifests, or one of their template. Raises UsageError for what has no number."""
-    # The scheduler's order; only the first copies of a release may depend on it.
-    pods: Sequence[PodToSchedule] = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
-    if not pods and not expanded.refusals and not expanded.failed:
-        hint = "; --at max counts what their autoscalers allow" if expanded.scaled else ""
-        raise UsageError(f"there is nothing to count: the workloads in the manifests want no new pods{hint}")
-    templates = {item.owner or item.pod.key: item for item in reversed(pods)}
-    if single and len(templates) > 1:
-        raise UsageError(f"--pod: there are {len(templates)} kinds of pods: they are counted together")
-    by_group = takes_groups(session.driver)
-    groups = {_group_of(item) for item in pods} if by_group else {None}
-    if single and groups != {None}:
-        raise UsageError("--pod: pods of a group are counted with all of their group")
-    is_release = not single and len(pods) > 1
-    pods = pods if is_release else list(templates.values())
-    _check(session, pods)
-    unclaimed = next((item for item in pods if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
-    return _Unit(
-        _name_of_unit(session, templates, groups, is_release, len(pods)), pods, is_release, by_group, unclaimed
-    )
-
-
-def _bounds_of(unit: _Unit, quota: QuotaRoom | None, at_least: int, limit: int | None) -> dict[str, int]:
+def _bounds_of(unit: Unit, quota: QuotaRoom | None, at_least: int, limit: int | None) -> dict[str, int]:
     """How many units are tried at most, and why no more, in the order in which that is said. Raises UsageError."""
     room = pods_left() // max(len(unit.pods), 1)
     if room < at_least:
@@ -171,7 +136,7 @@ def _bounds_of(unit: _Unit, quota: QuotaRoom | None, at_least: int, limit: int |
     return {why: most for why, most in bounds.items() if most is not None}
 
 
-def _ending_of(unit: _Unit, filling: _Filling, bounds: Mapping[str, int], fits: int) -> str:
+def _ending_of(unit: Unit, filling: _Filling, bounds: Mapping[str, int], fits: int) -> str:
     """What ended the count: the nodes, or the first bound that was reached."""
     if filling.refused is not None:
         return "nodes"
@@ -181,41 +146,6 @@ def _ending_of(unit: _Unit, filling: _Filling, bounds: Mapping[str, int], fits: 
 def room_for(session: Session, pod_to_schedule: PodToSchedule, claims: Sequence[object], limit: int) -> int:
     """How many copies of one pod find a node, ``limit`` at most; they stay there. ``claims`` are those made for it."""
     return _Filling(session, [copier_of(pod_to_schedule, claims)], None, endless_is_wrong=False).run(limit)
-
-
-def _group_of(item: PodToSchedule) -> GroupKey | None:
-    named = item.pod.spec.scheduling_group
-    return None if named is None else (item.pod.namespace, named.pod_group_name or "")
-
-
-def _name_of_unit(
-    session: Session,
-    templates: dict[str, PodToSchedule],
-    groups: Collection[GroupKey | None],
-    release: bool,
-    pods: int,
-) -> str:
-    """What is counted: ``pod of Deployment shop/web``, ``release of 12 pods``, ``gang ml/train of 8 pods``."""
-    if not templates:
-        return "nothing"
-    if len(groups) == 1 and (key := next(iter(groups))) is not None:
-        group = session.cluster.pod_groups.objects.get(key)
-        is_gang = group is not None and group.min_count is not None
-        return f"{'gang' if is_gang else 'group'} {'/'.join(key)} of {format_count(pods, 'pod')}"
-    if release:
-        return f"release of {pods} {'pod' if pods == 1 else 'pods'}"
-    return "".join(f"pod of {item.owner}" if item.owner else f"pod {item.pod.key}" for item in templates.values())
-
-
-def _check(session: Session, pods: Sequence[PodToSchedule]) -> None:
-    for item in pods:
-        if item.owner.startswith("DaemonSet "):
-            raise UsageError(f"{item.owner} has one pod on each node: there is no number of its pods to find out")
-        reason = skip_reason_of(session, item)
-        # One that runs already may have copies all the same.
-        known = session.driver.scheduler(item.pod.spec.scheduler_name) is not None
-        if reason and known and session.running(item.pod) is None:
-            raise UsageError(f"pod {item.pod.key}: {reason}")
 
 
 def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:
@@ -245,6 +175,8 @@ class _Filling:
         self.groups: tuple[GroupOutcome, ...] = ()
         self._has_groups = takes_groups(session.driver)
         self._tried = 0
+        self._next_fits = 0
+        self._free_then: dict[str, Int64Array] = {}
 
     def run(self, most: int) -> int:
         """Place whole units until one does not fit; returns how many did.
@@ -305,7 +237,9 @@ class _Filling:
         if without:
             # The reason that a pod lacks something is reported rather than that others wait for it, or it for others.
             self.refused = min(without, key=lambda each: (each.waiting or each.lost, each.diagnosis is None))
-            # Half a release is none.
+            # Half a release is none; why it ends is about the nodes with that half on them.
+            self._next_fits = len(placed)
+            self._free_then = {name: self._free(name) for name in self._asks}
             self._take_back(placed)
             return False
         names = self._session.cluster.columns.names
@@ -364,7 +298,8 @@ class _Filling:
     def summarize_scale_up(self, scaler: Scaler, others: Mapping[str, str]) -> ScaleUp:
         """What autoscalers added, for copies and for others that have homes."""
         refused = [self.refused.pod.key] if self.refused is not None else []
-        found = scaler.summarize(self._session, {**others, **self._homes}, refused)
+        # Those that came for a copy that does not fit after all would not be bought for the others.
+        found = scaler.summarize(self._session, {**others, **self._homes}, refused, used=True)
         # Which of the copies are helped is all one.
         return found if found.chance is None else replace(found, chance=replace(found.chance, pods=()))
 
@@ -378,6 +313,7 @@ class _Filling:
             "left_over": self._left_over(),
             "nodes": nodes,
             "next_pod": refused.pod.key if refused is not None else "",
+            "next_fits": self._next_fits if refused is not None else 0,
             "message": _said_of(refused) if refused is not None else "",
             "groups": (self.groups if refused is not None else ()) or msgspec.UNSET,
             "reasons": tuple(ReasonCount(reason=reason, nodes=count) for reason, count in ranked),
@@ -385,7 +321,7 @@ class _Filling:
 
     def _nodes(self, diagnosis: Diagnosis | None) -> tuple[NodeCapacity, ...]:
         columns, taken = self._session.cluster.columns, Counter(self._homes.values())
-        free = {name: self._free(name) for name in self._asks}
+        free = {name: self._left(name) for name in self._asks}
         return tuple(
             NodeCapacity(
                 node=columns.names[row],
@@ -402,7 +338,7 @@ class _Filling:
         names, usable = self._session.cluster.columns.names, self._usable()
         found = []
         for name, each in self._asks.items():
-            free = np.where(usable, self._free(name), 0)
+            free = np.where(usable, self._left(name), 0)
             if not usable.any():
                 continue
             largest = int(free.argmax())
@@ -427,6 +363,12 @@ class _Filling:
                 usable[feasible_rows(evaluation, verdicts)] = True
                 usable[Diagnosis(cluster, evaluation, verdicts, evaluation.narrowed).preemptable()] = True
         return usable
+
+    def _left(self, resource: str) -> Int64Array:
+        """What each node has left when the next pod finds none, int64[N]."""
+        then = self._free_then.get(resource) if self.refused is not None else None
+        now = self._free(resource)
+        return now if then is None or len(then) != len(now) else then
 
     def _free(self, resource: str) -> Int64Array:
         """What each node has left, int64[N]; an over-committed one has nothing."""

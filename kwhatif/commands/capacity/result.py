@@ -62,10 +62,11 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
 
     ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, or ``scheduler`` if none takes such
     pods up; nothing if the API server lets in none at all.
-    ``message`` is what kube-scheduler would say of the next pod, ``next_pod``. ``first`` counts the pods that what-if
-    edits left without a node, which are placed before; ``first_pending`` are those of them that find none. ``scale_up``
-    is what autoscalers add meanwhile, if they were asked. ``groups`` are those of the copy that does not fit, if its
-    pods are of groups: what became of each, domain by domain.
+    ``message`` is what kube-scheduler would say of the next pod, ``next_pod``; of its unit ``next_fits`` other pods
+    find a node, and what is left over and free is beside them. ``first`` counts the pods that what-if edits left
+    without a node, which are placed before; ``first_pending`` are those of them that find none. ``scale_up`` is what
+    autoscalers add for what fits, if they were asked. ``groups`` are those of the copy that does not fit, if its pods
+    are of groups: what became of each, domain by domain.
     """
 
     rows: ClassVar[str] = "nodes"
@@ -81,6 +82,7 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
     at_least: int
     ended: str
     next_pod: str = ""
+    next_fits: int = 0
     message: str = ""
     reasons: tuple[ReasonCount, ...] = ()
     quota: QuotaRoom | None = None

@@ -8,7 +8,7 @@ from itertools import repeat
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import Block, Facts, Grouping, build_table, join_texts
+from kwhatif.render.blocks import Block, Facts, Grouping, build_table, format_part, join_texts
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
 from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
@@ -59,6 +59,9 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
         case "nodes":
             yield "Ended by", f"the nodes: {result.next_pod} finds none"
             yield "Message", result.message
+            if result.next_fits:
+                part = format_part(result.next_fits, result.pods_each, "pod")
+                yield "Next", f"{part} of the next one find a node; what is left is beside them"
         case _:
             yield "Ended by", "the API server lets in no pod of it"
 

@@ -136,14 +136,20 @@ class Scaler:
 
     # --- in words
 
-    def summarize(self, session: Session, homes: Mapping[str, str], unhelped: Iterable[str]) -> ScaleUp:
+    def summarize(
+        self, session: Session, homes: Mapping[str, str], unhelped: Iterable[str], *, used: bool = False
+    ) -> ScaleUp:
         """The summary of what was added, given the final nodes (``homes``) of pods by ``namespace/name``, and those
-        without.
+        without. Only of ``used`` nodes, if so: those that one of these pods is on.
         """
         of_node: dict[str, list[str]] = {}
         for pod, node in homes.items():
             of_node.setdefault(node, []).append(pod)
-        nodes = tuple(self._node(each, of_node.get(each.node.node.name, ())) for each in self._came)
+        nodes = tuple(
+            self._node(each, of_node.get(each.node.node.name, ()))
+            for each in self._came
+            if not used or each.node.node.name in of_node
+        )
         costs = [each.cost for each in nodes]
         without = tuple(
             Unhelped(pod=pod, refusals=tuple(self._why_not[pod])) for pod in unhelped if self._why_not.get(pod)
@@ -176,15 +182,19 @@ class Scaler:
     def _groups(self, snapshot: Snapshot, nodes: Sequence[AddedNode]) -> Iterator[GrownGroup]:
         for autoscaler in self.autoscalers:
             for each in autoscaler.sizes(snapshot):
-                mine = (node for node in nodes if (node.autoscaler, node.group) == (autoscaler.name, each.group))
+                of_group = autoscaler.name, each.group
+                mine = [node for node in nodes if (node.autoscaler, node.group) == of_group]
+                unused = sum((come.autoscaler, come.node.group) == of_group for come in self._came) - len(mine)
+                if unused and not mine:
+                    continue
                 yield GrownGroup(
                     autoscaler=autoscaler.name,
                     group=each.group,
                     size=each.size,
-                    to=each.to,
+                    to=each.to - unused,
                     max=each.most,
-                    limits=each.limits,
-                    full=each.full,
+                    limits="" if unused else each.limits,
+                    full=each.full and not unused,
                     cost=_total([node.cost for node in mine]),
                 )
 

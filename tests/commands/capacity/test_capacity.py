@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.commands.capacity.result import CapacityResult, QuotaRoom
+from kwhatif.commands.capacity.text import capacity_blocks
 from kwhatif.errors import UsageError
 from kwhatif.policy.configuration_file import default_configuration
+from kwhatif.render.tables import text_of
+from kwhatif.results.amounts import format_count
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.session import Session
@@ -153,9 +158,9 @@ def test_a_release_counts_whole_and_half_of_one_is_taken_back() -> None:
     nodes = [node("a", cpu="8")]
     result = ask(snapshot_of(nodes), workload(replicas=1), workload(name="db", cpu="2", replicas=1))
     assert (result.unit, result.fits, result.pods_each) == ("release of 2 pods", 2, 2)
-    # 2 of 8 cpus are left: a third web pod had been placed when the third db pod found no room.
+    # 2 of 8 cpus are left by two releases, and 1 when the third db pod found no room beside the third web pod.
     assert result.nodes[0].pods == 4
-    assert result.nodes[0].free == {"cpu": 2000}
+    assert (result.nodes[0].free, result.next_fits) == ({"cpu": 1000}, 1)
 
 
 def test_one_deployment_is_a_release_if_that_is_asked_for() -> None:
@@ -278,3 +283,51 @@ def test_capacity_is_the_number_that_place_places(cpus: list[int], each: str, ap
     expanded = expand([workload(cpu=each, replicas=fits + 1, **spec)], snapshot)
     placed = place(Session(snapshot, Setup(default_configuration(), features_of())), expanded.pods)
     assert sum(placement.outcome == "placed" for placement in placed.placements) == fits
+
+
+AUTOSCALED = Path(__file__).parents[3] / "samples" / "autoscaled"
+
+
+def autoscaled(name: str) -> dict[str, Any]:
+    """Cluster and node groups of the samples, and manifests of this name."""
+    return {
+        "manifests": [str(AUTOSCALED / name)],
+        "snapshot": str(AUTOSCALED / "cluster.yaml"),
+        "autoscale": str(AUTOSCALED / "groups.yaml"),
+    }
+
+
+@pytest.mark.parametrize("limit", [1, 4, None])
+def test_what_copies_cost_is_one_sum_in_verdict_json_and_table(limit: int | None) -> None:
+    result = kwhatif.capacity(**autoscaled("more.yaml"), limit=limit)
+    assert result.scale_up is not None
+    added = sum(each.nodes for each in result.outcome.added_nodes)
+    assert added == len(result.scale_up.nodes) == sum(each.to - each.size for each in result.scale_up.groups)
+    assert (result.outcome.cost or None) == result.scale_up.cost
+    words = f"with {format_count(added, 'new node')}, {result.outcome.cost:,.2f} more a month"
+    assert (words in result.outcome.verdict) == (added > 0)
+    assert all(each.pods for each in result.scale_up.nodes)
+
+
+def test_nodes_for_a_release_that_does_not_fit_after_all_are_not_bought() -> None:
+    result = kwhatif.capacity(**autoscaled("web.yaml"))
+    assert (result.fits, result.next_fits, result.pods_each) == (0, 6, 7)
+    assert (result.outcome.added_nodes, result.outcome.cost) == ((), 0.0)
+    assert result.outcome.verdict == "Fits 0 times, 0 pods. At least 1 were asked for."
+
+
+def test_one_copy_buys_what_place_buys() -> None:
+    bought = kwhatif.capacity(**autoscaled("more.yaml"), limit=1).outcome
+    placed = kwhatif.place(**autoscaled("more.yaml")).outcome
+    assert (bought.added_nodes, bought.cost) == (placed.added_nodes, placed.cost)
+
+
+def test_no_node_has_room_left_for_the_pod_that_it_refuses() -> None:
+    result = ask(snapshot_of([node("a", cpu="4500m"), node("b", cpu="4500m")]), workload(replicas=3), release=True)
+    assert (result.fits, result.next_fits) == (2, 2)
+    assert [(each.pods, each.free, each.reasons) for each in result.nodes] == [
+        (3, {"cpu": 500}, ("Insufficient cpu",)),
+        (3, {"cpu": 500}, ("Insufficient cpu",)),
+    ]
+    text = text_of(capacity_blocks(result))
+    assert "Next:      2 of 3 pods of the next one find a node; what is left is beside them" in text
