@@ -144,7 +144,8 @@ class DecisionDiff(OutcomeResult, frozen=True, kw_only=True):
         stuck_a, stuck_b = ({plan.object for plan in side.rollouts if plan.unfinished} for side in (self.a, self.b))
         costs = [side.scale_up.cost if side.scale_up else None for side in (self.a, self.b)]
         grown = self.a.growth != self.b.growth or costs[0] != costs[1]
-        return bool(self.changes or self.refusals or stuck_a != stuck_b or grown)
+        waits = len(self.a.outcome.pending) != len(self.b.outcome.pending)
+        return bool(self.changes or self.refusals or stuck_a != stuck_b or grown or waits)
 
     @property
     def lacks_nodes(self) -> bool:

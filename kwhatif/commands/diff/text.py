@@ -32,6 +32,8 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     blocks += build_table(
         "OTHERWISE", ("pod [pod, same]", "what [same]", "A [node]", "B [node]"), rows, Grouping("pod")
     )
+    headers = ("side [same]", "pod [pod]", "workload [same]", "why [same]")
+    blocks += build_table("WITHOUT A NODE", headers, _pending(result), Grouping("pod"))
     away = [(each.side, each.object, each.message) for each in result.refusals]
     blocks += _rollouts(result)
     blocks += build_table("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
@@ -53,6 +55,16 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
 def _format_pod(change: PodChange) -> str:
     """``shop/web-5d4c7-1``, with the pod that stands for it in B where that is called otherwise."""
     return f"{change.pod} (B: {change.pod_b.partition('/')[2]})" if change.pod_b else change.pod
+
+
+def _pending(result: DecisionDiff) -> list[tuple[str, str, str, str]]:
+    """Who waits at rest on either side, or on both for one reason."""
+    sides: dict[tuple[str, str, str], str] = {}
+    for side, outcome in (("A", result.a.outcome), ("B", result.b.outcome)):
+        for each in outcome.pending:
+            row = each.pod, each.workload or NONE, each.why or NONE
+            sides[row] = f"{sides[row]}, {side}" if row in sides else side
+    return [(side, *row) for row, side in sides.items()]
 
 
 def _rollouts(result: DecisionDiff) -> list[Block]:

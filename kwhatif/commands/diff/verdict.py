@@ -36,6 +36,9 @@ def _words_of(result: DecisionDiff) -> str:
         return f"No difference: {pods}, {result.a.placed} placed."
     kinds = Counter(change.what for change in result.changes)
     parts = [f"{kinds[what]} {words}" for what, words in WORDS.items() if kinds[what]]
+    waits = [len(side.outcome.pending) for side in (result.a, result.b)]
+    if waits[0] != waits[1]:
+        parts.append(f"{waits[0]} without a node in A, {waits[1]} in B")
     if result.refusals:
         parts.append(f"{len(result.refusals)} refused by one side")
     if not parts:

@@ -14,7 +14,9 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.commands.diff.diff import Side
+from kwhatif.commands.diff.text import diff_blocks
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
+from kwhatif.render.tables import text_of
 from kwhatif.results.diff import DecisionDiff, PodChange
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.replay import replay
@@ -277,3 +279,14 @@ def test_the_other_way_round_gains_are_losses(
 
 def _unmoved(result: DecisionDiff) -> list[PodChange]:
     return [change for change in result.changes if change.what != "moved"]
+
+
+def test_a_victim_that_stays_pending_on_one_side_is_in_verdict_and_text() -> None:
+    owner = ("apps/v1", "ReplicaSet", "low")
+    low = pod("low", on="a", cpu="3", priority=-1, owner=owner)
+    full, roomy = snapshot_of(node("a"), low), snapshot_of(node("a", cpu="8"), low)
+    result = compared(full, setup_of(), setup_of(), pod("urgent", cpu="2", priority=10), other=roomy)
+    (waiting,) = result.a.outcome.pending
+    assert "1 without a node in A, 0 in B" in result.outcome.verdict
+    text = text_of(diff_blocks(result))
+    assert f"A     {waiting.pod}" in text.partition("WITHOUT A NODE")[2]
