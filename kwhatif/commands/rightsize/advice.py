@@ -239,18 +239,6 @@ def _is_full(container: Container) -> bool:
     return all(limit and (request is None or request == limit) for request, limit in pairs)
 
 
-def totals(advice: Sequence[Advice], replicas: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
-    """Resource, what all pods ask for today and what they would, of containers that there is advice for.
-
-    ``replicas`` are those of workloads that would have others then.
-    """
-    for resource in RESOURCES:
-        mine = [each for each in advice if each.resource == resource]
-        before = sum((each.request or 0) * len(each.workload.pods) for each in mine)
-        after = sum(each.advised * replicas.get(each.workload.name, len(each.workload.pods)) for each in mine)
-        yield resource, before, after
-
-
 def format_quantity(resource: str, amount: int) -> str:
     """An amount as Kubernetes writes it: millicores, or bytes."""
     return (

@@ -41,6 +41,7 @@ class Consequence:
 
     state: SteadyState
     side: Side
+    requested: Mapping[str, int]
     shares: Mapping[str, Mapping[str, float]]
     failed: Sequence[str] = ()
     unpriced: Sequence[str] = ()
@@ -79,10 +80,11 @@ class SizingTrial:
                 failed.append(f"HorizontalPodAutoscaler {each.name}: {error.problem}; its replicas stay {each.now}")
         failed += [f"{each.owner}: {each.pods} pods are not created: {each.message}" for each in draft.failed]
         state = reach_steady_state(self.scenario, change(draft.snapshot), asked_of(self.scenario, draft))
-        side, unpriced = _side(state, self.price)
+        requested = _requested(state)
+        side, unpriced = _side(state, requested, self.price)
         today = self.scenario.snapshot.objects.list_all(Node)
         cost = _monthly([self.price(node, state.groups) for node in today])
-        return Consequence(state, side, shares_of(state.session.cluster), failed, unpriced, len(today), cost)
+        return Consequence(state, side, requested, shares_of(state.session.cluster), failed, unpriced, len(today), cost)
 
 
 def asked_of(scenario: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
@@ -99,14 +101,21 @@ def asked_of(scenario: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
     return found
 
 
-def _side(state: SteadyState, price: Price) -> tuple[Side, list[str]]:
+def _requested(state: SteadyState) -> dict[str, int]:
+    """What all pods ask for, those that wait as well: cpu in millicores, memory in bytes."""
+    cluster = state.session.cluster
+    waiting = [cluster.shapes.requests[state.session.info(PodToSchedule(pod, "")).shape.index] for pod in state.waiting]
+    amounts = cluster.shapes.resources.amounts
+    placed = {name: int(amounts(cluster.requested, name).sum()) for name in ("cpu", "memory")}
+    if not waiting:
+        return placed
+    return {name: amount + int(amounts(np.array(waiting), name).sum()) for name, amount in placed.items()}
+
+
+def _side(state: SteadyState, requested: Mapping[str, int], price: Price) -> tuple[Side, list[str]]:
     cluster = state.session.cluster
     busy = {row for info, row in cluster.pods() if not info.pod.is_mirror and not is_of_daemon_set(info.pod)}
     found = {node.name: price(node, state.groups) for node in cluster.columns.given}
-    resources = cluster.shapes.resources
-    requested = {
-        name: format_quantity(name, int(resources.amounts(cluster.requested, name).sum())) for name in ("cpu", "memory")
-    }
     side = Side(
         pods=len(list(cluster.pods())) + len(state.waiting),
         pending=len(state.waiting),
@@ -115,7 +124,7 @@ def _side(state: SteadyState, price: Price) -> tuple[Side, list[str]]:
         nodes_removable=None if state.removed is None else len(state.removed),
         nodes_added=None if state.added is None else len(state.added),
         cost=_monthly(list(found.values())),
-        requested=requested,
+        requested={name: format_quantity(name, amount) for name, amount in requested.items()},
         largest_slot=largest_slot(cluster),
         removed=tuple(state.removed or ()),
         pending_pods=tuple(sorted(pod.key for pod in state.waiting)),

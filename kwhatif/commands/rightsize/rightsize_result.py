@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.commands.rightsize.advice import Advice, format_quantity, totals
+from kwhatif.commands.rightsize.advice import Advice, format_quantity
 from kwhatif.commands.rightsize.consequence import Consequence, nodes_by_group
 from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import Scaling
@@ -150,27 +150,27 @@ def _verdict(findings: Findings, before: Consequence, after: Consequence, binds:
     """``CPU requests go down by 41%, memory requests go down by 3%, and no node goes: memory binds in pool a.``"""
     if not findings.changes:
         return "Requests stay as they are."
-    replicas = {each.workload: each.then for each in findings.scalings}
-    sums = {name: (was, now) for name, was, now in totals(findings.advised.advice, replicas)}
+    sums = {name: (before.requested[name], after.requested[name]) for name in before.requested}
     text = f"{_change('CPU', *sums['cpu'])}, {_change('memory', *sums['memory'])}"
     more_pods = sum(each.then - each.now for each in findings.scalings)
     if more_pods > 0:
         text += f", since autoscalers make {format_count(more_pods, 'more pod')} of that"
     more = after.side.pending - before.side.pending
-    if more > 0:
-        return f"{text}, and {format_count(more, 'more pod finds', 'more pods find')} no node."
+    waits = f", and {format_count(more, 'more pod finds', 'more pods find')} no node" if more > 0 else ""
     gone = before.side.nodes - after.side.nodes
     tight = _tight(binds)
-    if before.side.nodes_removable is None:
+    if before.side.nodes_removable is None and not waits:
         return f"{text}; {tight}." if tight else f"{text}."
     if gone > 0:
         money = ""
         if before.side.cost and after.side.cost is not None:
             saved = before.side.cost - after.side.cost
             money = f", which saves {saved:,.2f} a month ({saved / before.side.cost:.0%})"
-        return f"{text}, and {format_count(gone, 'node goes', 'nodes go')}{money}."
+        return f"{text}, and {format_count(gone, 'node goes', 'nodes go')}{money}{waits}."
     if gone < 0:
-        return f"{text}, and {format_count(-gone, 'more node is', 'more nodes are')} needed."
+        return f"{text}, and {format_count(-gone, 'more node is', 'more nodes are')} needed{waits}."
+    if waits:
+        return f"{text}{waits}."
     return f"{text}, and no node goes: {tight}." if tight else f"{text}, and no node goes."
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from msgspec import structs
 
 import kwhatif
+from kwhatif.api.quantity import Quantity
 from kwhatif.commands.rightsize import steady_state
 from kwhatif.commands.rightsize.result import RightsizeResult
+from kwhatif.commands.rightsize.rightsize_result import _verdict
 from kwhatif.errors import InputError, UsageError
 from tests.commands.rightsize.clusters import GROUPS, Object, asked, node, row, used, workload
 
@@ -241,3 +245,23 @@ def test_a_cluster_that_costs_nothing_known_has_no_cost(tmp_path: Path) -> None:
         tmp_path, [node("a"), node("b"), *workload("web", ["a"])], used("web", 1, [0.1], [MIB]), autoscale=groups
     )
     assert (result.after.cost, result.outcome.cost, result.after.nodes) == (None, None, 1)
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_the_headline_says_of_requests_what_the_table_does(story: str) -> None:
+    result = told(story)
+    for name, word in (("cpu", "CPU"), ("memory", "memory")):
+        before, after = (float(Quantity.parse(side.requested[name])) for side in (result.before, result.after))
+        percent = round(100 * (after - before) / before)
+        change = f"go {'down' if percent < 0 else 'up'} by {abs(percent)}%" if percent else "stay"
+        assert f"{word} requests {change}" in result.outcome.verdict
+
+
+def test_a_saving_is_in_the_headline_though_pods_wait() -> None:
+    result = told("saves-40")
+    worse = structs.replace(result.after, pending=result.before.pending + 1)
+    before, after = (
+        cast("Any", SimpleNamespace(side=side, requested={"cpu": 1, "memory": 1})) for side in (result.before, worse)
+    )
+    said = _verdict(cast("Any", SimpleNamespace(changes=[1], scalings=[])), before, after, ())
+    assert said.endswith(" a month (40%), and 1 more pod finds no node.")
