@@ -14,7 +14,10 @@ from kwhatif.results.amounts import format_count
 
 
 class MappedNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One node. ``room`` is what it has for pods, by the map's ``resources``; ``closed`` says why it takes no pods."""
+    """One node. ``room`` is what it has for pods, by the map's ``resources``; ``closed`` says why it takes no pods.
+
+    ``there``: whether it exists, by state.
+    """
 
     node: str
     pool: str
@@ -22,6 +25,7 @@ class MappedNode(msgspec.Struct, frozen=True, kw_only=True):
     room: tuple[int, ...]
     closed: str = ""
     taints: tuple[str, ...] = ()
+    there: tuple[bool, ...] = ()
 
 
 class MappedPod(msgspec.Struct, frozen=True, kw_only=True):

@@ -71,6 +71,7 @@ def build_map(looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterM
     ordered = sorted(nodes.values(), key=lambda entry: (zone_of(entry[0]), pool_of(entry[0], by), entry[0].name))
     resources = _resources(states.values(), [room for _, room in ordered])
     places = {node.name: place for place, (node, _) in enumerate(ordered)}
+    existing = [{node.name for node, _ in each.nodes} for each in states.values()]
     asks: dict[tuple[int, ...], int] = {}
     rows: dict[int, int] = {}
 
@@ -88,7 +89,10 @@ def build_map(looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterM
     return ClusterMap(
         states=tuple(states),
         resources=resources,
-        nodes=tuple(_map_node(node, room, resources, by) for node, room in ordered),
+        nodes=tuple(
+            _map_node(node, room, resources, by, tuple(node.name in names for names in existing))
+            for node, room in ordered
+        ),
         asks=tuple(asks),
         pods=tuple(pods),
     )
@@ -98,7 +102,7 @@ def _where(one: ClusterObservation) -> tuple[set[str], dict[str, str]]:
     return {node.name for node, _ in one.nodes}, {pod: node for pod, (node, _) in one.pods.items()}
 
 
-def _map_node(node: Node, room: Amounts, resources: Sequence[str], by: str) -> MappedNode:
+def _map_node(node: Node, room: Amounts, resources: Sequence[str], by: str, there: tuple[bool, ...]) -> MappedNode:
     closed = "cordoned" if node.spec.unschedulable else "" if is_ready(node) else "not ready"
     return MappedNode(
         node=node.name,
@@ -107,6 +111,7 @@ def _map_node(node: Node, room: Amounts, resources: Sequence[str], by: str) -> M
         room=_by_resource(room, resources),
         closed=closed,
         taints=tuple(taint.text for taint in node.spec.taints or ()),
+        there=there,
     )
 
 

@@ -99,6 +99,10 @@ def map_data(found: ClusterMap) -> dict[str, Any]:
             "closed": packed_column([node.closed for node in found.nodes], {}),
             "taints": packed_column([", ".join(node.taints) for node in found.nodes], {}),
             "room": [row_of[node.room] for node in found.nodes],
+            "absent": [
+                [place for place, node in enumerate(found.nodes) if not node.there[state]]
+                for state in range(len(found.states))
+            ],
         },
         "pods": {
             "name": front_coded([pod.pod for pod in found.pods]),

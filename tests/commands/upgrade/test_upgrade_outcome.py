@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.page import page_data
+from kwhatif.commands.upgrade.question import Upgrade
+from kwhatif.simulation.inputs import Inputs
+from kwhatif.simulation.pipeline import ask
+from kwhatif.simulation.scenario import Scenario
 from tests.builders import node
 from tests.commands.drain.test_drain import budget, web
 from tests.commands.upgrade.test_upgrade import pool, replicas, snapshot_of, upgraded
@@ -94,3 +100,17 @@ def test_how_an_upgrade_leaves_the_cluster(name: str) -> None:
     assert [(each.pod, each.taken_by) for each in found.outcome.victims] == list(row.victims)
     assert (found.good, found.exit_code) == (row.good, 0 if row.good else 1)
     assert found.verdict == row.verdict
+
+
+def test_the_page_counts_only_nodes_that_are_there_afterwards() -> None:
+    sample = Path(__file__).parents[3] / "samples" / "upgrade" / "hangs.yaml"
+    result = ask(Upgrade(pool="pool=batch"), Scenario(Inputs(str(sample), with_map=True)))
+    assert result.cluster_map is not None
+    nodes = [each.node for each in result.cluster_map.nodes]
+    absent = page_data(result)["map"]["nodes"]["absent"]
+    old = {each.node for each in result.nodes}
+    deleted = {each.node for each in result.nodes if each.deleted is not None}
+    last = result.moments[-1]
+    assert [nodes[place] for place in absent[-1]] == sorted(deleted)
+    assert len(old - deleted) == last.old
+    assert len(nodes) - len(absent[0]) + last.new - len(deleted) == len(nodes) - len(absent[-1])

@@ -11,6 +11,7 @@ function readCluster() {
     taints: columns[3][place], room: map.rooms[map.nodes.room[place]],
     arriving: 0, leaving: 0,
   }));
+  const absent = map.nodes.absent.map((places) => new Set(places));
   const pods = frontCoded(map.pods.name);
   const last = map.states.length - 1;
   const used = map.states.map(() => map.resources.map(() => new Float64Array(nodes.length)));
@@ -37,8 +38,13 @@ function readCluster() {
   }));
   const places = new Map(names.map((name, place) => [name, place]));
   const podPlaces = new Map(pods.map((name, place) => [name, place]));
-  return { states: map.states, resources: map.resources, nodes, names, pods, last, used, fates, on, places, podPlaces,
+  return { states: map.states, resources: map.resources, nodes, absent, names, pods, last, used, fates, on, places, podPlaces,
     at: map.pods.at, asks: map.asks, asksOf: map.pods.asks };
+}
+
+/** Whether a node exists in a state; a failure takes nodes from the last one. */
+function isThere(node, state) {
+  return !CLUSTER.absent[Math.min(state, CLUSTER.last)].has(node.place);
 }
 
 const FATES = ['stays', 'arrives', 'leaves', 'moves', 'waits'];

@@ -93,7 +93,8 @@ function clusterMap() {
   function tile(node, many, least, bordered) {
     const share = fill.share(state, node);
     const gone = LOSSES.has(state) && LOSSES.get(state).gone.has(node.place);
-    const band = gone ? -1 : bandOf(share);
+    const absent = !isThere(node, state);
+    const band = gone || absent ? -1 : bandOf(share);
     const marks = marksOf(node, state);
     const marked = marks.length > 0 && (state >= CLUSTER.last || Boolean(node.closed));
     const changes = bordered.has(node);
@@ -110,7 +111,7 @@ function clusterMap() {
       ...(many && !(sign && marked) ? {} : {
         label: {
           show: true, color: dark, fontSize: many ? 10 : 12,
-          formatter: many ? sign : `${sign ? `${sign} ` : ''}${node.name}\n${gone ? 'fails' : percent(share)}`,
+          formatter: many ? sign : `${sign ? `${sign} ` : ''}${node.name}\n${gone ? 'fails' : absent ? 'not there' : percent(share)}`,
         },
       }),
     };
@@ -158,9 +159,10 @@ function clusterMap() {
     const { resource } = fill;
     const name = resources[resource];
     const size = `A tile is as large as the ${name} of its node.`;
-    if (fill.chances) return `${counted(nodes.length, 'node')}, filled by the ${fill.name} to be there. ${size}`;
+    const there = nodes.filter((node) => isThere(node, state));
+    if (fill.chances) return `${counted(there.length, 'node')}, filled by the ${fill.name} to be there. ${size}`;
     const loss = LOSSES.get(state);
-    const left = loss ? nodes.filter((node) => !loss.gone.has(node.place)) : nodes;
+    const left = loss ? there.filter((node) => !loss.gone.has(node.place)) : there;
     const total = left.reduce((sum, node) => sum + node.room[resource], 0);
     const used = CLUSTER.used[state][resource].reduce((sum, each) => sum + each, 0);
     const words = loss ? ` on those left by the failure of ${FAILURES[state - states.length].title}` : STATE_WORDS[states[state]];
@@ -262,7 +264,8 @@ function nodeTable() {
       case 0: return node.name;
       case 1: return node.zone || '–';
       case 2: return node.pool || '–';
-      case 3: return marksOf(node).map(([sign, words]) => `${sign} ${words}`).join(', ') || 'open';
+      case 3: if (!isThere(node, last)) return 'gone';
+        return marksOf(node).map(([sign, words]) => `${sign} ${words}`).join(', ') || 'open';
       default: {
         const [from, to] = [percent(shareOf(0, shown[place - 4], node)), percent(shareOf(last, shown[place - 4], node))];
         return from === to ? to : `${from} → ${to}`;
@@ -273,5 +276,7 @@ function nodeTable() {
     title: 'Nodes', heads, size: nodes.length, cell,
     drawn: (row, place, text) => (place === 0 ? nodeLink(text) : null), opened: (row) => openNode(nodes[row]),
   });
-  return element('details', { open: nodes.length <= 12 }, element('summary', {}, `Every node (${nodes.length.toLocaleString('en')})`), table);
+  const there = nodes.filter((node) => isThere(node, last)).length;
+  const gone = nodes.length - there;
+  return element('details', { open: nodes.length <= 12 }, element('summary', {}, `Every node (${there.toLocaleString('en')}${gone ? `, and ${gone} that ${gone === 1 ? 'is' : 'are'} gone` : ''})`), table);
 }
