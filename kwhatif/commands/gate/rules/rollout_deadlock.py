@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.context import Context, GrownCluster
 from kwhatif.commands.gate.rule import Parameters, Rule
+from kwhatif.commands.gate.units import Unit
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
+from kwhatif.simulation.node_pools import pool_of
 
 
 class RolloutDeadlock(Rule[Parameters]):
@@ -40,7 +42,21 @@ class RolloutDeadlock(Rule[Parameters]):
                     "oldPodsLeft": left,
                     "newPods": plan.creates,
                 },
-                hint="let old pods leave first (maxUnavailable), ask for less, or add a node",
+                hint=_verified_hint(context, unit),
                 pod=waiting[0].pod if waiting else "",
             )
         self.summary = f"{format_count(updates, 'update')} planned"
+
+
+def _verified_hint(context: Context, unit: Unit) -> str:
+    """New nodes on which the pods that wait were tried, and found room; else where the reasons are."""
+    keys = {each.pod for each in unit.pending}
+    pods = [info for info in context.new_pods(unit) if info.key in keys]
+    growth = GrownCluster(context)
+    names = sorted((node.name, pool_of(node)) for node in context.cluster.columns.nodes if not node.spec.unschedulable)
+    pools = {pool: name for name, pool in reversed(names)}
+    needed = [(growth.nodes(pods, like), like) for like in sorted(pools.values())] if pods else []
+    enough = sorted((number, like) for number, like in needed if number is not None)
+    if not enough:
+        return "kwhatif explain says what keeps the pods from every node, and what would help"
+    return f"add {format_count(enough[0][0], 'node')} like {enough[0][1]}: the pods that wait find room there"

@@ -141,6 +141,14 @@ def test_an_update_that_waits_for_room_only_its_old_pods_could_leave_is_stuck() 
     assert finding.numbers["oldPodsLeft"] == 2
 
 
+def test_a_stuck_update_is_told_of_nodes_only_if_they_help() -> None:
+    wide = new("Deployment", "web", 2, cpu="3500m", strategy=strategy(1, 0))
+    huge = new("Deployment", "web", 2, cpu="64", strategy=strategy(1, 0))
+    hints = [only(ask("rollout-deadlock", running_web(), head).findings).hint for head in (wide, huge)]
+    assert hints[0].endswith(" like n1: the pods that wait find room there")
+    assert hints[1] == "kwhatif explain says what keeps the pods from every node, and what would help"
+
+
 def test_an_update_that_lets_old_pods_go_first_goes_through() -> None:
     head = new("Deployment", "web", 2, cpu="3500m", strategy=strategy(0, 1))
     result = ask("rollout-deadlock", running_web(), head)
