@@ -8,6 +8,9 @@ from __future__ import annotations
 from kwhatif.admission.request import Request
 from kwhatif.admission.response import Cause, RequestRefusal
 
+_OF_EVERY_CLUSTER = frozenset({"kube-node-lease", "kube-public", "kube-system"})
+"""The control plane makes them again: a snapshot without one holds but a part of the namespaces."""
+
 
 def admit(request: Request) -> RequestRefusal | None:
     """Without any namespace in the snapshot their existence is unknown, and nothing is refused."""
@@ -15,6 +18,8 @@ def admit(request: Request) -> RequestRefusal | None:
     if not home or request.old is not None or not request.store.knows("Namespace"):
         return None
     namespace = request.store.get("Namespace", "", home)
+    if namespace is None and home in _OF_EVERY_CLUSTER:
+        return None
     if namespace is None:
         return RequestRefusal(404, "NotFound", f'namespaces "{home}" not found')
     metadata, status = namespace.get("metadata") or {}, namespace.get("status") or {}

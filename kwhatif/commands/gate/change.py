@@ -38,10 +38,11 @@ _NOT_TOLD = ("metadata.annotations", "metadata.uid", "metadata.generation")
 
 @dataclass
 class ChangeSet:
-    """The change: manifests to apply, what supports the others first, manifests of what is gone, and all in words."""
+    """The change: manifests to apply, what supports the others first, of what is gone and stays, and all in words."""
 
     apply: list[Manifest] = field(default_factory=list)
     removed: list[Manifest] = field(default_factory=list)
+    unchanged: list[Manifest] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
 
@@ -62,6 +63,7 @@ def compare_manifests(
             was, now = _stored_form_of(old, templates), _stored_form_of(manifest, templates)
             if _same(was, now):
                 found.changes.append(_change("unchanged", manifest))
+                found.unchanged.append(manifest)
                 continue
             details = _details(was, now)
         found.apply.append(manifest)
@@ -71,6 +73,19 @@ def compare_manifests(
         found.changes.append(_change("removed", manifest))
     found.apply.sort(key=lambda manifest: makes_pods(manifest.raw, templates))
     return found
+
+
+_LOOKED_UP = frozenset(
+    {
+        *("DeviceClass", "PersistentVolume", "PersistentVolumeClaim", "PriorityClass", "ResourceClaim"),
+        *("ResourceClaimTemplate", "RuntimeClass", "StorageClass", "VolumeAttributesClass"),
+    }
+)
+
+
+def find_unlisted(unchanged: Sequence[Manifest], covered: Collection[str]) -> list[Manifest]:
+    """Objects that pods refer to, of kinds that a snapshot does not hold: if git has them unchanged they are there."""
+    return [each for each in unchanged if each.obj.kind in _LOOKED_UP and each.obj.kind not in covered]
 
 
 def _change(what: str, manifest: Manifest, details: tuple[str, ...] = ()) -> Change:

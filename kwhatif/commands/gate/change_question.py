@@ -175,14 +175,16 @@ class ChangeQuestion(Question[R_co]):
         return load_manifests(given, scenario.inputs.namespace, options, report), report
 
     def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> ChangeScenario:
+        from kwhatif.commands.gate.change import find_unlisted
         from kwhatif.commands.gate.proposal import ChangeScenario, apply_change
         from kwhatif.simulation.expansion.pods import expand_manifests, require_pods
 
         before = scenario.snapshot
         changes, scenario = apply_change(scenario)
+        standing = find_unlisted(changes.unchanged, before.covered_kinds())
         as_asked = partial(
             expand_manifests,
-            manifests=changes.apply,
+            manifests=[*standing, *changes.apply],
             reading=scenario.inputs.manifest_options,
             version=scenario.scheduler_options.kubernetes_version,
             gates=scenario.gates,

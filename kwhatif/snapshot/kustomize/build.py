@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kwhatif.errors import InputError
+from kwhatif.snapshot.kustomize.configured import transform
 from kwhatif.snapshot.kustomize.default_fields import METADATA_LABELS, FieldConfiguration
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
 from kwhatif.snapshot.kustomize.generators import generate, hash_of
@@ -224,6 +225,8 @@ class _Target:
             yield "images", partial(set_image, resources, _mapping(each, "images"), specs["images"])
         for each in self._list("replacements"):
             yield "replacements", partial(self._replace, resources, each)
+        for each in self._list("transformers"):
+            yield "transformers", partial(self._transform, resources, each)
 
     def _merge(self, resources: Resources, text: str) -> None:
         values = self.source.documents_of(text)
@@ -242,6 +245,11 @@ class _Target:
         if values is None:
             raise InputError("expected a patch, found a text")
         apply_patch(resources, values, entry, self.room)
+
+    def _transform(self, resources: Resources, text: str) -> None:
+        values = self.source.documents_of(text)
+        for value in self.source.documents_in(self._path(text)) if values is None else values:
+            transform(resources, value, self._patch, self.room)
 
     def _replace(self, resources: Resources, value: Any) -> None:
         entry = _mapping(value, "replacements")

@@ -18,23 +18,29 @@ _NOT_RENAMED = (("", "CustomResourceDefinition"), ("apiregistration.k8s.io", "AP
 _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 
 
-def set_namespace(resources: Resources, namespace: str, specs: Sequence[FieldSpec]) -> None:
-    """Put all objects of namespaced kinds into one; the account ``default`` of bindings is then that namespace's."""
+def set_namespace(
+    resources: Resources, namespace: str, specs: Sequence[FieldSpec], *, only_unset: bool = False
+) -> None:
+    """Put all objects of namespaced kinds into one; the account ``default`` of bindings is then that namespace's.
+
+    ``only_unset``: those that are in one stay there.
+    """
     for each in resources:
         each.remember()
         identity = each.identity
-        if not identity.is_cluster_wide:
+        if not identity.is_cluster_wide and not (only_unset and each.namespace):
             each.metadata["namespace"] = namespace
-        if each.kind == "Namespace" and each.group == "":
+        if each.kind == "Namespace" and each.group == "" and not only_unset:
             each.set_name(namespace)
         if each.kind in _BINDINGS:
             subjects = each.value.get("subjects")
             for subject in subjects if isinstance(subjects, list) else ():
-                if isinstance(subject, dict) and subject.get("name") == "default":
+                is_default = isinstance(subject, dict) and subject.get("name") == "default"
+                if is_default and not (only_unset and subject.get("namespace")):
                     subject["namespace"] = namespace
         for spec in specs:
             if not (each.kind in _BINDINGS and spec.path == "subjects/namespace"):
-                spec.apply(each, lambda _: namespace)
+                spec.apply(each, lambda there: there if only_unset and there else namespace)
     resources.settle()
 
 

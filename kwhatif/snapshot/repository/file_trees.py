@@ -352,3 +352,11 @@ class RevisionTree(FileTree):
     @cached_property
     def url(self) -> str:
         return origin_url()
+
+
+def with_parents(place: str) -> Iterator[str]:
+    """A place and the directories that it is in, up to the top of all."""
+    yield place
+    while (above := os.path.dirname(place)) != place:
+        place = above
+        yield place

@@ -17,9 +17,6 @@ from kwhatif.snapshot.read.objects import decode, read_documents
 TREES = ("resources", "components")
 """Fields that name files and directories."""
 
-NEEDS_MORE = ("transformers",)
-"""Fields that change objects by what is not here."""
-
 ADDS_MORE = ("helmCharts", "helmChartInflationGenerator", "generators", "crds")
 """Fields that add objects, or references of custom ones, by what is not here; the others come out without as well."""
 
@@ -42,10 +39,10 @@ _SAID_OF_ORIGINS = ("buildMetadata",)
 """Annotations on where an object comes from: of names that are not those of the repository."""
 
 _PATCHES, _SCHEMA = "patchesStrategicMerge", "openapi"
-_LISTS = (*TREES, *_INPUTS, *_WITH_PATHS, *_GENERATORS, *_FORMER, _PATCHES)
+_LISTS = (*TREES, "transformers", *_INPUTS, *_WITH_PATHS, *_GENERATORS, *_FORMER, _PATCHES)
 _KNOWN = (
     *TREES,
-    *NEEDS_MORE,
+    "transformers",
     *ADDS_MORE,
     *CHANGES_NOTHING,
     *_INPUTS,
@@ -118,6 +115,7 @@ def with_references(fields: Mapping[str, Any], reader: ReferenceReader, problems
 
     put("resources", lambda each: reader.tree("resources", _text(each)))
     put("components", lambda each: reader.tree("components", _text(each)))
+    put("transformers", lambda each: each if "\n" in _text(each) else reader.patch(each))
     for key in _INPUTS:
         put(key, lambda each: reader.patch(_text(each)))
     put(_PATCHES, lambda each: reader.inline(each) if is_inline(_text(each)) else reader.patch(each))

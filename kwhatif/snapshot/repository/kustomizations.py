@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.kustomization_fields import ADDS_MORE, NEEDS_MORE, TREES, read_fields, with_references
+from kwhatif.snapshot.repository.kustomization_fields import ADDS_MORE, TREES, read_fields, with_references
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _DEEPEST = 64
@@ -171,7 +171,6 @@ class KustomizationGraph:
         one.namespace = one.fields["namespace"] if isinstance(one.fields.get("namespace"), str) else ""
         one.is_component = one.fields.get("kind") == "Component"
         one.files |= one.patches
-        problems += (f"it has {key}" for key in NEEDS_MORE if one.fields.get(key))
         one.absent += (key for key in ADDS_MORE if one.fields.get(key))
         _leave_out_absent(one)
         problems += (

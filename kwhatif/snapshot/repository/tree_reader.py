@@ -34,11 +34,11 @@ from kwhatif.snapshot.repository.charts import CHART_PARTS, ChartRelease, has_ch
 from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_items, find_items
-from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.file_trees import FileTree, with_parents
 from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower, move_to_namespace
 from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
-from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, UnreadableFile
 from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
 from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
 
@@ -249,7 +249,7 @@ class TreeReader:
 
     def _is_unused(self, file: str) -> bool:
         """Whether a file of a directory that is deployed may hold objects, and nothing leads to it."""
-        if any(each in self._files_read for each in _with_parents(self._tree.place_of(file))):
+        if any(each in self._files_read for each in with_parents(self._tree.place_of(file))):
             return False
         try:
             return may_hold_objects(self._tree.read(file).data)
@@ -286,6 +286,12 @@ class TreeReader:
                 text = self._tree.read(file)
             except OtherDocumentError as error:
                 self._pass_over(error.sort, file)
+                continue
+            except InputError as error:
+                if not self._options.with_unreadable:
+                    raise
+                self._account.note([file], FileUse.failed, error.problem)
+                self._report.unreadable.append(UnreadableFile(error, b""))
                 continue
             self._count_again(place, text)
             moved = deployment
@@ -427,10 +433,10 @@ class TreeReader:
         return is_excluded(path, self._options.exclude)
 
     def _is_covered(self, place: str) -> bool:
-        return any(each in self._covered for each in _with_parents(place))
+        return any(each in self._covered for each in with_parents(place))
 
     def _is_claimed(self, path: str) -> bool:
-        return any(each in self._claimed for each in _with_parents(self._tree.place_of(path)))
+        return any(each in self._claimed for each in with_parents(self._tree.place_of(path)))
 
     def _is_chart(self, folder: str) -> bool:
         """Whether a directory is a chart that is not built by kustomize, nor a part of another chart."""
@@ -438,13 +444,5 @@ class TreeReader:
 
     def _is_in_chart(self, folder: str) -> bool:
         """Whether a chart is a part of another one."""
-        _, *above = _with_parents(self._tree.place_of(folder))
+        _, *above = with_parents(self._tree.place_of(folder))
         return any(has_chart(self._tree, each) for each in above)
-
-
-def _with_parents(place: str) -> Iterator[str]:
-    """A place and the directories that it is in, up to the top of all."""
-    yield place
-    while (above := os.path.dirname(place)) != place:
-        place = above
-        yield place

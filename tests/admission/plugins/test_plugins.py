@@ -45,6 +45,8 @@ def namespace(**annotations: str) -> Json:
 
 
 def test_nothing_is_created_in_a_namespace_that_is_not_there() -> None:
+    system = {**pod(), "metadata": {**pod()["metadata"], "namespace": "kube-system"}}
+    assert created(server(in_cluster("Namespace", "other")), system)
     assert refused(server(in_cluster("Namespace", "other")), pod()) == 'namespaces "default" not found'
 
 

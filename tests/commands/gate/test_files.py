@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 
 from kwhatif import gate
+from kwhatif.commands.gate.change import find_unlisted
 from kwhatif.commands.gate.files import account_files
 from kwhatif.results.gate import GateFiles
 from kwhatif.snapshot.load import load_manifests
@@ -170,3 +171,24 @@ def test_nothing_to_judge_is_said_once_every_changed_file_was_looked_at(tmp_path
     assert found.note.startswith("nothing to judge")
     assert [(each.use, each.reason) for each in found.files.changed] == [("passed over", "no manifest by its name")]
     assert str(found.files) == "Files: 2 named, 1 read, 1 passed over."
+
+
+def test_a_file_that_is_no_text_ends_no_run(tmp_path: Path) -> None:
+    for side in ("base", "head"):
+        write_files(tmp_path / side, {"web.yaml": deployment("web")})
+        (tmp_path / side / "odd.yaml").write_bytes(f"a: {side}".encode("utf-16"))
+    verdict, code, files = judge(tmp_path)
+    assert (verdict, code) == ("unknown", 2)
+    assert [(each.file.rpartition("/")[2], each.reason) for each in files.missing] == [
+        ("odd.yaml", "the text is UTF-16, expected UTF-8")
+    ]
+
+
+def test_what_pods_refer_to_is_there_if_git_has_it_unchanged_and_the_snapshot_lacks_its_kind(tmp_path: Path) -> None:
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a, namespace: b}\nspec: {}\n"
+    write_files(tmp_path, {"claim.yaml": claim, "web.yaml": deployment("web")})
+    manifests = load_manifests([str(tmp_path)])
+    unlisted = [
+        [each.obj.kind for each in find_unlisted(manifests, kinds)] for kinds in ((), ("PersistentVolumeClaim",))
+    ]
+    assert unlisted == [["PersistentVolumeClaim"], []]

@@ -230,6 +230,14 @@ PARTS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "": "resources: [l.yaml]\n",
         },
     ),
+    "transformers that are built in": (
+        "transformers: [t.yaml]\n",
+        {
+            "t.yaml": "apiVersion: builtin\nkind: NamespaceTransformer\nmetadata: {name: a, namespace: unset}\nunsetOnly: true\n"
+            "---\napiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: b}\nlabels: {t: l}\n"
+            "fieldSpecs: [{path: metadata/labels, create: true}]\n"
+        },
+    ),
     "order of its own": ("sortOptions: {order: fifo}\n", {}),
 }
 
