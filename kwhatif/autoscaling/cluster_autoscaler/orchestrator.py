@@ -104,7 +104,6 @@ class ScaleUp:
     triggered: Sequence[PodInfo] = ()
     awaiting: list[PodInfo] = field(default_factory=list)
     remaining: dict[str, NoScaleUpInfo] = field(default_factory=dict)
-    overlooked: str = ""
 
     def events(self) -> dict[str, str]:
         """Pod -> the event that the autoscaler emits on it."""

@@ -147,6 +147,7 @@ def why_ignored(pod: Pod, world: AutoscalingContext) -> str:
 T = TypeVar("T")
 
 _NEW = 2 * SECOND
+_MORE_MAY_FOLLOW = "all pods that need a node are so new that more may follow; the next loop looks at them"
 _NEW_WITH_GPUS = 30 * SECOND
 
 
@@ -155,7 +156,7 @@ class LoopResult:
     """The outcome of one loop.
 
     ``placed``: pods -> existing (or upcoming) nodes that they will run on. ``ignored``: pods that are neither placed
-    nor in need of a node -> why.
+    nor in need of a node -> why. ``overlooked``: pods that none was tried for, since minimum sizes took their turn.
     """
 
     templates: dict[str, NodeTemplate]
@@ -164,6 +165,7 @@ class LoopResult:
     scale_down: ScaleDown
     placed: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
+    overlooked: dict[str, str] = field(default_factory=dict)
     to_least_sizes: list[Resize] = field(default_factory=list)
 
     def resizes(self) -> list[Resize]:
@@ -285,15 +287,16 @@ def _enforce_least_sizes(found: LoopResult, orchestrator: Orchestrator) -> None:
     """Scale up groups below their minimum size.
 
     If pods did not cause a scale-up, upstream processes only the status of this one: it is the result of the loop, and
-    pods get no events.
+    pods, which no scale-up was tried for, get no events.
     """
-    resizes = orchestrator.to_least_sizes(found.scale_up.plan)
-    if found.scale_up.result not in (NOT_NEEDED, LIMITED, IN_COOLDOWN):
-        found.to_least_sizes = resizes
+    tried = found.scale_up
+    found.to_least_sizes = orchestrator.to_least_sizes(tried.plan)
+    if tried.result not in (NOT_NEEDED, LIMITED, IN_COOLDOWN):
         return
-    overlooked = NODES_TOTAL_REACHED if found.scale_up.result == LIMITED else ""
-    result = SUCCESSFUL if resizes else NOT_NEEDED
-    found.scale_up = ScaleUp(result, found.scale_up.pods, plan=resizes, overlooked=overlooked)
+    why = NODES_TOTAL_REACHED if tried.result == LIMITED else _MORE_MAY_FOLLOW
+    found.overlooked = {pod.key: why for pod in sorted(tried.pods, key=lambda pod: pod.key)}
+    result = SUCCESSFUL if found.to_least_sizes else NOT_NEEDED
+    found.scale_up = ScaleUp(result, plan=found.to_least_sizes)
 
 
 def _are_new(pods: Sequence[PodInfo], now: int) -> bool:

@@ -354,8 +354,8 @@ def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutl
             yield PodOutlook(pod=each.pod, outcome="existing", node=loop.placed[each.pod])
         elif each.pod in triggered:
             yield PodOutlook(pod=each.pod, outcome="triggered", group=group)
-        elif found.overlooked and each.pod not in loop.ignored:
-            yield PodOutlook(pod=each.pod, outcome="helpless", message=found.overlooked)
+        elif each.pod in loop.overlooked:
+            yield PodOutlook(pod=each.pod, outcome="helpless", message=loop.overlooked[each.pod])
         elif each.pod in awaiting or each.pod not in found.remaining:
             yield _left(each.pod, loop, helped=each.pod in awaiting)
         else:

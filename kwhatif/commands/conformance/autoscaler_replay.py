@@ -150,7 +150,7 @@ def _scale_up(loop: LoopResult) -> dict[str, Any]:
         "healthy": loop.healthy,
         "error": {"type": "transientError", "text": found.error} if found.error else None,
         "placed": loop.placed,
-        "ignored": list(loop.ignored),
+        "ignored": sorted((*loop.ignored, *loop.overlooked)),
         "unschedulable": [pod.key for pod in found.pods],
         "skippedGroups": found.skipped,
         "options": [

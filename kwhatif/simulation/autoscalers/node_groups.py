@@ -180,10 +180,10 @@ def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str,
     if pod in loop.placed:
         room = world.describe_room(loop.placed[pod])
         return {"": [f"it is expected to fit on {loop.placed[pod]}{f', where {room}' if room else ''}"]}
-    if pod in loop.ignored:
-        return {"": [loop.ignored[pod]]}
+    if (why_not := loop.ignored.get(pod) or loop.overlooked.get(pod)) is not None:
+        return {"": [why_not]}
     if pod not in found.remaining:
-        return {"": [found.overlooked]} if found.overlooked else {}
+        return {}
     remaining = found.remaining[pod]
     why: dict[str, Sequence[str]] = {
         group: status.reasons or [status.plugin] for group, status in remaining.rejected.items()
