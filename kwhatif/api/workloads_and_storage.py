@@ -22,8 +22,17 @@ class ReplicaSet(Resource):
     spec: _SelectingSpec = msgspec.field(default_factory=_SelectingSpec)
 
 
+class StatefulSetOrdinals(Base):
+    start: Int32 | None = None
+
+
+class StatefulSetSpec(_SelectingSpec):
+    pod_management_policy: str | None = None
+    ordinals: StatefulSetOrdinals | None = None
+
+
 class StatefulSet(Resource):
-    spec: _SelectingSpec = msgspec.field(default_factory=_SelectingSpec)
+    spec: StatefulSetSpec = msgspec.field(default_factory=StatefulSetSpec)
 
 
 class PodDisruptionBudgetSpec(Base):

@@ -13,6 +13,7 @@ import numpy as np
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.cluster.claim_store import Devices
+from kwhatif.cluster.creation_turns import CreationTurns
 from kwhatif.cluster.node_infos import NodeInfos, extend_rows
 from kwhatif.cluster.pod_group_states import GroupMemberships, PodGroupStates
 from kwhatif.cluster.shape_table import ShapeTable
@@ -48,6 +49,7 @@ class Cluster(NodeInfos):
 
     nominated   by node, the pods without a node that are to get room there
     pending     pods that came without a node and are not deleted
+    creation_turns  which pods controllers have not made yet; None where all that are tried exist
     """
 
     def __init__(self, nodes: Sequence[Node], shapes: ShapeTable, objects: Objects | None = None) -> None:
@@ -60,6 +62,7 @@ class Cluster(NodeInfos):
         self.unlisted = UnlistedTerms()
         self.nominated: dict[str, list[PodInfo]] = {}
         self.pending = UnboundPods()
+        self.creation_turns: CreationTurns | None = None
         self._where: dict[str, tuple[PodInfo, int]] = {}
         self._elsewhere: dict[str, list[PodInfo]] = {}
 
@@ -288,7 +291,7 @@ class Cluster(NodeInfos):
         twin.devices = self.devices.fork()
         twin.pod_groups, twin.unlisted = self.pod_groups.fork(), UnlistedTerms()
         twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
-        twin.pending = self.pending.copy()
+        twin.pending, twin.creation_turns = self.pending.copy(), self.creation_turns
         twin._where = dict(self._where)
         twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}
         twin._sums = self._sums.copy()

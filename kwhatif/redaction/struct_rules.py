@@ -158,6 +158,7 @@ BY_NAME: dict[str, Rule] = {
     "unhealthyPodEvictionPolicy": one_of("IfHealthyBudget", "AlwaysAllow"),
     "volumeBindingMode": one_of("Immediate", "WaitForFirstConsumer"),
     "volumeMode": one_of("Filesystem", "Block"),
+    "podManagementPolicy": one_of("OrderedReady", "Parallel"),
     "whenUnsatisfiable": one_of("DoNotSchedule", "ScheduleAnyway"),
 }
 """Field -> rule of the texts in it."""

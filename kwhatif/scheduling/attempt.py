@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import ExtenderCycle
 
 
+NOT_MADE_YET = "StatefulSet"
+"""What gates a pod, in place of a plugin, that its controller has not made yet."""
+
 NO_ROWS: IntpArray = np.zeros(0, np.intp)
 
 
@@ -101,6 +104,11 @@ class Attempt(msgspec.Struct, eq=False):
     @property
     def is_placed(self) -> bool:
         return self.row is not None
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the pod exists; one whose turn does not come never does."""
+        return self.gated is None or self.gated.plugin != NOT_MADE_YET
 
     @property
     def is_hinted(self) -> bool:

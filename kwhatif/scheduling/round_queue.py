@@ -188,7 +188,7 @@ class RoundQueue:
         heapq.heappush(self._active, (key, pending.entry, pending))
 
     def _gate(self, info: PodInfo) -> Status | None:
-        return self._driver.scheduler_for(info).framework.pre_enqueue(info)
+        return self._driver.scheduler_for(info).gate(info)
 
     def _tick(self) -> int:
         self._clock += 1

@@ -17,8 +17,8 @@ from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.evaluation import Evaluation
 from kwhatif.framework.node_results import result_cache_of
 from kwhatif.framework.runner import States
-from kwhatif.framework.status import Diagnosis
-from kwhatif.scheduling.attempt import Attempt
+from kwhatif.framework.status import Code, Diagnosis, Status
+from kwhatif.scheduling.attempt import NOT_MADE_YET, Attempt
 from kwhatif.scheduling.binding_cycle import BindingCycle
 from kwhatif.scheduling.host_selection import HostSelection
 from kwhatif.scheduling.node_sampling import sample
@@ -149,10 +149,18 @@ class Scheduler:
         plain = self._repeat_decision(pod)
         if plain is not None:
             return plain
-        gate = self.framework.pre_enqueue(pod)
+        gate = self.gate(pod)
         if gate is not None:
             return Attempt(pod, gated=gate)
         return self._schedule_pod(pod)
+
+    def gate(self, pod: PodInfo) -> Status | None:
+        """Why the pod does not enter the queue: it does not exist yet, or a PreEnqueue plugin refuses it."""
+        turns = self.cluster.creation_turns
+        before = "" if turns is None else turns.predecessor(pod, self.cluster.find)
+        if before:
+            return Status(Code.UNSCHEDULABLE, (f"it is made once {before} is ready",), NOT_MADE_YET)
+        return self.framework.pre_enqueue(pod)
 
     def decide_member(self, pod: PodInfo) -> Attempt:
         """The same for a member of a group, which has left the queue with others: no PreEnqueue plugin is called."""
@@ -212,7 +220,8 @@ class Scheduler:
         if pod.shape.drift or not self._nodes.is_whole:
             return None
         known = len(cluster.shapes.templates), cluster.membership_version
-        gated = bool(self.framework.active_plugins(pod).pre_enqueue)
+        turns = cluster.creation_turns
+        gated = bool(self.framework.active_plugins(pod).pre_enqueue) or (turns is not None and turns.concerns(pod))
         return _RepeatableShape(
             pod.shape, known, evaluation, self._nodes.nodes_to_find(len(cluster)), attempt.states, gated
         )
@@ -244,7 +253,7 @@ class Scheduler:
 
     def evaluate_all_nodes(self, pod: PodInfo) -> Evaluation | None:
         """All nodes' verdicts on a pod, without sampling; None where PreEnqueue or PreFilter refuses it."""
-        if self.framework.pre_enqueue(pod) is not None or not len(self.cluster.node_order):
+        if self.gate(pod) is not None or not len(self.cluster.node_order):
             return None
         evaluation = self.evaluation(pod)
         evaluation.refresh(pod)
@@ -258,7 +267,7 @@ class Scheduler:
         """
         if pod.nominated or pod.shape.drift or self._extenders is not None or not len(self.cluster.node_order):
             return False
-        if self.framework.pre_enqueue(pod) is not None or self.framework.may_make_room(pod):
+        if self.gate(pod) is not None or self.framework.may_make_room(pod):
             return False
         evaluation = self.evaluation(pod)
         # Where the choice is narrowed, the next search would start elsewhere.

@@ -18,7 +18,7 @@ from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.cluster.storage import claim_names
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.progress import report_progress
-from kwhatif.scheduling.attempt import MAX_FAILURES, Attempt, RetryLimit, rejectors_of
+from kwhatif.scheduling.attempt import MAX_FAILURES, NOT_MADE_YET, Attempt, RetryLimit, rejectors_of
 from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.queue import LEFTOVER_AFTER, QueuedPod, SchedulingQueue
@@ -74,7 +74,7 @@ class Simulator:
         self._replacements = Replacements(taken=self.taken)
         self.queue = SchedulingQueue(
             lambda queued: self.driver.queue_key(queued.info, queued.order),
-            lambda queued: self.driver.scheduler_for(queued.info).framework.pre_enqueue(queued.info),
+            lambda queued: self.driver.scheduler_for(queued.info).gate(queued.info),
             self.driver.hints,
             setup.configuration.pod_initial_backoff_seconds,
             setup.configuration.pod_max_backoff_seconds,
@@ -301,6 +301,7 @@ class Simulator:
         self._say(pod, "bound", f"score {attempt.score}" if attempt.score is not None else "the only node", node)
         self.diary.normal(pod.key, "Scheduled", f"Successfully assigned {pod.key} to {node}")
         self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
+        self._make_next(pod)
         for device_claim in self.cluster.devices.of_pod(pod.pod):
             key = (device_claim.namespace, device_claim.name)
             self._requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICE_CLAIM_CHANGED, self.cluster, pod, key))
@@ -312,6 +313,19 @@ class Simulator:
                 self._told_claims.add(key)
                 self._requeueing.handle_event(EventOccurrence(ClusterEvent.VOLUME_CHANGED, self.cluster, pod))
                 self._requeueing.handle_event(EventOccurrence(ClusterEvent.CLAIM_CHANGED, self.cluster, pod, key))
+
+    def _make_next(self, pod: PodInfo) -> None:
+        """Pods are made, and enter the queue, whose turn comes with this one."""
+        turns = self.cluster.creation_turns
+        if turns is None or not turns.concerns(pod):
+            return
+        for queued in self.queue.waiting():
+            if queued.gate is None or queued.gate.plugin != NOT_MADE_YET:
+                continue
+            self.queue.activate(queued)
+            if queued.gate is None:
+                self._say(queued.info, "queued", "its turn has come")
+                self.entered.setdefault(queued.info.uid, self.now)
 
     def _begin_work(self, pod: PodInfo, node: str) -> None:
         del self._queued[pod.uid]

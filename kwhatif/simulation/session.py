@@ -19,6 +19,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import SelectorError
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.creation_turns import CreationTurns
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
@@ -136,6 +137,11 @@ class Session:
         except (SelectorError, ValueError) as error:
             raise InputError(str(error), source=snapshot.source) from error
         self.driver = Driver(self.cluster, setup, **options)
+
+    def make_pods_in_turn(self) -> None:
+        """Let StatefulSets make pods as those before them get a node, from now on; all that are there exist."""
+        if self.cluster.creation_turns is None:
+            self.cluster.creation_turns = CreationTurns(self.snapshot.objects)
 
     @property
     def created_later(self) -> Mapping[FailedCreate, int]:

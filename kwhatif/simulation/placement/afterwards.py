@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.admission.object_store import namespace_of
+from kwhatif.admission.object_store import name_of, namespace_of
 from kwhatif.api.core import Condition, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.workloads_and_storage import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
 from kwhatif.cluster.cluster import FINISHED, Cluster
-from kwhatif.cluster.storage import SELECTED_NODE, Storage
+from kwhatif.cluster.storage import SELECTED_NODE, Storage, claim_names
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.run import Run
@@ -47,12 +47,24 @@ def snapshot_after_run(
     _store_whole(later, expanded)
     later.objects.put(Pod, _pods(snapshot.objects.list_all(Pod), run))
     store_volumes(later.objects, run.end.cluster.storage)
+    _drop_claims_not_made(later.objects, expanded, run)
     later.objects.put_if_any(ResourceClaim, run.end.cluster.devices.claims.values())
     for kind in later.by_kind():
         if kind not in covered and kind not in whole:
             later.unreadable = {kind: _ONLY_PLACED, **later.unreadable}
     later.edits = [*later.edits, *([placed] if placed else [])]
     return later
+
+
+def _drop_claims_not_made(objects: Objects, expanded: ExpandedManifests, run: Run) -> None:
+    """Leave out the claims that came for pods whose turn has not come: a controller makes both at once."""
+    new = {(namespace_of(claim), name_of(claim)) for claim in expanded.claims}
+    there = {pod.key for pod in objects.list_all(Pod)} | set(run.removed)
+    missing = [item.pod for item in run.pods_to_schedule if new and item.pod.key not in there]
+    gone = {(pod.namespace, name) for pod in missing for name, _ in claim_names(pod)} & new
+    if gone:
+        kept = [each for each in objects.list_all(PersistentVolumeClaim) if (each.namespace, each.name) not in gone]
+        objects.put(PersistentVolumeClaim, kept)
 
 
 def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:

@@ -40,6 +40,7 @@ class ClusterSimulation:
         self, session: Session, origins: PodOrigins, *, scaler: Scaler | None = None, recreate: bool = True
     ) -> None:
         self.session, self._origins, self._scaler = session, origins, scaler
+        session.make_pods_in_turn()
         there = {info.key for info, _ in session.cluster.pods()}
         self._names = there
         self.simulator = Simulator(session.driver, recreate=recreate, taken=self._names.__contains__)

@@ -59,6 +59,7 @@ class PlacementRun:
 
     def __init__(self, session: Session, helper: NodeProvider | None = None, *, spares_futile: bool = False) -> None:
         self._session, self._helper, self._spares_futile = session, helper, spares_futile
+        session.make_pods_in_turn()
         self._without: dict[int, AttemptedPod] = {}
         self._gated: dict[int, AttemptedPod] = {}
         self._asked_at: tuple[int, tuple[str, ...]] | None = None
@@ -150,7 +151,7 @@ class PlacementRun:
         helper, driver, session = self._helper, self._session.driver, self._session
         while helper is not None and self._without:
             self.explain_futile()
-            waiting = tuple(taken.asked.pod.key for taken in self._without.values())
+            waiting = tuple(key for taken in self._without.values() if self.taken[key := taken.asked.pod.key].is_made)
             if self._asked_at == (self.left, waiting):
                 return
             self._asked_at = self.left, waiting
@@ -256,11 +257,18 @@ class PlacementRun:
         self._gated.pop(again.index, None)
         taken.placement = self.placements[taken.index] = self.placements.pop()
         self._places[taken.info.uid] = taken.index
-        for outcome, pods in (("unschedulable", self._without), ("gated", self._gated)):
-            if taken.placement.outcome == outcome:
+        for pods in (self._without, self._gated):
+            if pods is self._list_of(taken):
                 pods.setdefault(taken.index, taken)
             else:
                 pods.pop(taken.index, None)
+
+    def _list_of(self, taken: AttemptedPod) -> dict[int, AttemptedPod] | None:
+        """Where a pod waits that was tried."""
+        outcome = taken.placement.outcome
+        if outcome == "unschedulable" or not self.taken[taken.asked.pod.key].is_made:
+            return self._without
+        return self._gated if outcome == "gated" and self.is_member(taken) else None
 
     @property
     def without_node(self) -> list[AttemptedPod]:
@@ -336,10 +344,8 @@ class PlacementRun:
         self._session.driver.settle()
         self._hear()
         taken = AttemptedPod(asked, info, index, self.placements[index], self.left)
-        if self.placements[index].outcome == "unschedulable":
-            self._without[index] = taken
-        elif self.placements[index].outcome == "gated" and self.is_member(taken):
-            self._gated[index] = taken
+        if (pods := self._list_of(taken)) is not None:
+            pods[index] = taken
         return taken
 
     def wait(self) -> None:

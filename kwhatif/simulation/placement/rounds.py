@@ -100,7 +100,7 @@ class GroupRounds:
             left=tuple(
                 pending_pod_of(run.taken[key]) if key in run.taken else pod
                 for key, pod in pods.items()
-                if key not in gone
+                if key not in gone and (key not in run.taken or run.taken[key].is_made)
             ),
             at_home=at_home,
             pending=origins.pending(still, pods, self._causes),

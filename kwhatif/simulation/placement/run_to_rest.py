@@ -114,7 +114,7 @@ def pods_left(tried: PlacementRun, asked: Sequence[PodToSchedule]) -> dict[str, 
     return {
         key: pending_pod_of(tried.taken[key]) if key in tried.taken else pod
         for key, pod in pods.items()
-        if key not in gone
+        if key not in gone and (key not in tried.taken or tried.taken[key].is_made)
     }
 
 
@@ -192,6 +192,6 @@ class _Continuation:
         attempts = [each for uid, each in simulator.outcome.items() if uid not in simulator.evicted]
         homes = {each.pod.key for each in attempts if each.is_placed}
         kept = {key: pod for key, pod in self._left.items() if key not in homes}
-        kept |= {each.pod.key: pending_pod_of(each) for each in attempts if not each.is_placed}
+        kept |= {each.pod.key: pending_pod_of(each) for each in attempts if each.is_made and not each.is_placed}
         yield from (pod for key, pod in kept.items() if key not in self._tried.removed)
         yield from simulator.strangers

@@ -45,7 +45,8 @@ def simulate_timeline(
         placements, replacements = list(told[: len(placements)]), list(told[len(placements) :])
     tried = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in asked if item.pod.key not in tried]
-    left = [pending_pod_of(attempt) for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted]
+    attempts = (attempt for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted)
+    left = [pending_pod_of(attempt) for attempt in attempts if attempt.is_made]
     unclaimed = {item.pod.key: item.pod for item in asked}
     found = simulation.run_of(placements[len(run.placements) :], replacements)
     return dataclasses.replace(
