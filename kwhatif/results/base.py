@@ -25,7 +25,7 @@ class MappedNode(msgspec.Struct, frozen=True, kw_only=True):
     room: tuple[int, ...]
     closed: str = ""
     taints: tuple[str, ...] = ()
-    there: tuple[bool, ...] = ()
+    there: tuple[bool, ...]
 
 
 class MappedPod(msgspec.Struct, frozen=True, kw_only=True):

@@ -67,6 +67,7 @@ def large(nodes: int = 5_000, pods: int = 50_000) -> PlaceResult:
                 zone=f"eu-west-1{'abc'[number % 3]}",
                 room=(15_890, 60_000 * 2**20, 58),
                 closed="cordoned" if number % 500 == 0 else "",
+                there=(True, True),
             )
             for number, name in enumerate(names)
         ),
@@ -108,7 +109,8 @@ def _map_of(
         states=states,
         resources=("cpu", "pods"),
         nodes=tuple(
-            MappedNode(node=name, pool="p", zone="z", room=(1000 * cores, 110)) for name, cores in nodes.items()
+            MappedNode(node=name, pool="p", zone="z", room=(1000 * cores, 110), there=(True,) * len(states))
+            for name, cores in nodes.items()
         ),
         asks=tuple((cpu, 1) for cpu in asks),
         pods=tuple(MappedPod(pod=pod, asks=asks.index(cpu), at=at) for pod, (cpu, at) in sorted(pods.items())),

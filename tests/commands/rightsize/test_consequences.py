@@ -96,6 +96,7 @@ def test_forty_percent_are_saved_as_the_autoscaler_has_it(tmp_path: Path) -> Non
     plan = kwhatif.autoscale(
         snapshot=str(home / "cluster.json"),
         groups=home / "groups.yaml",
+        until_quiet=True,
         provision_seconds=120,
         edits=str(tmp_path / "edits.yaml"),
     )

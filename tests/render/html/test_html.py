@@ -26,7 +26,7 @@ PACKAGE = Path(__file__).parents[3] / "kwhatif" / "render" / "html" / "app"
 
 
 def hostile_map(text: str) -> ClusterMap:
-    node = MappedNode(node=text, pool=text, zone=text, room=(1000, 5), closed=text, taints=(text,))
+    node = MappedNode(node=text, pool=text, zone=text, room=(1000, 5), closed=text, taints=(text,), there=(True, True))
     pods = (MappedPod(pod=text, asks=0, at=(-1, 0)), MappedPod(pod=f"{text}2", asks=0, at=(0, -1)))
     return ClusterMap(states=("before", "after"), resources=(text, "pods"), nodes=(node,), asks=((1, 1),), pods=pods)
 
