@@ -117,7 +117,8 @@ class PodsRollout(Rollout):
     def _replace_next(self, going: Sequence[RolloutPod]) -> bool:
         if self.members.terminating():
             return False
-        free = [each for each in self.wanted if name_of(each[0]) not in {member.name for member in self.members}]
+        taken = {member.name for member in self.members}
+        free = [each for each in self.wanted if name_of(each[0]) not in taken]
         if free:
             unit = self._unit_of(free[0][0])
             came = [self._come(each) for each in free if self._unit_of(each[0]) == unit]

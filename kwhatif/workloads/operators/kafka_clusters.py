@@ -36,6 +36,7 @@ def _pools_of(kafka: str, namespace: str, companions: Companions) -> list[Object
 def _node_ids(pools: Sequence[Object]) -> dict[str, list[int]]:
     """Pool name -> the ids of its nodes: from the range of its annotation, else the lowest free ones."""
     taken: set[int] = set()
+    lowest = count()
     found: dict[str, list[int]] = {}
     for pool in pools:
         wishes = iter(_wished_ids(annotations_of(pool).get(f"{_STRIMZI}/next-node-ids", "")))
@@ -43,7 +44,7 @@ def _node_ids(pools: Sequence[Object]) -> dict[str, list[int]]:
         for _ in range(size_of(pool, section(pool, "spec").get("replicas"), 1, "$.spec.replicas")):
             ids.append(next((each for each in wishes if each not in taken), -1))
             if ids[-1] < 0:
-                ids[-1] = next(each for each in count() if each not in taken)
+                ids[-1] = next(each for each in lowest if each not in taken)
             taken.add(ids[-1])
     return found
 
