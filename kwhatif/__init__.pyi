@@ -754,7 +754,6 @@ def queue(
     at: str | None = None,
     policy: Path | Mapping[str, Any] | None = None,
     kubernetes_version: str | None = None,
-    assume_empty: bool = False,
     feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
     all_nodes: bool = False,
     plugins: Any | Sequence[Any] | None = None,

@@ -25,7 +25,7 @@ class Queue(Question[QueueResult]):
     """
 
     takes = ScenarioOptions
-    lacks = frozenset({"verb"})
+    lacks = frozenset({"verb", "assume_empty"})
     no = "a workload of the manifests is not admitted"
     examples = (
         "--snapshot samples/kueue/cluster.yaml",

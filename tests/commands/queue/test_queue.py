@@ -183,3 +183,8 @@ def test_a_circle_with_quotas_is_answered_and_a_tower_of_cohorts_refused() -> No
     tower = [kueue("Cohort", f"c{i}", spec={"parentName": f"c{i + 1}"}) for i in range(3000)]
     with pytest.raises(InputError, match="has more than 100 cohorts above it"):
         kwhatif.queue([workload("train", "a", "1")], snapshot=there(*made, *tower))
+
+
+def test_quotas_do_not_hang_on_what_runs_on_nodes_so_nothing_is_assumed_of_it() -> None:
+    with pytest.raises(TypeError, match="assume_empty"):
+        kwhatif.queue(snapshot=[CLUSTER], assume_empty=True)  # type: ignore[call-arg]
