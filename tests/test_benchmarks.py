@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import gzip
 import io
@@ -14,6 +15,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
+
+import kwhatif
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 WORKLOADS = ("basic", "mixed")
@@ -230,3 +233,20 @@ def test_above_100_nodes_the_start_of_searches_is_unknown_at_first_and_then_foll
     # Up to 100 nodes it is known, and few nodes come first there.
     (*_, likeliest) = claims_of(1, nodes=20)
     assert likeliest["from"] >= 0.5
+
+
+def test_a_working_week_is_the_same_for_a_seed_and_its_updates_go_through(tmp_path: Path) -> None:
+    week, same, other = (tmp_path / name for name in ("week.json", "same.json", "other.json"))
+    run("working_week.py", "--manifests", str(tmp_path / "git"), "-o", str(week))
+    run("working_week.py", "-o", str(same))
+    run("working_week.py", "--seed", "1", "-o", str(other))
+    assert week.read_bytes() == same.read_bytes() != other.read_bytes()
+    kinds = collections.Counter(item["kind"] for item in json.loads(week.read_text())["items"])
+    assert (kinds["Node"], kinds["Pod"], kinds["PersistentVolumeClaim"]) == (60, 894, 29)
+
+    manifest = tmp_path / "git/data/statefulset-kafka.json"
+    newer = manifest.read_text().replace("kafka:1.5.0", "kafka:1.6.0")
+    assert newer != manifest.read_text()
+    manifest.write_text(newer)
+    placed = kwhatif.place(manifest, snapshot=week)
+    assert (placed.outcome.verdict, [rollout.unfinished for rollout in placed.rollouts]) == ("5 of 5 pods placed", [""])
