@@ -20,6 +20,7 @@ from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleRes
 from kwhatif.commands.live_cluster import live as live
 from kwhatif.commands.policy.validate.result import PolicyCheck as PolicyCheck
 from kwhatif.commands.queue.result import QueueResult as QueueResult
+from kwhatif.commands.review.result import ReviewResult as ReviewResult
 from kwhatif.commands.rightsize.result import RightsizeResult as RightsizeResult
 from kwhatif.commands.snapshot.diff.result import DiffResult as DiffResult
 from kwhatif.commands.snapshot.info.result import InfoResult as InfoResult
@@ -770,6 +771,45 @@ def queue(
     Kueue's cycles go on until nothing changes any more: first for the workloads of the cluster, then for those of the
     manifests. Kueue's own objects in the manifests (ClusterQueue, Cohort, ResourceFlavor, ...) take the place of those
     of the cluster. Without manifests: each ClusterQueue and cohort, and who waits at which place and why."""
+
+def review(
+    manifests: Manifests,
+    *,
+    snapshot: ClusterSource = (),
+    base: Manifests | None = None,
+    config: Path | None = None,
+    accept: str | Sequence[str] = (),
+    recursive: bool = True,
+    with_pending: bool = False,
+    now: datetime | None = None,
+    pod_template_paths: str | Sequence[str] | None = None,
+    admission_plugins: str | Sequence[str] | None = None,
+    ignore_unknown: bool = False,
+    max_pods: int = 200000,
+    api_resources: Path = '',
+    exclude: str | Sequence[str] | None = None,
+    variables: Mapping[str, str] | Sequence[str] | None = None,
+    render: Literal['never', 'auto', 'always'] | None = None,
+    verb: Literal['create', 'apply', 'replace'] | None = None,
+    at: str | None = None,
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    strict: bool = False,
+    namespace: str = 'default',
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
+    edits: Manifests = (),
+) -> ReviewResult:
+    """Show on one page what a change does: who goes where, who waits, what it costs, what it puts at risk, what helps.
+
+    It reads a change as the gate does, without rules. Each line names the command that says more."""
 
 def rightsize(
     *,

@@ -246,8 +246,9 @@ class ApiServer:
                 self._doubt_owners(
                     replace(request, object=kept, changes=[], doubts=[], warnings=WarningRecorder()), verb
                 )
-        if not anew:
-            count_generation(request.object, old)
+        if not anew and count_generation(request.object, old) and known_kind(obj) == "PodDisruptionBudget":
+            # The disruption controller counts anew. Of another spec, what the last one allowed says nothing.
+            request.object.pop("status", None)
         return self._store(request) if refused is None else replace(refused, warnings=request.warnings.texts)
 
     def _doubt_owners(self, kept: Request, verb: str) -> None:

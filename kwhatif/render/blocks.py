@@ -24,7 +24,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Labels and values, as ``kubectl describe`` has them."""
+    """Labels and values, as ``kubectl describe`` has them; a value without a label is one more of those above."""
 
     pairs: tuple[tuple[str, str], ...]
 

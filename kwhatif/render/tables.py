@@ -124,7 +124,7 @@ def _render_block(block: Block, screen: Screen) -> list[str]:
             return [
                 line
                 for label, value in cleaned
-                for line in screen.wrap(value, " " * (width + 1), f"{label + ':':<{width}} ")
+                for line in screen.wrap(value, " " * (width + 1), f"{label and label + ':':<{width}} ")
             ]
         case Lines(texts):
             return [line for text in texts for line in screen.wrap(text, "  ")]

@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kwhatif.api.core import Node
+import msgspec
+
+from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import IDLE
 from kwhatif.api.meta import Resource
 from kwhatif.api.times import format_time, parse_time
 from kwhatif.api.watcher_metrics import WatcherMetrics
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.clock import read_clock
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_age, format_counts
+from kwhatif.scheduling.budget_status import with_statuses
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.edited import EditedSnapshot
 from kwhatif.simulation.inputs import Edits, Inputs, Notes, Source
@@ -123,6 +127,7 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
         else:
             known[name] = len(there)
             snapshot.objects.add(obj)
+    _count_disruptions(snapshot, objects)
     complete_bindings(snapshot.objects)
     told = settle_volumes(snapshot.objects, objects)
     if added:
@@ -132,6 +137,23 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
         notes.note(text)
     if len(told) > _MOST_NAMED:
         notes.note(f"and {len(told) - _MOST_NAMED} more claims get a volume")
+
+
+def _count_disruptions(snapshot: Snapshot, added: Sequence[Resource]) -> None:
+    """Budgets that came or changed get the status that the disruption controller gives them, where pods run that they
+    select.
+    """
+    new = {(each.namespace, each.name): each for each in added if isinstance(each, PodDisruptionBudget)}
+    if not new:
+        return
+    counted = {
+        (each.namespace, each.name): each for each in with_statuses(new.values(), snapshot.objects.list_all(Pod))
+    }
+    there = snapshot.objects.list_all(PodDisruptionBudget)
+    for place, budget in enumerate(there):
+        status = counted.get((budget.namespace, budget.name), budget).status
+        if budget.status.disruptions_allowed is None and status.current_healthy:
+            there[place] = msgspec.structs.replace(budget, status=status)
 
 
 def _name_of(obj: Resource) -> str:

@@ -49,6 +49,16 @@ def pool_of(node: Node, by: str = "") -> str:
     return found or type_of(node)
 
 
+def pool_selector_of(node: Node) -> str:
+    """A label selector of the nodes of its pool, or nothing."""
+    labels = node.metadata.labels or {}
+    keys = [key for key in POOL_LABELS if labels.get(key)][:1]
+    if not keys and (roles := sorted(key for key in labels if key.startswith(ROLE_PREFIX))):
+        return ",".join(roles)
+    keys = keys or [key for key in TYPE_LABELS if labels.get(key)][:1]
+    return f"{keys[0]}={labels[keys[0]]}" if keys else ""
+
+
 def type_of(node: Node) -> str:
     """The machine type, or nothing."""
     return _first(node.metadata.labels or {}, TYPE_LABELS)

@@ -253,6 +253,12 @@ class Quotas:
                         asked[key] = (before + shares[name], (hard[name] - used.get(name, _NOTHING)).nano())
         return {key: max(left // share.nano(), 0) for key, (share, left) in asked.items()}
 
+    def used_by_pods(self, quota: Object) -> dict[str, tuple[Quantity, Quantity]]:
+        """What pods use of a quota, and how much of that it allows, by the name of the resource."""
+        pod = {**_POD, "metadata": {"namespace": namespace_of(quota)}}
+        hard, used = _hard(quota), self._usage_of(quota, pod)
+        return {name: (used[name], hard[name]) for name in counted_names(pod, hard) if name in used}
+
     def _describe_excess(self, quota: Object, obj: Object, more: Amounts, before: Amounts) -> str:
         hard, used = _hard(quota), self._usage_of(quota, obj)
         over = []

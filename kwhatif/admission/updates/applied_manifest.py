@@ -269,11 +269,13 @@ def apply_update(
     return found
 
 
-def count_generation(new: Object, old: Object) -> None:
-    """Increment the generation if the spec has changed."""
+def count_generation(new: Object, old: Object) -> bool:
+    """Whether the spec has changed. Then the generation is incremented, if there is one."""
+    changed = not same(new.get("spec"), old.get("spec"))
     before = (old.get("metadata") or {}).get("generation")
-    if before is not None and not same(new.get("spec"), old.get("spec")):
+    if before is not None and changed:
         new["metadata"]["generation"] = before + 1
+    return changed
 
 
 def comparable(new: Object, old: Object) -> bool:

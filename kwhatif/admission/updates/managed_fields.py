@@ -215,7 +215,8 @@ def _own(value: Any, type_: FieldType | None, types: Types) -> Fields:
     found: Fields = {}
     for key, item, inner in parts(value, type_, types):
         name = key[2:] if key.startswith("f:") else ""
-        if item in (None, "", {}, []) or (name and _is_server_filled(name, item)):
+        filled = name and not _has_no_defaults(type_) and _is_server_filled(name, item)
+        if item in (None, "", {}, []) or filled:
             continue
         own = _own(item, inner, types)
         if key.startswith("k:"):
@@ -224,6 +225,11 @@ def _own(value: Any, type_: FieldType | None, types: Types) -> Fields:
         elif own or _is_leaf(item, inner, types):
             found[key] = own
     return found
+
+
+def _has_no_defaults(type_: FieldType | None) -> bool:
+    """Whether the API server fills in no field of this type, though its names stand for defaults elsewhere."""
+    return type_ is not None and type_.name == "policy.v1.PodDisruptionBudgetSpec"
 
 
 def _is_server_filled(name: str, value: Any) -> bool:

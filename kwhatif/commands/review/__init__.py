@@ -1,0 +1,3 @@
+"""What does this change do, cost and put at risk?"""
+
+POSITION = 35

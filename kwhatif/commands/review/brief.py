@@ -1,0 +1,150 @@
+"""A review on one screen: a line for each thing that matters, and as many of them as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from kwhatif.commands.review.result import EvictedByChange, RequestChange, ReviewResult, WorkloadPlacement
+from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, inline_gaps
+from kwhatif.render.screen import Screen
+from kwhatif.render.sections import fidelity_blocks, verdict_of
+from kwhatif.render.tables import text_of
+from kwhatif.results.amounts import format_amount, format_count, format_some
+from kwhatif.results.gate import Change
+
+MOST_LINES = 40
+"""Lines of the text, unless all rows are wanted."""
+
+_MOST_COMMANDS = 4
+_MOST_FIELDS = 3
+_PRIORITY = (
+    *("New pods", "Rollouts that hang", "Refused", "At risk", "What helps", "Costs", "Evicted"),
+    *("Changes", "Requests", "Budgets", "Quotas"),
+)
+"""The subjects that get room first."""
+
+_Subjects = Mapping[str, Sequence[str]]
+
+
+def brief_text(result: ReviewResult, screen: Screen, *, gaps: bool = False) -> str:
+    """The review on ``MOST_LINES`` lines: the first line of each subject, and more of them as long as there is room."""
+    subjects = {name: list(lines) for name, lines in _subjects(result) if lines}
+    limits = dict.fromkeys(subjects, 1)
+    text = _text(result, subjects, limits, screen, gaps=gaps)
+    growing = True
+    while growing:
+        growing = False
+        for name in sorted(subjects, key=_PRIORITY.index):
+            if limits[name] < len(subjects[name]):
+                more = {**limits, name: limits[name] + 1}
+                longer = _text(result, subjects, more, screen, gaps=gaps)
+                if longer.count("\n") <= MOST_LINES:
+                    text, limits, growing = longer, more, True
+    return text
+
+
+def _text(result: ReviewResult, subjects: _Subjects, limits: Mapping[str, int], screen: Screen, *, gaps: bool) -> str:
+    facts = []
+    for name, lines in subjects.items():
+        left = len(lines) - limits[name]
+        for i, line in enumerate(lines[: limits[name]]):
+            last = left and i == limits[name] - 1
+            facts.append(("" if i else name, f"{line} (and {left} more)" if last else line))
+    shortened = any(limits[name] < len(lines) for name, lines in subjects.items())
+    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(facts))]
+    if result.commands:
+        blocks += [Heading("MORE"), Commands(result.commands[:_MOST_COMMANDS])]
+    blocks += [Lines(("Every line: --all.",))] if shortened else []
+    blocks += fidelity_blocks(result.fidelity, result.outcome.unknown)
+    return text_of(inline_gaps(blocks, whole=gaps), screen)
+
+
+def _subjects(result: ReviewResult) -> Iterator[tuple[str, list[str]]]:
+    changes = [each for each in result.changes if each.what != "unchanged"]
+    yield "Changes", list(map(_change, changes))
+    grouped = groupby(result.requests, key=lambda each: (each.scope, each.name))
+    yield "Requests", [f"{scope} {name}: {', '.join(map(_request, each))}" for (scope, name), each in grouped]
+    yield (
+        "Refused",
+        [f"{each.object}: {each.message}" for each in result.refusals]
+        + [f"{format_count(each.pods, 'pod')} of {each.owner} not created: {each.message}" for each in result.failed],
+    )
+    yield "New pods", list(map(_placement, result.workloads))
+    yield "Evicted", list(map(_eviction, result.evicted))
+    yield "Rollouts that hang", [f"{each.object}: {each.unfinished}" for each in result.rollouts if each.unfinished]
+    yield (
+        "Budgets",
+        [
+            f"{each.budget} allows {_number(each.after)} disruptions, {_number(each.before)} before"
+            for each in result.budgets
+        ],
+    )
+    yield (
+        "Quotas",
+        [f"{each.quota}: {each.resource} {each.before} -> {each.after} of {each.hard}" for each in result.quotas],
+    )
+    yield "Costs", list(_costs(result))
+    yield "At risk", list(_risks(result))
+    yield (
+        "What helps",
+        [
+            f"{each.workload}: {each.change}"
+            + (f", then on {each.node}" if each.node else "")
+            + (f", evicts {format_some(each.evicts)}" if each.evicts else "")
+            for each in result.remedies
+        ],
+    )
+
+
+def _change(change: Change) -> str:
+    """``changed Deployment shop/web, 3 -> 4 pods: spec.replicas: 3 -> 4``."""
+    pods = ""
+    if change.pods_before or change.pods_after:
+        pods = f", {change.pods_before} -> {format_count(change.pods_after, 'pod')}"
+    details = list(change.details)
+    if len(details) > _MOST_FIELDS:
+        details[_MOST_FIELDS:] = [f"{len(details) - _MOST_FIELDS} more fields"]
+    return f"{change.what} {change.subject}{pods}{': ' if details else ''}{'; '.join(details)}"
+
+
+def _request(change: RequestChange) -> str:
+    """``cpu 1 -> 2500m of 24``."""
+    before, after = format_amount(change.resource, change.before), format_amount(change.resource, change.after)
+    room = "" if change.room is None else f" of {format_amount(change.resource, change.room)}"
+    return f"{change.resource} {before} -> {after}{room}"
+
+
+def _placement(placement: WorkloadPlacement) -> str:
+    pools = ", ".join(f"{count} on {pool}" for pool, count in placement.pools.items())
+    text = f"{placement.workload}: {placement.placed} of {format_count(placement.pods, 'pod')} placed"
+    return f"{text}{f' ({pools})' if pools else ''}{f'; {placement.why}' if placement.why else ''}"
+
+
+def _eviction(pod: EvictedByChange) -> str:
+    end = f"then on {pod.lands_on}" if pod.lands_on else "stays pending" if pod.replacement else "for good"
+    return f"{pod.pod} for {pod.taken_by}, {end}"
+
+
+def _number(number: int | None) -> str:
+    return "no" if number is None else str(number)
+
+
+def _costs(result: ReviewResult) -> Iterator[str]:
+    if result.scale_up is None:
+        return
+    for each in result.outcome.added_nodes:
+        yield f"{format_count(each.nodes, 'new node')} of {each.group}"
+    cost = result.outcome.cost
+    if not result.outcome.added_nodes:
+        yield "no new nodes"
+    else:
+        yield "unknown: a price is missing" if cost is None else f"{cost:+,.2f} a month"
+
+
+def _risks(result: ReviewResult) -> Iterator[str]:
+    for each in result.risks:
+        before = "" if each.before is None else f"; without the change {each.before}"
+        yield f"{each.kind} {each.name}: {each.what}{before}"
+    if not result.risks and result.examined:
+        yield f"nothing more; tried: {'; '.join(result.examined)}"

@@ -1,0 +1,68 @@
+"""The commands that say more of a line of a review."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kwhatif.simulation.inputs import Files
+from kwhatif.simulation.scenario import Scenario
+
+_AFTER = "after.json"
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Commands about one change: its files, those it is compared with, and the options that name the cluster and
+    autoscalers. Empty where these are objects of Python, or the cluster is edited.
+    """
+
+    files: tuple[str, ...] = ()
+    base: str = ""
+    cluster: str = ""
+
+    @classmethod
+    def for_change(cls, base: Files | None, scenario: Scenario) -> Commands:
+        """The commands about a scenario."""
+        inputs = scenario.inputs
+        snapshot = [inputs.snapshot] if isinstance(inputs.snapshot, str) else inputs.snapshot
+        if not isinstance(snapshot, Sequence) or inputs.edits is not None:
+            return cls()
+        named = [*inputs.manifests, *(base or ()), *snapshot]
+        if not snapshot or not all(isinstance(each, str) for each in named):
+            return cls()
+        options = [("--snapshot", str(each)) for each in snapshot]
+        options += [("--autoscale", each) for each in inputs.autoscale]
+        return cls(
+            tuple(map(str, inputs.manifests)),
+            _options(("--base", str(each)) for each in base or ()),
+            _options(options),
+        )
+
+    @property
+    def gate(self) -> str:
+        """The whole change, judged by rules."""
+        return self._join("gate", shlex.join(self.files), self.base, self.cluster)
+
+    def explain(self, pod: str) -> str:
+        """Why a pod has no node."""
+        gate = self.gate
+        return f"{gate} --explain {shlex.quote(pod)}" if gate else ""
+
+    def outage(self, kind: str, name: str) -> str:
+        """What the loss of a node or zone does after the change; what it removes is there still."""
+        files = _options(("--filename", file) for file in self.files)
+        return self._join("outage", files, "--recursive", self.cluster, _options([(f"--{kind}", name)]))
+
+    def upgrade(self, selector: str) -> str:
+        """How the upgrade of a pool goes after the change."""
+        place = self._join("place", shlex.join(self.files), "--recursive", self.cluster, f"--write-snapshot {_AFTER}")
+        return place and f"{place} && kwhatif upgrade {shlex.quote(selector)} --snapshot {_AFTER}"
+
+    def _join(self, *words: str) -> str:
+        return " ".join(filter(None, ("kwhatif", *words))) if self.cluster else ""
+
+
+def _options(pairs: Iterable[tuple[str, str]]) -> str:
+    return shlex.join([word for pair in pairs for word in pair])

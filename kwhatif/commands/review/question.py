@@ -1,0 +1,91 @@
+"""The question of ``review``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from kwhatif.commands.gate.change_question import ChangeQuestion
+from kwhatif.commands.review.result import ReviewResult
+from kwhatif.results.base import Fidelity
+from kwhatif.results.gate import GateFiles
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.scenario import PreparedScenario
+
+if TYPE_CHECKING:
+    from kwhatif.commands.gate.proposal import ChangeScenario
+    from kwhatif.scheduling.driver import DriverOptions
+
+_CHANGE = "samples/gate/head --base samples/gate/base --snapshot samples/gate/snapshot.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Review(ChangeQuestion[ReviewResult]):
+    """Show on one page what a change does: who goes where, who waits, what it costs, what it puts at risk, what helps.
+
+    It reads a change as the gate does, without rules. Each line names the command that says more.
+    """
+
+    no = "a pod of the change, or one that it evicts, finds no node"
+    examples = (_CHANGE, f"{_CHANGE} -o markdown")
+
+    def options(self, scenario: PreparedScenario) -> DriverOptions:
+        return {"observer": cast("ChangeScenario", scenario).cycles}
+
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ReviewResult]:
+        from kwhatif.commands.gate.files import describe_missing
+        from kwhatif.commands.gate.proposal import roll_out_change
+        from kwhatif.commands.review.commands import Commands
+        from kwhatif.commands.review.consequences import (
+            changed_budgets,
+            changed_quotas,
+            changed_requests,
+            evicted_pods,
+            placed_workloads,
+        )
+        from kwhatif.commands.review.remedies import find_remedies
+        from kwhatif.commands.review.risks import RiskSearch
+        from kwhatif.simulation.placement.afterwards import snapshot_after_run
+        from kwhatif.simulation.placement.conclusion import conclude, outcome_of
+
+        (scenario,) = scenarios
+        proposal = cast("ChangeScenario", scenario)
+        rolled_out = roll_out_change(proposal)
+        run = rolled_out.run
+        commands = Commands.for_change(self.base, scenario)
+
+        def result(fidelity: Fidelity) -> ReviewResult:
+            context = rolled_out.context(fidelity)
+            after = snapshot_after_run(proposal.session.snapshot, proposal.edited.covered, proposal.expanded, run)
+            search = RiskSearch(rolled_out, after, context, commands)
+            risks = search.risks()
+            files = proposal.read.files or GateFiles()
+            concluded = dataclasses.replace(run, **proposal.refusal_fields)
+            if files.missing:
+                outcome = conclude(concluded, fidelity, f"unknown: {describe_missing(files)}").judge(good=False)
+            else:
+                outcome = outcome_of(concluded, fidelity)
+            return ReviewResult(
+                outcome=outcome,
+                files=files,
+                changes=rolled_out.changes(context),
+                requests=tuple(changed_requests(context)),
+                workloads=tuple(placed_workloads(context, commands)),
+                evicted=tuple(evicted_pods(run.placements)),
+                budgets=tuple(changed_budgets(proposal.before, after)),
+                quotas=tuple(changed_quotas(context, proposal.before, after)),
+                rollouts=run.rollouts,
+                scale_up=run.scale_up,
+                risks=risks,
+                examined=tuple(search.examined),
+                remedies=() if outcome.good else tuple(find_remedies(proposal, commands)),
+                refusals=tuple(concluded.refusals),
+                failed=tuple(concluded.failed),
+                fidelity=fidelity,
+                more=commands.gate,
+            )
+
+        return PendingResult([run], result, tuple(run.placements))

@@ -1,0 +1,188 @@
+"""What would leave pods without a node once a change is in: lost nodes and zones, upgrades of pools, next rollouts.
+
+Each is tried as its own command does it, on the cluster that the change leaves behind, and where it harms, on the
+cluster without the change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Node, Pod, PodStatus
+from kwhatif.commands.capacity.capacity import room_for
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.proposal import RolledOutChange
+from kwhatif.commands.outage.effects import FailureEffects
+from kwhatif.commands.outage.failures import NODE, ZONE, NodeFailure
+from kwhatif.commands.review.commands import Commands
+from kwhatif.commands.review.result import Risk
+from kwhatif.commands.upgrade.replacement import Replacement
+from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
+from kwhatif.commands.upgrade.result import Obstacle
+from kwhatif.commands.upgrade.simulation import replace_pool
+from kwhatif.results.amounts import format_count
+from kwhatif.results.disruption import Failure
+from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.node_pools import pool_of, pool_selector_of, zone_of
+from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.upgrading.strategies import plan_of
+from kwhatif.workloads.deployment import surge_of
+
+MOST_NODES = 20
+"""Of the nodes with pods of the change, so many with the most are lost one by one."""
+
+MOST_UPGRADED = 100
+"""Larger pools are not upgraded."""
+
+
+@dataclass
+class RiskSearch:
+    """Looks for what the change makes worse; ``after`` is the snapshot with it. ``examined`` says what was tried, and
+    what was not.
+    """
+
+    rolled_out: RolledOutChange
+    after: Snapshot
+    context: Context
+    commands: Commands
+    examined: list[str] = field(default_factory=list)
+
+    def risks(self) -> tuple[Risk, ...]:
+        """What leaves pods without a node, the worst first."""
+        if not self._pods_by_node:
+            return ()
+        found = [*self._outages(), *self._upgrades(), *self._rollouts()]
+        worse = [risk for risk in found if risk.after > (risk.before or 0)]
+        if len(worse) < len(found):
+            self.examined.append(f"{len(found) - len(worse)} of these are as bad without the change")
+        return tuple(sorted(worse, key=lambda risk: ((risk.before or 0) - risk.after, -risk.after, risk.name)))
+
+    @cached_property
+    def _pods_by_node(self) -> Counter[str]:
+        """How many pods of the change each node has in the end, those under its disruption budgets among them."""
+        units = (*self.context.units, *self.context.units_under_changed_budgets)
+        running = (row for unit in units for _, row in self.context.running(unit))
+        return Counter(self.context.node(row) for row in running)
+
+    @cached_property
+    def _after(self) -> Session:
+        return self.rolled_out.proposal.session.with_snapshot(self.after, imagined=True)
+
+    @cached_property
+    def _before(self) -> Session:
+        return self.context.session.with_snapshot(self.rolled_out.proposal.before, imagined=True)
+
+    # --- lost nodes and zones
+
+    def _outages(self) -> Iterator[Risk]:
+        nodes = {node.name: node for node in self._after.cluster.columns.given}
+        zones: dict[str, list[str]] = {}
+        for name, node in nodes.items():
+            zones.setdefault(zone_of(node), []).append(name)
+        touched = {zone_of(nodes[name]) for name in self._pods_by_node if name in nodes} - {""}
+        failures = [NodeFailure(ZONE, zone, tuple(sorted(zones[zone]))) for zone in sorted(touched) if len(zones) > 1]
+        most = sorted(self._pods_by_node, key=lambda name: (-self._pods_by_node[name], name))[:MOST_NODES]
+        failures += [NodeFailure(NODE, name, (name,)) for name in most]
+        lost = f"{format_count(len(most), 'node')}"
+        if len(most) < len(self._pods_by_node):
+            lost = f"{len(most)} of {format_count(len(self._pods_by_node), 'node')}"
+        self.examined.append(
+            f"the loss of each of {lost} and {format_count(len(failures) - len(most), 'zone')} with pods of the change"
+        )
+        effects = FailureEffects(self._after)
+        before = FailureEffects(self._before)
+        for each in failures:
+            failure = effects.failure_of(each)
+            if failure.stuck:
+                yield self._outage(failure, before.failure_of(each).stuck)
+
+    def _outage(self, failure: Failure, before: int) -> Risk:
+        workloads = [hit.workload for hit in failure.hits if hit.pending or hit.waiting or hit.homeless]
+        return Risk(
+            kind="zone" if failure.kind == ZONE else "node",
+            name=failure.name,
+            before=before,
+            after=failure.stuck,
+            what=f"{format_count(failure.stuck, 'pod')} of {format_count(len(workloads), 'workload')} "
+            f"{'finds' if failure.stuck == 1 else 'find'} no other node",
+            command=self.commands.outage(failure.kind, failure.name),
+        )
+
+    # --- upgrades
+
+    def _upgrades(self) -> Iterator[Risk]:
+        pools: dict[tuple[str, str], list[Node]] = {}
+        for node in self.context.cluster.columns.given:
+            pools.setdefault((pool_of(node), pool_selector_of(node)), []).append(node)
+        for (pool, selector), nodes in sorted(pools.items()):
+            if not pool or self._pods_by_node.keys().isdisjoint(node.name for node in nodes):
+                continue
+            if len(nodes) > MOST_UPGRADED:
+                self.examined.append(f"not the upgrade of pool {pool}: it has {len(nodes)} nodes")
+                continue
+            self.examined.append(f"the upgrade of pool {pool} by one node more at a time")
+            done = _upgrade_pool(self._after, nodes)
+            if obstacles := _obstacles(done):
+                yield Risk(
+                    kind="upgrade",
+                    name=pool,
+                    before=self._hindering_before(nodes),
+                    after=len({each.pod for each in obstacles}),
+                    what=f"{done.phase} on {obstacles[0].pod}: {obstacles[0].reason}",
+                    command=self.commands.upgrade(selector),
+                )
+
+    def _hindering_before(self, nodes: list[Node]) -> int:
+        """How many pods hinder the upgrade of these nodes without the change; autoscalers add some for it alone."""
+        there = {node.name for node in self._before.cluster.columns.given}
+        nodes = [node for node in nodes if node.name in there]
+        return len({each.pod for each in _obstacles(_upgrade_pool(self._before, nodes))}) if nodes else 0
+
+    # --- the next rollout
+
+    def _rollouts(self) -> Iterator[Risk]:
+        """Deployments of the change whose next update would find no room for all pods of its surge."""
+        looked = 0
+        for unit in self.context.units:
+            running = self.context.running(unit)
+            stored = self.rolled_out.proposal.expanded.world.get(
+                unit.subject.kind, unit.subject.namespace, unit.subject.name
+            )
+            if unit.subject.kind != "Deployment" or not running or stored is None or not (surge := surge_of(stored)):
+                continue
+            looked += 1
+            fits = room_for(self._after.sandbox(), _next_of(running[-1][0].pod), (), surge)
+            if fits < surge:
+                yield Risk(
+                    kind="rollout",
+                    name=f"{unit.subject.namespace}/{unit.subject.name}",
+                    after=surge - fits,
+                    what=f"its next update finds room for {fits} of {format_count(surge, 'surge pod')}",
+                    command=self.commands.gate,
+                )
+        if looked:
+            self.examined.append(f"room for the surge of the next update of {format_count(looked, 'Deployment')}")
+
+
+def _upgrade_pool(session: Session, nodes: list[Node]) -> Replacement:
+    """The pool with one node more at a time; ``nodes`` are those of the pool."""
+    draft = Draft(session.snapshot)
+    names = add_new_nodes(draft, nodes, NodeChanges())
+    plan = plan_of("surge", len(nodes), len({zone_of(node) for node in nodes}))
+    return replace_pool(session.with_snapshot(draft.snapshot), names, plan)
+
+
+def _obstacles(upgrade: Replacement) -> Sequence[Obstacle]:
+    return upgrade.obstacles() if upgrade.phase != "done" else []
+
+
+def _next_of(pod: Pod) -> PodToSchedule:
+    """A pod of the same template that nobody is evicted for."""
+    spec = replace(pod.spec, node_name=None, preemption_policy="Never")
+    return PodToSchedule(replace(pod, spec=spec, status=PodStatus()), pod.key)

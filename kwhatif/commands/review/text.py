@@ -1,0 +1,128 @@
+"""A review as blocks: the change, what happens, what it costs, what it puts at risk, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.gate.formats.words import format_location, place_of
+from kwhatif.commands.review.brief import brief_text
+from kwhatif.commands.review.result import EvictedByChange, RequestChange, ReviewResult, WorkloadPlacement
+from kwhatif.commands.view import Look, View
+from kwhatif.render.blocks import (
+    NONE,
+    Block,
+    Columns,
+    Commands,
+    Heading,
+    Lines,
+    build_table,
+    format_part,
+)
+from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
+from kwhatif.results.amounts import format_amount, format_counts, format_some
+
+
+def review_blocks(result: ReviewResult) -> list[Block]:
+    """The whole review."""
+    return [
+        *_sections(result),
+        *refusal_blocks(result.refusals, result.failed),
+        *scale_up_blocks(result.scale_up),
+        *_commands(result),
+        verdict_of(result.outcome),
+        *fidelity_blocks(result.fidelity, result.outcome.unknown),
+    ]
+
+
+def _sections(result: ReviewResult) -> Iterator[Block]:
+    changes = [
+        (
+            each.what,
+            each.subject,
+            f"{each.pods_before} -> {each.pods_after}",
+            "; ".join(each.details) or NONE,
+            format_location(place_of(each)),
+        )
+        for each in result.changes
+        if each.what != "unchanged"
+    ]
+    columns: Columns = ("change", "object", "pods", "fields", "where [spare 1]")
+    yield from build_table("CHANGES", columns, changes)
+    requests = [(f"{each.scope} {each.name}", each.resource, *_amounts(each)) for each in result.requests]
+    yield from build_table("REQUESTS", ("of", "resource", "before", "after", "change", "has [spare 1]"), requests)
+    placed = [
+        (each.workload, format_part(each.placed, each.pods, "pod"), _counts(each), each.why or "all find a node")
+        for each in result.workloads
+    ]
+    yield from build_table("NEW PODS", ("workload", "placed", "on pools", "why the others wait"), placed)
+    evicted = [(each.pod, each.taken_by, _end_of(each)) for each in result.evicted]
+    yield from build_table("EVICTED PODS", ("pod [pod]", "for [pod]", "then on [node]"), evicted)
+    stuck = [(each.object, each.unfinished) for each in result.rollouts if each.unfinished]
+    yield from build_table("ROLLOUTS THAT HANG", ("object", "why"), stuck)
+    limits = [
+        (f"budget {each.budget}", "disruptions allowed", _number(each.before), _number(each.after), NONE)
+        for each in result.budgets
+    ]
+    limits += [(f"quota {each.quota}", each.resource, each.before, each.after, each.hard) for each in result.quotas]
+    yield from build_table("BUDGETS AND QUOTAS", ("object", "what", "before", "after", "at most"), limits)
+    yield from _costs(result)
+    risks = [
+        (each.kind, each.name, each.what, NONE if each.before is None else str(each.before)) for each in result.risks
+    ]
+    yield from build_table("AT RISK", ("what fails", "name", "then", "without the change"), risks)
+    if result.examined:
+        looked = "; ".join(result.examined)
+        yield Lines((f"Tried: {looked}." if risks else f"Nothing is at risk by the change. Tried: {looked}.",))
+    remedies = [
+        (each.workload, each.change, each.node or NONE, format_some(each.evicts) if each.evicts else NONE)
+        for each in result.remedies
+    ]
+    yield from build_table("WHAT HELPS", ("workload", "change", "node [node]", "evicts"), remedies)
+
+
+def _amounts(change: RequestChange) -> Iterator[str]:
+    resource = change.resource
+    yield format_amount(resource, change.before)
+    yield format_amount(resource, change.after)
+    more = change.after - change.before
+    yield f"{'+' if more > 0 else '-'}{format_amount(resource, abs(more))}"
+    yield NONE if change.room is None else format_amount(resource, change.room)
+
+
+def _counts(placement: WorkloadPlacement) -> str:
+    return format_counts(placement.pools) if placement.pools else NONE
+
+
+def _end_of(pod: EvictedByChange) -> str:
+    """What becomes of the work of an evicted pod."""
+    return pod.lands_on or "pending" if pod.replacement else "gone"
+
+
+def _number(number: int | None) -> str:
+    return NONE if number is None else str(number)
+
+
+def _costs(result: ReviewResult) -> Iterator[Block]:
+    outcome = result.outcome
+    if result.scale_up is None:
+        return
+    nodes = [f"{each.nodes} more of {each.group}" for each in outcome.added_nodes]
+    money = "the cost is unknown: a price is missing" if outcome.cost is None else f"{outcome.cost:+,.2f} a month"
+    yield Heading("COSTS")
+    yield Lines((f"{'; '.join(nodes) or 'No new nodes'}: {money}." if nodes else "No new nodes.",))
+
+
+def _commands(result: ReviewResult) -> list[Block]:
+    return [Heading("MORE"), Commands(result.commands)] if result.commands else []
+
+
+def _draw(result: ReviewResult, look: Look) -> str | list[Block]:
+    if look.everything or look.screen is None:
+        return review_blocks(result)
+    return brief_text(result, look.screen, gaps=look.gaps)
+
+
+VIEW = View(lambda result, look: review_blocks(result), formats={"table": _draw})
+PAGE = PageSpec("review", answer_by_outcome(), review_blocks, "Change")
