@@ -177,6 +177,8 @@ def test_failures_and_trials_are_counted() -> None:
     outage, chances = run("outage.py", "--nodes", "4", "--pods", "20", "--trials", "3", "--workers", "1")
     assert (outage["name"], outage["failures"]) == ("outage", 4)
     assert (chances["name"], chances["trials"]) == ("chances", 3)
+    (zones,) = run("outage.py", "--zones", "--nodes", "6", "--each", "4", "--workers", "1")
+    assert (zones["nodes"], zones["pods"], zones["failures"]) == (6, 24, 3)
 
 
 def test_a_cluster_of_any_size_is_filled_pod_by_pod() -> None:

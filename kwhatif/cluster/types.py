@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 AnyArray = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
+Int16Array = npt.NDArray[np.int16]
 Int64Array = npt.NDArray[np.int64]
 IntpArray = npt.NDArray[np.intp]
 Float64Array = npt.NDArray[np.float64]

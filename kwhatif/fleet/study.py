@@ -8,7 +8,7 @@ import gc
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -83,6 +83,9 @@ class BatchResult:
 
 
 _bases: dict[str, Any] = {}
+_LARGE = 2
+"""A world of which so many times 100,000 objects are left when it is over."""
+
 _one_at_a_time = threading.RLock()
 """Worlds of one process share its base, so threads take turns."""
 
@@ -91,7 +94,7 @@ def answer_batch(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -
     """Compute each of these worlds. An error of one of them is its result."""
     with _one_at_a_time, use_listener(None), reduce_garbage_collection():
         begun = time.monotonic()
-        each = [_answer(ask, base, world) for world in worlds]
+        each = [_answer(ask, base, world) for world in _one_by_one(worlds)]
         return BatchResult(each, time.monotonic() - begun, worker)
 
 
@@ -106,6 +109,14 @@ def reduce_garbage_collection() -> Iterator[None]:
     finally:
         gc.unfreeze()
         gc.set_threshold(*usual)
+
+
+def _one_by_one(worlds: Iterable[Any]) -> Iterator[Any]:
+    """These worlds, and what a large one leaves behind, which refers to itself, is gone before the next."""
+    for world in worlds:
+        yield world
+        if gc.get_count()[1] > _LARGE:
+            gc.collect()
 
 
 def _answer(ask: Ask, base: Any, world: Any) -> TaskResult:

@@ -61,10 +61,7 @@ class PluginScore:
 
 
 class Evaluation:
-    """Filters and scores of one shape.
-
-    return state, raw, self._framework.run_normalize(plugin, pod, view, state, raw)
-    """
+    """Filters and scores of one shape."""
 
     def __init__(self, framework: Framework, cluster: Cluster, pod: PodInfo) -> None:
         self._framework = framework
@@ -93,6 +90,7 @@ class Evaluation:
         self._settled = not speak and framework.unprepared is None
         self._prepare(pod)
         self.reach = 0
+        self._unchanged: tuple[int, Verdicts] | None = None
         self._none_passed = -1  # how long the journal was when no node passed; -1 while one does
 
     # --- filters
@@ -328,8 +326,13 @@ class Evaluation:
         return verdicts
 
     def verdicts(self, pod: PodInfo) -> Verdicts:
-        """Verdicts on all nodes, with nominated pods added."""
+        """Verdicts on all nodes, with nominated pods added. They may be those of another pod: not to be changed."""
+        # Thousands of pods may fail on a full cluster, and arrays of a node each would fill the memory.
+        alone, seen = self.depends_on_sums_only and not self.cluster.nominated, len(self.cluster.journal)
+        if alone and self._unchanged is not None and self._unchanged[0] == seen:
+            return self._unchanged[1]
         verdicts = self.verdicts_on(pod, self._everything)
+        self._unchanged = (seen, verdicts) if alone else None
         nominated = self._nominated_rows(pod)
         if nominated is not None:
             rows, change = nominated

@@ -18,7 +18,7 @@ import numpy as np
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
+from kwhatif.cluster.types import BoolArray, Int16Array, Int64Array, IntpArray
 from kwhatif.results.place import QuotaShortage
 
 S = TypeVar("S")
@@ -136,7 +136,7 @@ class Blocker:
 class Verdicts:
     """Verdicts over n nodes.
 
-    first          intp[n]: index into ``plugins`` of the first to reject, -1 where none does
+    first          int16[n]: index into ``plugins`` of the first to reject, -1 where none does
     unresolvable   bool[n]: evicting pods would not help
     failed         bool[n]: what the first plugin said is an error
 
@@ -147,7 +147,7 @@ class Verdicts:
         self.all_reasons = all_reasons
         self.plugins: list[str] = []
         self.blockers: list[Blocker] = []
-        self.first: IntpArray = np.full(size, -1, np.intp)
+        self.first: Int16Array = np.full(size, -1, np.int16)
         self.unresolvable: BoolArray = np.zeros(size, np.bool_)
         self.failed: BoolArray = np.zeros(size, np.bool_)
 
@@ -195,6 +195,15 @@ class Verdicts:
                 reason = blocker.rejection.reason
                 counts[reason] = counts.get(reason, 0) + found
         return counts
+
+    def copy(self) -> Verdicts:
+        """Verdicts that may be changed without changing these."""
+        twin = Verdicts(len(self.first), all_reasons=self.all_reasons)
+        twin.plugins = self.plugins.copy()
+        twin.blockers = [replace(each, counted=each.counted.copy()) for each in self.blockers]
+        twin.first, twin.failed = self.first.copy(), self.failed.copy()
+        twin.unresolvable = self.unresolvable.copy()
+        return twin
 
     def forget(self, rows: IntpArray) -> None:
         """Drop the verdicts on nodes that were not evaluated; they then count as passed."""

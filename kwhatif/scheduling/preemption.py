@@ -81,11 +81,7 @@ class Preemption:
         search = VictimSearch(pod, diagnosis, self._table(diagnosis), tried, rules)
         candidates = search.run(args, self.random)
         if not len(candidates):
-            if tried is not None:
-                # Nodes tell why they would not do when they are tried.
-                search = VictimSearch(pod, diagnosis, self._table(diagnosis))
-                search.run(args)
-            refusal = search.refusal()
+            refusal = search.refusal() if tried is None else self._explain(pod, diagnosis, tried)
             return PostFilterResult(refusal, keeps_nomination=refusal.code is Code.ERROR)
         if self._extenders is not None:
             return self._after_extenders(self._extenders, search, candidates)
@@ -94,6 +90,17 @@ class Preemption:
         victims = search.victims(row, candidates.gone[place], candidates.broken[place])
         node = diagnosis.cluster.columns.names[row]
         return PostFilterResult(None, node, tuple(victims), criterion, len(candidates), at_once=rules is not None)
+
+    def _explain(self, pod: PodInfo, diagnosis: Diagnosis, tried: DryRunCache) -> Status:
+        """Why no node would do. The same verdicts are handed out while no node changes."""
+        if tried.refused is not None and tried.refused[0] is diagnosis.verdicts:
+            return tried.refused[1]
+        # Nodes tell why they would not do when they are tried, here all of them at once.
+        search = VictimSearch(pod, diagnosis, self._table(diagnosis))
+        search.run(None)
+        refusal = search.refusal()
+        tried.refused = None if diagnosis.verdicts is None else (diagnosis.verdicts, refusal)
+        return refusal
 
     def _after_extenders(self, extenders: Extenders, search: VictimSearch, candidates: Candidates) -> PostFilterResult:
         """The best of the candidates that extenders leave."""

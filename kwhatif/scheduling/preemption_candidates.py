@@ -20,7 +20,7 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
-from kwhatif.framework.status import CycleEvaluation
+from kwhatif.framework.status import CycleEvaluation, Status, Verdicts
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 
 PRIORITY_SHIFT = 2**31
@@ -110,6 +110,7 @@ class DryRunCache:
     ``_state`` int8[N] says of each node whether it would do; of those that would, ``_measures`` int64[N, 5],
     ``_gone`` bool[N, P] and ``_broken`` bool[N, P] are those of ``Candidates``. ``victims_by_look`` has by all that
     matters of a node which of its pods have to go, bool[P], or None where the pod does not fit without them either.
+    ``refused`` is why none would do, and the verdicts it was about.
     """
 
     def __init__(self, evaluation: CycleEvaluation, cluster: Cluster) -> None:
@@ -120,6 +121,7 @@ class DryRunCache:
         self._measures = np.zeros((len(cluster), 5), np.int64)
         self._gone = self._broken = np.zeros((len(cluster), 0), np.bool_)
         self.victims_by_look: dict[bytes, BoolArray | None] = {}
+        self.refused: tuple[Verdicts, Status] | None = None
         self._seen = len(cluster.journal)
 
     def catch_up(self) -> None:
@@ -135,6 +137,11 @@ class DryRunCache:
 
     def forget(self, rows: Sequence[int]) -> None:
         self._state[rows] = _UNKNOWN
+
+    def drop_hopeless(self, rows: IntpArray) -> IntpArray:
+        """The nodes without those that were tried and would not do."""
+        left: IntpArray = rows[self._state[rows] != _NOWHERE]
+        return left
 
     def find_unknown(self, rows: IntpArray) -> IntpArray:
         """Those of the nodes that have to be tried."""
@@ -209,10 +216,19 @@ class VictimTable:
         # Rows that are dealt anew take another table.
         self.columns = cluster.columns
         self._pods: dict[int, list[PodInfo]] = {}
+        self._budgets: Budgets | None = None
         self._shapes: IntpArray = np.zeros((len(cluster), 8), np.intp)
         self._starts: Int64Array = np.zeros((len(cluster), 8), np.int64)
         self._count: IntpArray = np.full(len(cluster), -1, np.intp)
+        self._lowest: Int64Array = np.zeros(len(cluster), np.int64)
         self._seen = len(cluster.journal)
+
+    @property
+    def budgets(self) -> Budgets:
+        """The budgets as they are now."""
+        if self._budgets is None or self._budgets.objects != self.cluster.objects.list_all(PodDisruptionBudget):
+            self._budgets = Budgets(self.cluster)
+        return self._budgets
 
     def pods(self, row: int) -> list[PodInfo]:
         """The pods of one node, the most important first."""
@@ -223,6 +239,18 @@ class VictimTable:
 
     def shapes_on(self, rows: IntpArray) -> tuple[IntpArray, BoolArray]:
         """intp[n, P] shape numbers and bool[n, P] which of the places are taken."""
+        self._catch_up(rows)
+        count = self._count[rows]
+        width = int(count.max(initial=1))
+        return self._shapes[rows, :width], np.arange(width) < count[:, None]
+
+    def lowest_priorities(self, rows: IntpArray) -> Int64Array:
+        """int64[n] the lowest priority among the pods of these nodes; that of an empty node is above all."""
+        self._catch_up(rows)
+        return self._lowest[rows]
+
+    def _catch_up(self, rows: IntpArray) -> None:
+        """Know who is on these nodes."""
         changed = self.cluster.list_changed_rows(self._seen)
         self._seen = len(self.cluster.journal)
         self._count[changed] = -1
@@ -231,9 +259,6 @@ class VictimTable:
         unknown = rows[self._count[rows] < 0]
         if len(unknown):
             self._fill(unknown)
-        count = self._count[rows]
-        width = int(count.max(initial=1))
-        return self._shapes[rows, :width], np.arange(width) < count[:, None]
 
     def starts(self, rows: IntpArray, width: int) -> Int64Array:
         """int64[n, width] start times of the pods of the same rows, in the order of ``shapes_on``."""
@@ -246,6 +271,7 @@ class VictimTable:
         count = self._count[rows] = np.array([len(pods) for pods in lists], np.intp)
         shapes = np.array([info.shape.index for pods in lists for info in pods], np.intp)
         starts = np.array([info.start for pods in lists for info in pods], np.int64)
+        self._lowest[rows] = np.iinfo(np.int64).max
         if not len(shapes):
             return
         if count.max() > self._shapes.shape[1]:
@@ -254,8 +280,13 @@ class VictimTable:
         place = np.repeat(np.arange(len(rows)), count)
         turn = np.arange(len(shapes)) - (count.cumsum() - count)[place]
         among_equals = np.where(starts == NEVER_STARTED, -turn, turn)
-        order = np.lexsort((among_equals, starts, -self.cluster.shapes.priorities[shapes], place))
+        priorities = self.cluster.shapes.priorities[shapes]
+        np.minimum.at(self._lowest, rows[place], priorities)
+        order = np.lexsort((among_equals, starts, -priorities, place))
         self._shapes[rows[place], turn], self._starts[rows[place], turn] = shapes[order], starts[order]
+
+
+_NONE, _SEVERAL, _UNREAD = -1, -2, -3
 
 
 class Budgets:
@@ -265,10 +296,13 @@ class Budgets:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        numbers, budgets = itertools.count(), cluster.objects.list_all(PodDisruptionBudget)
-        self._selected = SelectedBudgets(budgets, lambda budget: (next(numbers), budget), ignores_empty=True)
+        numbers, self.objects = itertools.count(), list(cluster.objects.list_all(PodDisruptionBudget))
+        self._selected = SelectedBudgets(self.objects, lambda budget: (next(numbers), budget), ignores_empty=True)
         self._budgets = [budget for _, budget in self._selected.values]
         self._about: dict[int, list[int]] = {}
+        self._shapes = cluster.shapes.shapes
+        self._only: IntpArray = np.zeros(0, np.intp)
+        self._allowed = np.array([budget.status.disruptions_allowed or 0 for budget in self._budgets], np.int64)
 
     def __bool__(self) -> bool:
         return bool(self._budgets)
@@ -280,6 +314,39 @@ class Budgets:
             selecting = self._selected.of(shape.namespace, shape.labels) if shape.labels else []
             found = self._about[shape.index] = [number for number, _ in selecting]
         return found
+
+    def find_broken(
+        self, shapes: IntpArray, victims: BoolArray, pods_of: Callable[[int], Sequence[PodInfo]]
+    ) -> BoolArray:
+        """bool[n, P]: the evictions that exceed what a budget allows, of ``victims`` bool[n, P] evicted in this order
+        on each of n nodes; ``shapes`` intp[n, P] are theirs, and ``pods_of`` a place the pods there.
+        """
+        broken = np.zeros(victims.shape, np.bool_)
+        only = self._only_budgets(shapes[victims], shapes)
+        places, columns = np.nonzero(victims & (only >= 0))
+        if len(places):
+            # The pods of a node that one budget selects, in their order: it allows so many of them.
+            group = places * len(self._budgets) + only[places, columns]
+            order = np.argsort(group, kind="stable")
+            begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+            turn = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+            broken[places[order], columns[order]] = turn >= self._allowed[only[places, columns]][order]
+        for place in np.flatnonzero((victims & (only == _SEVERAL)).any(axis=1)).tolist():
+            pods, mine = pods_of(place), np.flatnonzero(victims[place])
+            broken[place, mine] = self.broken_by([pods[column] for column in mine.tolist()])
+        return broken
+
+    def _only_budgets(self, asked: IntpArray, shapes: IntpArray) -> IntpArray:
+        """intp of the form of ``shapes``: the only budget that selects pods of a shape, for those ``asked`` about."""
+        size = len(self._shapes)
+        if len(self._only) < size:
+            self._only = np.append(self._only, np.full(size - len(self._only), _UNREAD, np.intp))
+        new = asked[self._only[asked] == _UNREAD]
+        for index in np.unique(new).tolist() if len(new) else ():
+            mine = self.indices_of(self._shapes[index])
+            plain = len(mine) == 1 and not self._budgets[mine[0]].status.disrupted_pods
+            self._only[index] = mine[0] if plain else _SEVERAL if mine else _NONE
+        return self._only[shapes]
 
     def budgets_of(self, pod: PodInfo) -> list[PodDisruptionBudget]:
         """The budgets that an eviction of the pod counts against."""

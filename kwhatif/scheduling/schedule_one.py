@@ -297,6 +297,8 @@ class Scheduler:
         The node that batching hinted at is one of them.
         """
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
+        if asking is not None or not self._nodes.is_whole:
+            verdicts = verdicts.copy()
         if not self._nodes.is_whole:
             verdicts.forget(np.flatnonzero(self.cluster.left_out))
         first = pod.nominated or hint

@@ -9,7 +9,6 @@ plugins/defaultpreemption/default_preemption.go.
 
 from __future__ import annotations
 
-from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ from kwhatif.framework.status import Diagnosis, Status, fit_message
 from kwhatif.framework.victim_rules import VictimRules
 from kwhatif.scheduling.preemption_candidates import (
     PRIORITY_SHIFT,
-    Budgets,
     Candidates,
     DryRunCache,
     Victims,
@@ -77,10 +75,6 @@ class VictimSearch:
         self.pointless: list[str] = []
         self._ruled = None if rules is None else RuledSearch(pod, rules, table)
 
-    @cached_property
-    def _budgets(self) -> Budgets:
-        return Budgets(self._cluster)
-
     def run(self, args: Any, random: Random | None = None) -> Candidates:
         """Candidates among the nodes where evicting pods might help, as many as ``args`` want (None: all).
 
@@ -101,6 +95,13 @@ class VictimSearch:
     def _find(self, rows: IntpArray, enough: int) -> IntpArray:
         """The rows of the candidates."""
         found = rows[:0]
+        rows = self._tried.drop_hopeless(rows)
+        if self._ruled is None:
+            # Mostly nobody of lower priority is there, which takes no table of pods to know.
+            lower = self._table.lowest_priorities(rows) < self._pod.priority
+            if not lower.all():
+                self._fail(NO_VICTIMS, len(rows) - int(np.count_nonzero(lower)))
+                rows = rows[lower]
         first, missing = 0, enough
         while first < len(rows):
             step = max(missing, 64)
@@ -148,16 +149,13 @@ class VictimSearch:
         else:
             victims = self._ruled.possible(rows, there)
         possible = victims.any(axis=1)
-        if not possible.all():
-            if self._ruled is None:
-                self._fail(NO_VICTIMS, int(np.count_nonzero(~possible)))
-            else:
-                for row in rows[~possible].tolist():
-                    self._fail(self._ruled.describe_no_victims(self._cluster.columns.names[row]), 1)
+        if self._ruled is not None and not possible.all():
+            for row in rows[~possible].tolist():
+                self._fail(self._ruled.describe_no_victims(self._cluster.columns.names[row]), 1)
             rows, shapes, victims = rows[possible], shapes[possible], victims[possible]
         if not len(rows):
             return None
-        violating = self._violating(rows, victims)
+        violating = self._violating(rows, shapes, victims)
         looks = self._find_looks(rows, shapes, violating)
         if looks is None:
             fits, would_do, gone = self._select_victims(rows, shapes, victims, violating)
@@ -360,16 +358,12 @@ class VictimSearch:
             for place, column in zip(places.tolist(), columns.tolist(), strict=True):
                 self._set_ports(change.ports, place, int(change.shapes[place, column]), used=True)
 
-    def _violating(self, rows: IntpArray, victims: BoolArray) -> BoolArray:
+    def _violating(self, rows: IntpArray, shapes: IntpArray, victims: BoolArray) -> BoolArray:
         """bool[n, P]: possible victims whose eviction violates a budget, counted most important first."""
-        violating = np.zeros(victims.shape, np.bool_)
-        if self._budgets:
-            for k, row in enumerate(rows):
-                pods = self._table.pods(int(row))
-                columns = np.flatnonzero(victims[k])
-                for column, breaks in zip(columns, self._budgets.broken_by([pods[c] for c in columns]), strict=True):
-                    violating[k, column] = breaks
-        return violating
+        budgets = self._table.budgets
+        if not budgets:
+            return np.zeros(victims.shape, np.bool_)
+        return budgets.find_broken(shapes, victims, lambda place: self._table.pods(int(rows[place])))
 
     def _explain(self, rows: IntpArray, change: PodDelta) -> None:
         """Count why the pod does not fit there even without any possible victim."""

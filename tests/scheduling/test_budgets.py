@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
@@ -10,10 +11,15 @@ WEB = {"app": "web"}
 
 
 def broken(budgets: list[PodDisruptionBudget], *kinds: dict[str, object]) -> str:
-    """Evict pods of these kinds one after the other: ``x`` where a budget breaks."""
+    """Evict pods of these kinds one after the other: ``x`` where a budget breaks; the same on two nodes at once."""
     cluster = cluster_of([], objects=budgets)
     infos = [cluster.shapes.info(pod(f"p{i}", **kind)) for i, kind in enumerate(kinds)]  # type: ignore[arg-type]
-    return "".join("x" if breaks else "." for breaks in Budgets(cluster).broken_by(infos))
+    found = Budgets(cluster).broken_by(infos)
+    shapes = np.array([[0, *(info.shape.index for info in infos)]] * 2, np.intp)
+    victims = np.array([[False, *(True for _ in infos)]] * 2)
+    on_nodes = Budgets(cluster).find_broken(shapes, victims, lambda place: [infos[0], *infos])
+    assert on_nodes.tolist() == [[False, *found]] * 2
+    return "".join("x" if breaks else "." for breaks in found)
 
 
 ONE: dict[str, object] = {"labels": WEB}

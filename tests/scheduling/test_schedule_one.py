@@ -174,6 +174,19 @@ def test_the_message_counts_reasons_and_says_what_preemption_came_to() -> None:
     assert attempt.evaluated == 4
 
 
+def test_pods_that_fail_alike_on_the_same_cluster_share_what_is_known_of_its_nodes() -> None:
+    scheduler = scheduler_for(cluster_of([node("a"), node("b")]))
+    one, two = (try_to_place(scheduler, name, cpu="64") for name in ("one", "two"))
+    assert one.diagnosis is not None
+    assert two.diagnosis is not None
+    assert one.message == two.message
+    assert one.diagnosis.verdicts is two.diagnosis.verdicts
+    assert try_to_place(scheduler, "small", cpu="1").is_placed
+    three = try_to_place(scheduler, "three", cpu="64")
+    assert three.diagnosis is not None
+    assert three.diagnosis.verdicts is not two.diagnosis.verdicts
+
+
 def test_a_refusal_of_prefilter_is_the_message() -> None:
     both = node_term(fields=["metadata.name In a", "metadata.name In b"])
     attempt = try_to_place(scheduler_for(cluster_of([node("a"), node("b")])), nodes=[both])
