@@ -1,9 +1,10 @@
 """Time Kueue's cycles until nothing moves any more: one JSON line.
 
-    kueue.py [--workloads N] [--queues N] [--cohorts N]
+    kueue.py [--workloads N] [--queues N] [--cohorts N] [--nodes N]
 
 Each ClusterQueue has two flavors with cpu and GPUs, and may take back from its cohort what is its own. All workloads
-wait at the beginning, some of them of a high priority.
+wait at the beginning, some of them of a high priority. With ``nodes`` the flavors have a topology of blocks, racks and
+hosts, and each workload requires a rack.
 """
 
 from __future__ import annotations
@@ -27,9 +28,33 @@ def _kueue(kind: str, name: str, namespace: str = "", /, **spec: Any) -> dict[st
     return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def _objects(workloads: int, queues: int, cohorts: int) -> Iterator[dict[str, Any]]:
+_LEVELS = ("cloud/block", "cloud/rack", "kubernetes.io/hostname")
+
+
+def _racks(nodes: int) -> Iterator[dict[str, Any]]:
+    """Nodes of two flavors, 16 to a rack and 8 racks to a block, and the flavors with their topology."""
+    yield _kueue("Topology", "racks", levels=[{"nodeLabel": label} for label in _LEVELS])
+    for name in _FLAVORS:
+        yield _kueue("ResourceFlavor", name, nodeLabels={"gpu": name}, topologyName="racks")
+    for number in range(nodes):
+        name, rack = f"node-{number}", number // 16
+        places = dict(zip(_LEVELS, (f"block-{rack // 8}", f"rack-{rack}", name), strict=True))
+        room = {"cpu": "64", "memory": "512Gi", "pods": "110", "nvidia.com/gpu": "8"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"gpu": _FLAVORS[rack % 2], **places}},
+            "status": {
+                "allocatable": room,
+                "capacity": room,
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+
+
+def _objects(workloads: int, queues: int, cohorts: int, nodes: int) -> Iterator[dict[str, Any]]:
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
-    yield from (_kueue("ResourceFlavor", name) for name in _FLAVORS)
+    yield from _racks(nodes) if nodes else (_kueue("ResourceFlavor", name) for name in _FLAVORS)
     resources = [{"name": "cpu", "nominalQuota": "100"}, {"name": "nvidia.com/gpu", "nominalQuota": "20"}]
     flavors = [{"name": name, "resources": resources} for name in _FLAVORS]
     groups = [{"coveredResources": ["cpu", "nvidia.com/gpu"], "flavors": flavors}]
@@ -42,11 +67,13 @@ def _objects(workloads: int, queues: int, cohorts: int) -> Iterator[dict[str, An
     for number in range(workloads):
         requests = {"cpu": chance.choice("124"), "nvidia.com/gpu": chance.choice("112")}
         containers = [{"name": "main", "resources": {"requests": requests}}]
-        pod_set = {
+        pod_set: dict[str, Any] = {
             "name": "main",
             "count": chance.choice((1, 2, 4, 8)),
             "template": {"spec": {"containers": containers}},
         }
+        if nodes:
+            pod_set["topologyRequest"] = {"required": "cloud/rack"}
         priority, queue = chance.choice((0, 0, 0, 100)), f"queue-{number % queues}"
         made = _kueue("Workload", f"job-{number}", "ml", queueName=queue, priority=priority, podSets=[pod_set])
         created = f"2026-01-01T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
@@ -60,8 +87,9 @@ def main() -> None:
     parser.add_argument("--workloads", type=int, default=10_000)
     parser.add_argument("--queues", type=int, default=200)
     parser.add_argument("--cohorts", type=int, default=20)
+    parser.add_argument("--nodes", type=int, default=0)
     given = parser.parse_args()
-    snapshot = Snapshot(objects=decode_objects(_objects(given.workloads, given.queues, given.cohorts)))
+    snapshot = Snapshot(objects=decode_objects(_objects(**vars(given))))
     began = time.process_time()
     result = kwhatif.queue(snapshot=snapshot)
     seconds = time.process_time() - began

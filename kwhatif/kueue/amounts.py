@@ -29,13 +29,17 @@ def clamp(number: int) -> int:
 def add(left: int, right: int) -> int:
     if left == UNLIMITED or right == UNLIMITED:
         return UNLIMITED
-    return clamp(left + right)
+    total = left + right
+    return total if _LEAST <= total <= UNLIMITED else clamp(total)
 
 
 def subtract(left: int, right: int) -> int:
     if left == UNLIMITED:
         return 0 if right == UNLIMITED else UNLIMITED
-    return _LEAST if right == UNLIMITED else clamp(left - right)
+    if right == UNLIMITED:
+        return _LEAST
+    rest = left - right
+    return rest if _LEAST <= rest <= UNLIMITED else clamp(rest)
 
 
 def amount_of(resource: str, quantity: Quantity) -> int:

@@ -279,14 +279,14 @@ class _Snapshot:
 
     def __init__(self, state: KueueState) -> None:
         self._nodes = [*state.queues.values(), *state.cohorts.values()]
-        self._leaves = [leaf for topology in state.topologies.values() for leaf in topology.tree.leaves.values()]
+        self._columns = [topology.tree.columns for topology in state.topologies.values()]
 
     def __enter__(self) -> None:
         self._usage = [dict(node.usage) for node in self._nodes]
-        self._used = [dict(leaf.used) for leaf in self._leaves]
+        self._marks = [columns.mark() for columns in self._columns]
 
     def __exit__(self, *_: object) -> None:
         for node, usage in zip(self._nodes, self._usage, strict=True):
             node.usage = usage
-        for leaf, used in zip(self._leaves, self._used, strict=True):
-            leaf.used = used
+        for columns, mark in zip(self._columns, self._marks, strict=True):
+            columns.go_back(mark)

@@ -40,6 +40,7 @@ class QuotaNode:
         self.quotas = _quotas_of(groups)
         self.subtree_quota: Quantities = {key: quota.nominal for key, quota in self.quotas.items()}
         self.usage: Quantities = {}
+        self._local_quotas: Quantities = {}
         weight = fair_sharing.weight if fair_sharing else None
         self.fair_weight = _DEFAULT_WEIGHT if weight is None else weight.nano() / 10**9
 
@@ -65,8 +66,11 @@ class QuotaNode:
 
     def local_quota(self, key: FlavorResource) -> int:
         """What the node never lends."""
-        limit = self.quota(key).lending_limit
-        return 0 if limit is None else max(0, subtract(self.subtree(key), limit))
+        local = self._local_quotas.get(key)
+        if local is None:
+            limit = self.quota(key).lending_limit
+            local = self._local_quotas[key] = 0 if limit is None else max(0, subtract(self.subtree(key), limit))
+        return local
 
     def local_available(self, key: FlavorResource) -> int:
         return max(0, subtract(self.local_quota(key), self.used_amount(key)))
@@ -145,7 +149,7 @@ class CohortNode(QuotaNode):
     def accumulate(self) -> None:
         """Work out quota and usage of the subtree from those of its leaves. The tree has no circles."""
         self.subtree_quota = {key: quota.nominal for key, quota in self.quotas.items()}
-        self.usage = {}
+        self.usage, self._local_quotas = {}, {}
         for cohort in self.cohorts:
             cohort.accumulate()
         for child in (*self.cohorts, *self.members):

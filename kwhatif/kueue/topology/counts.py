@@ -9,12 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from kwhatif.api.core import Toleration
 from kwhatif.api.kueue import WorkloadPodSet
 from kwhatif.api.selectors import RequiredNodeAffinity, find_untolerated_taints
 from kwhatif.golang.formatting import go_quote
 from kwhatif.kueue.amounts import Requests, clamp
-from kwhatif.kueue.topology.tree import Domain, Leaf, TopologyTree
+from kwhatif.kueue.topology.columns import Int64Array, LeafColumns
+from kwhatif.kueue.topology.tree import Domain, Family, TopologyTree
 
 _MOST = 2**31 - 1
 _EFFECTS = ("NoSchedule", "NoExecute")
@@ -50,12 +54,12 @@ class Slices:
 
 def match_leaves(
     tree: TopologyTree, pod_set: WorkloadPodSet, tolerations: Sequence[Toleration]
-) -> tuple[list[Leaf], Exclusions]:
-    """The leaves that the pods may go to; where leaves are no nodes, all of them."""
+) -> tuple[npt.NDArray[np.intp], Exclusions]:
+    """The rows of the leaves that the pods may go to; where leaves are no nodes, all of them."""
     found = Exclusions(nodes=len(tree.leaves))
     leaves = list(tree.leaves.values())
     if not tree.ends_in_nodes:
-        return leaves, found
+        return np.arange(len(leaves)), found
     spec = pod_set.template.spec
     tolerated = [*(spec.tolerations or ()), *tolerations]
     affinity = RequiredNodeAffinity.from_pod_spec(spec)
@@ -72,83 +76,144 @@ def match_leaves(
         elif affinity.terms is not None and not any(term.matches(labels, node.name) for term in affinity.terms):
             found.affinity += 1
         else:
-            fitting.append(leaf)
-    return fitting, found
+            fitting.append(leaf.index)
+    return np.array(fitting, np.intp), found
 
 
-def count_leaf(
-    leaf: Leaf,
+@dataclass(slots=True)
+class LevelCounts:
+    """What fits below each domain of a level, int64[domains of the level]; ``with_leader`` once a leader is there."""
+
+    pods: Int64Array
+    pods_with_leader: Int64Array
+    slices: Int64Array
+    slices_with_leader: Int64Array
+    leaders: Int64Array
+
+    def put(self, domains: Sequence[Domain]) -> None:
+        """Write the counts into these domains of the level."""
+        rows = [domain.index for domain in domains]
+        for domain, pods, pods_with_leader, slices, slices_with_leader, leaders in zip(
+            domains,
+            self.pods[rows].tolist(),
+            self.pods_with_leader[rows].tolist(),
+            self.slices[rows].tolist(),
+            self.slices_with_leader[rows].tolist(),
+            self.leaders[rows].tolist(),
+            strict=True,
+        ):
+            domain.pods, domain.pods_with_leader = pods, pods_with_leader
+            domain.slices, domain.slices_with_leader = slices, slices_with_leader
+            domain.leaders = leaders
+
+    def order_with_leader(self, ranks: npt.NDArray[np.intp], *, unconstrained: bool) -> npt.NDArray[np.intp]:
+        """The domains, those with room for a leader first, then by what fits beside it; the least first if
+        ``unconstrained``.
+        """
+        sign = 1 if unconstrained else -1
+        return np.lexsort((ranks, self.pods_with_leader, sign * self.slices_with_leader, -self.leaders))
+
+
+def count_leaves(
+    columns: LeafColumns,
+    rows: npt.NDArray[np.intp],
     requests: Requests,
     leader: Requests | None,
-    assumed: Requests | None,
+    assumed: Mapping[int, Requests],
     exclusions: Exclusions,
     *,
     empty: bool,
-) -> None:
-    """Count what fits into a leaf; ``empty`` as if no workload with a topology were there."""
-    left = leaf.free if empty else leaf.left
+) -> LevelCounts:
+    """Count what fits into these leaves, nothing into others; ``empty`` as if no workload with a topology were there.
+
+    ``assumed`` is what is used besides, by row.
+    """
+    left = (columns.free if empty else columns.left)[rows]
     if assumed:
-        left = _minus(left, assumed)
-    leaf.pods, limiting = _count_in(requests, left)
-    if not leaf.pods and limiting:
-        exclusions.resources[limiting] += 1
-    leaf.leaders = 0
-    if leader is not None and _count_in(leader, left)[0] > 0:
-        leaf.leaders = 1
-        left = _minus(left, leader)
-        leaf.pods_with_leader = _count_in(requests, left)[0]
-    else:
-        leaf.pods_with_leader = leaf.pods
-
-
-def _minus(left: Mapping[str, int], right: Mapping[str, int]) -> Requests:
-    found = dict(left)
-    for name, amount in right.items():
-        found[name] = clamp(found.get(name, 0) - amount)
+        _take(left, rows, columns, assumed)
+    pods, limiting = _count_in(columns, requests, left)
+    names = sorted(requests)
+    for place, number in enumerate(np.bincount(limiting[pods == 0], minlength=len(names)).tolist()):
+        if number:
+            exclusions.resources[names[place]] += number
+    with_leader, leaders = pods, np.zeros_like(pods)
+    if leader is not None:
+        leaders = (_count_in(columns, leader, left)[0] > 0).astype(np.int64)
+        for name, amount in leader.items():
+            if (column := columns.column_of(name)) is not None:
+                # A leader that fits takes no more than is left.
+                left[:, column] -= amount * leaders
+        with_leader = np.where(leaders > 0, _count_in(columns, requests, left)[0], pods)
+    found = LevelCounts(*(np.zeros(len(columns.free), np.int64) for _ in range(5)))
+    found.pods[rows], found.pods_with_leader[rows], found.leaders[rows] = pods, with_leader, leaders
     return found
 
 
-def _count_in(requests: Requests, left: Mapping[str, int]) -> tuple[int, str]:
-    """How many times requests fit, and the resource that limits it, the first by name."""
-    least, limiting = _MOST, ""
-    for name, amount in requests.items():
-        count = min(max(left.get(name, 0) // amount, 0), _MOST) if amount else _MOST
-        if count < least or (count == least and (not limiting or name < limiting)):
-            least, limiting = count, name
-    return (least, limiting) if limiting else (0, "")
+def _take(left: Int64Array, rows: npt.NDArray[np.intp], columns: LeafColumns, assumed: Mapping[int, Requests]) -> None:
+    places = {int(row): place for place, row in enumerate(rows)}
+    for row, requests in assumed.items():
+        place = places.get(row)
+        if place is None:
+            continue
+        for name, amount in requests.items():
+            if (column := columns.column_of(name)) is not None:
+                left[place, column] = clamp(int(left[place, column]) - amount)
 
 
-def fits_times(requests: Requests, left: Mapping[str, int]) -> int:
-    return _count_in(requests, left)[0]
+def _count_in(columns: LeafColumns, requests: Requests, left: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """How many times requests fit into each leaf, and which of them, sorted by name, limits that: the first one."""
+    least, limiting = np.full(len(left), _MOST, np.int64), np.zeros(len(left), np.int64)
+    for place, (name, amount) in enumerate(sorted(requests.items())):
+        if not amount:
+            continue
+        column = columns.column_of(name)
+        if column is None:
+            count = np.zeros(len(left), np.int64)
+        else:
+            count = np.minimum(np.maximum(left[:, column] // amount, 0), _MOST)
+        smaller = count < least
+        least[smaller], limiting[smaller] = count[smaller], place
+    return least, limiting
 
 
-def add_up(domain: Domain, level: int, slices: Slices, *, has_leader: bool) -> None:
-    """What fits below a domain, from what fits below its children."""
-    at_level = level == slices.level
-    if not domain.children:
-        if at_level:
-            domain.slices = domain.pods // slices.size
-            domain.slices_with_leader = domain.pods_with_leader // slices.size
-        return
-    pods = slice_count = leaders = 0
-    least_pods = least_slices = _MOST
-    contributes = False
+def fits_times(columns: LeafColumns, row: int, requests: Requests) -> int:
+    """How many times requests fit into a leaf as it is."""
+    return min(
+        (
+            min(max(columns.left_in(row, name) // amount, 0), _MOST) if amount else _MOST
+            for name, amount in requests.items()
+        ),
+        default=0,
+    )
+
+
+def add_up(tree: TopologyTree, leaves: LevelCounts, slices: Slices, *, has_leader: bool) -> list[LevelCounts]:
+    """What fits below the domains of each level, from what fits into the leaves."""
+    lowest = len(tree.levels) - 1
+    if lowest == slices.level:
+        leaves.slices, leaves.slices_with_leader = leaves.pods // slices.size, leaves.pods_with_leader // slices.size
+    found = [leaves]
+    for level in reversed(range(lowest)):
+        found.append(_add_up_level(found[-1], tree.families[level], level, slices, has_leader=has_leader))
+    return found[::-1]
+
+
+def _add_up_level(below: LevelCounts, family: Family, level: int, slices: Slices, *, has_leader: bool) -> LevelCounts:
+    order, starts = family.ordered, family.starts
+    own, with_leader, leaders = below.pods[order], below.pods_with_leader[order], below.leaders[order]
     inner = slices.inner.get(level + 1)
-    for child in domain.children:
-        add_up(child, level + 1, slices, has_leader=has_leader)
-        own, with_leader = child.pods, child.pods_with_leader
-        if inner is not None:
-            own, with_leader = own // inner * inner, with_leader // inner * inner
-        pods += own
-        slice_count += child.slices
-        if not has_leader or child.leaders > 0:
-            contributes = True
-            least_pods = min(own - with_leader, least_pods)
-            least_slices = min(child.slices - child.slices_with_leader, least_slices)
-        leaders = max(child.leaders, leaders)
-    domain.pods, domain.leaders = pods, leaders
-    domain.pods_with_leader = pods - least_pods if contributes else 0
-    with_leader = slice_count - least_slices if contributes else 0
-    if at_level:
-        slice_count, with_leader = domain.pods // slices.size, domain.pods_with_leader // slices.size
-    domain.slices, domain.slices_with_leader = slice_count, with_leader
+    if inner is not None:
+        own, with_leader = own // inner * inner, with_leader // inner * inner
+    pods = np.add.reduceat(own, starts)
+    slice_count = np.add.reduceat(below.slices[order], starts)
+    # Of those below which a leader has room, the one that it costs least.
+    contributing = leaders > 0 if has_leader else np.ones(len(own), bool)
+    contributes = np.logical_or.reduceat(contributing, starts)
+    cost = np.minimum.reduceat(np.where(contributing, own - with_leader, _MOST), starts)
+    slice_loss = below.slices[order] - below.slices_with_leader[order]
+    slice_cost = np.minimum.reduceat(np.where(contributing, slice_loss, _MOST), starts)
+    pods_with_leader = np.where(contributes, pods - np.minimum(cost, _MOST), 0)
+    slices_with_leader = np.where(contributes, slice_count - np.minimum(slice_cost, _MOST), 0)
+    if level == slices.level:
+        slice_count, slices_with_leader = pods // slices.size, pods_with_leader // slices.size
+    return LevelCounts(pods, pods_with_leader, slice_count, slices_with_leader, np.maximum.reduceat(leaders, starts))

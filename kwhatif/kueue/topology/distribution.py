@@ -27,14 +27,6 @@ def sort_domains(domains: Sequence[Domain], *, unconstrained: bool) -> list[Doma
     return sorted(domains, key=lambda each: (sign * each.slices, each.pods, each.values))
 
 
-def sort_with_leader(domains: Sequence[Domain], *, unconstrained: bool) -> list[Domain]:
-    sign = 1 if unconstrained else -1
-    return sorted(
-        domains,
-        key=lambda each: (-each.leaders, sign * each.slices_with_leader, each.pods_with_leader, each.values),
-    )
-
-
 def _best_fit(domains: Sequence[Domain], needed: int, leaders: int, count: Callable[[Domain], int]) -> Domain:
     """The first domain with the fewest that are enough; the first of all if none has enough."""
     best: Domain | None = None

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from kwhatif.api import kueue as api
 from kwhatif.api.core import Node
 from kwhatif.api.kueue_topology import TopologyAssignment
 from kwhatif.kueue.amounts import Requests, clamp
-from kwhatif.kueue.topology.counts import Exclusions, add_up, count_leaf, fits_times, match_leaves
+from kwhatif.kueue.topology.counts import Exclusions, LevelCounts, add_up, count_leaves, fits_times, match_leaves
 from kwhatif.kueue.topology.placement import Levels, Placement, levels_of
 from kwhatif.kueue.topology.pod_set_request import PodSetTopologyRequest
-from kwhatif.kueue.topology.tree import Leaf, TopologyTree, belongs
+from kwhatif.kueue.topology.tree import TopologyTree, belongs
 from kwhatif.kueue.workload import DomainUse
 
 PlacementResults = dict[str, TopologyAssignment | str]
@@ -34,31 +36,26 @@ class FlavorTopology:
         levels = [level.node_label for level in topology.spec.levels or ()]
         labels = flavor.spec.node_labels or {}
         self.tree = TopologyTree(levels, (node for node in nodes if belongs(node, labels, levels)))
-        self._matches: dict[bytes, tuple[list[Leaf], Exclusions]] = {}
+        self._matches: dict[bytes, tuple[npt.NDArray[np.intp], Exclusions]] = {}
 
     def take(self, node: str, requests: Requests) -> None:
         """Take room for a pod that Kueue does not place."""
         leaf = self.tree.leaf_of_node.get(node)
         if leaf is not None:
-            for name, amount in {**requests, "pods": requests.get("pods", 0) + 1}.items():
-                leaf.free[name] = clamp(leaf.free.get(name, 0) - amount)
+            self.tree.columns.take(leaf.index, _with_one_pod(requests))
 
     def count(self, uses: Sequence[DomainUse], sign: int) -> None:
         """Count what pods of workloads use, or no longer use with a sign of -1."""
         for use in uses:
             leaf = self.tree.leaves.get(use.values)
-            if leaf is None:
-                continue
-            used, count = leaf.used, sign * use.count
-            for name, amount in use.requests.items():
-                used[name] = clamp(used.get(name, 0) + amount * count)
-            used["pods"] = used.get("pods", 0) + count
+            if leaf is not None:
+                self.tree.columns.use(leaf.index, _with_one_pod(use.requests), sign * use.count)
 
     def fits(self, uses: Sequence[DomainUse]) -> bool:
         """Whether every domain has room for its part, resources alone."""
         for use in uses:
             leaf = self.tree.leaves.get(use.values)
-            if leaf is None or fits_times(use.requests, leaf.left) < use.count:
+            if leaf is None or fits_times(self.tree.columns, leaf.index, use.requests) < use.count:
                 return False
         return True
 
@@ -103,8 +100,8 @@ class FlavorTopology:
         levels = levels_of(self.tree, workers)
         if isinstance(levels, str):
             return levels
-        exclusions = self._count(workers, leader, levels, assumed, empty=empty)
-        placement = Placement(self.name, self.tree, workers, levels, exclusions)
+        counts, exclusions = self._count(workers, leader, levels, assumed, empty=empty)
+        placement = Placement(self.name, self.tree, counts, workers, levels, exclusions)
         found = placement.find(0 if leader is None else 1)
         if isinstance(found, str):
             return found
@@ -122,21 +119,25 @@ class FlavorTopology:
         assumed: Assumed,
         *,
         empty: bool,
-    ) -> Exclusions:
-        """Phase 1."""
-        self.tree.clear()
-        leaves, matched = self._leaves_for(workers)
+    ) -> tuple[list[LevelCounts], Exclusions]:
+        """Phase 1: what fits below the domains of each level."""
+        rows, matched = self._leaves_for(workers)
         exclusions = Exclusions(matched.nodes, matched.selector, matched.affinity, matched.taints.copy())
-        requests = _with_one_pod(workers.requests)
-        of_leader = None if leader is None else _with_one_pod(leader.requests)
-        for leaf in leaves:
-            key = leaf.values[-1:] if self.tree.ends_in_nodes else leaf.values
-            count_leaf(leaf, requests, of_leader, assumed.get(key), exclusions, empty=empty)
-        for root in self.tree.roots:
-            add_up(root, 0, levels.slices, has_leader=leader is not None)
-        return exclusions
+        assumed_by_row = {
+            leaf.index: used for key, used in assumed.items() if (leaf := self.tree.leaves.get(key)) is not None
+        }
+        leaves = count_leaves(
+            self.tree.columns,
+            rows,
+            _with_one_pod(workers.requests),
+            None if leader is None else _with_one_pod(leader.requests),
+            assumed_by_row,
+            exclusions,
+            empty=empty,
+        )
+        return add_up(self.tree, leaves, levels.slices, has_leader=leader is not None), exclusions
 
-    def _leaves_for(self, request: PodSetTopologyRequest) -> tuple[list[Leaf], Exclusions]:
+    def _leaves_for(self, request: PodSetTopologyRequest) -> tuple[npt.NDArray[np.intp], Exclusions]:
         spec = request.pod_set.template.spec
         affinity = spec.affinity.node_affinity if spec.affinity else None
         key = msgspec.json.encode((spec.node_selector, affinity, spec.tolerations), order="deterministic")

@@ -7,21 +7,22 @@ down from there to the lowest level. Upstream: findTopologyAssignment in pkg/cac
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from kwhatif.api.kueue import PodSetTopologyRequest as Wish
 from kwhatif.api.kueue import SliceConstraint
 from kwhatif.api.kueue_topology import TopologyAssignment
 from kwhatif.golang.formatting import go_quote
-from kwhatif.kueue.topology.counts import Exclusions, Slices
+from kwhatif.kueue.topology.counts import Exclusions, LevelCounts, Slices
 from kwhatif.kueue.topology.distribution import (
     Want,
     best_fit_for_slices,
     distribute,
     put_leader_first,
     sort_domains,
-    sort_with_leader,
 )
 from kwhatif.kueue.topology.pod_set_request import PodSetTopologyRequest
 from kwhatif.kueue.topology.tree import Domain, TopologyTree
@@ -95,13 +96,19 @@ def has_levels(tree: TopologyTree, wish: Wish) -> bool:
 
 
 class Placement:
-    """One run of phase 2, over a tree in which phase 1 has counted."""
+    """One run of phase 2, with the ``counts`` of phase 1 by level."""
 
     def __init__(
-        self, topology: str, tree: TopologyTree, request: PodSetTopologyRequest, levels: Levels, exclusions: Exclusions
+        self,
+        topology: str,
+        tree: TopologyTree,
+        counts: Sequence[LevelCounts],
+        request: PodSetTopologyRequest,
+        levels: Levels,
+        exclusions: Exclusions,
     ) -> None:
         self._topology, self._tree, self._request, self._levels = topology, tree, request, levels
-        self._exclusions = exclusions
+        self._counts, self._exclusions = counts, exclusions
 
     def find(self, leaders: int) -> tuple[list[Domain], list[Domain]] | str:
         """The leaves for workers and for the leader, each with its pods; or why there are none."""
@@ -114,12 +121,12 @@ class Placement:
         domains = distribute(domains, want, in_slices=True)
         lowest = len(self._tree.levels) - 1
         while level < min(lowest, slices.level):
-            below = [child for domain in domains for child in domain.children]
+            below = self._load_counts(level + 1, (child for domain in domains for child in domain.children))
             domains = distribute(sort_domains(below, unconstrained=want.unconstrained), want, in_slices=True)
             level += 1
         while level < lowest:
             size = slices.size if level < slices.level else slices.inner.get(level + 1, 1)
-            domains = [leaf for domain in domains for leaf in self._go_down(domain, size, want)]
+            domains = [leaf for domain in domains for leaf in self._go_down(domain, level, size, want)]
             level += 1
         if not leaders:
             return domains, []
@@ -131,10 +138,15 @@ class Placement:
                 leading.append(place)
         return [domain for domain in domains if domain.pods > 0], leading
 
-    @staticmethod
-    def _go_down(domain: Domain, size: int, want: Want) -> list[Domain]:
-        """Share what a domain was given among its children."""
-        children = sort_domains(domain.children, unconstrained=want.unconstrained)
+    def _load_counts(self, level: int, domains: Iterable[Domain]) -> list[Domain]:
+        """These domains of a level, with what fits below them."""
+        counted = list(domains)
+        self._counts[level].put(counted)
+        return counted
+
+    def _go_down(self, domain: Domain, level: int, size: int, want: Want) -> list[Domain]:
+        """Share what a domain of a level was given among its children."""
+        children = sort_domains(self._load_counts(level + 1, domain.children), unconstrained=want.unconstrained)
         if size > 1:
             for child in children:
                 child.slices, child.slices_with_leader = child.pods // size, child.pods_with_leader // size
@@ -152,28 +164,31 @@ class Placement:
 
     def _find_level(self, level: int, want: Want) -> tuple[int, list[Domain]] | str:
         """The level at which all fit, from the one wanted up to the top, and the domains (findLevelWithFitDomains)."""
-        slices = want.pods // want.size
-        domains = list(self._tree.by_level[level].values())
+        slices, leaders = want.pods // want.size, want.leaders
+        counts, domains = self._counts[level], self._tree.domains[level]
         if not domains:
             return f"no topology domains at level: {self._tree.levels[level]}"
-        ordered = sort_with_leader(domains, unconstrained=want.unconstrained)
-        top = ordered[0]
-        if not want.unconstrained and top.slices_with_leader >= slices and top.leaders >= want.leaders:
-            top = best_fit_for_slices(ordered, slices, want.leaders)
+        order = counts.order_with_leader(self._tree.ranks[level], unconstrained=want.unconstrained)
+        room = counts.slices_with_leader if leaders > 0 else counts.slices
+        fits = (counts.leaders >= leaders) & (counts.slices_with_leader >= slices)
+        top = order[0]
         if want.unconstrained:
-            for domain in ordered:
-                room = domain.slices_with_leader if want.leaders > 0 else domain.slices
-                if domain.leaders >= want.leaders and room >= slices:
-                    return level, [domain]
+            enough = order[((counts.leaders >= leaders) & (room >= slices))[order]]
+            if len(enough):
+                return level, self._load_counts(level, [domains[enough[0]]])
             if self._request.is_required:
-                return self._not_fit(ordered[-1].pods, slices, level)
-        if top.slices_with_leader >= slices and top.leaders >= want.leaders:
-            return level, [top]
+                return self._not_fit(int(counts.pods[order[-1]]), slices, level)
+        elif fits[top]:
+            # The first with the fewest that are enough.
+            enough = order[((counts.leaders >= leaders) & (room >= slices))[order]]
+            top = enough[np.argmin(room[enough])] if len(enough) else top
+        if fits[top]:
+            return level, self._load_counts(level, [domains[top]])
         if self._request.is_required:
-            return self._not_fit(top.slices, slices, level)
+            return self._not_fit(int(counts.slices[top]), slices, level)
         if level > 0 and not want.unconstrained:
             return self._find_level(level - 1, want)
-        return self._spread(ordered, level, want)
+        return self._spread(self._load_counts(level, [domains[index] for index in order]), level, want)
 
     def _spread(self, ordered: list[Domain], level: int, want: Want) -> tuple[int, list[Domain]] | str:
         """Several domains of one level, that of the leader first."""
@@ -218,16 +233,19 @@ class Placement:
 
     def _layers_not_fit(self, level: int) -> str:
         said = f"topology {go_quote(self._topology)} doesn't allow to fit"
-        best = min(self._tree.by_level[level].values(), key=lambda each: (-each.slices, ",".join(each.values)))
+        best = min(
+            self._load_counts(level, self._tree.domains[level]),
+            key=lambda each: (-each.slices, ",".join(each.values)),
+        )
         for layer in self._levels.layers:
             target = self._tree.level_of(layer.topology)
             if target is not None:
-                fitting = _slices_below(best, level, target, layer.size)
+                fitting = self._slices_below(best, level, target, layer.size)
                 said += f"; {fitting}/{self._request.count // layer.size} slice(s) fit on level {layer.topology}"
         return said + self._exclusions.text
 
-
-def _slices_below(domain: Domain, level: int, target: int, size: int) -> int:
-    if level == target:
-        return domain.pods // size
-    return sum(_slices_below(child, level + 1, target, size) for child in domain.children)
+    def _slices_below(self, domain: Domain, level: int, target: int, size: int) -> int:
+        if level == target:
+            return domain.pods // size
+        children = self._load_counts(level + 1, domain.children)
+        return sum(self._slices_below(child, level + 1, target, size) for child in children)

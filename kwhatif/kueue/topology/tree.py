@@ -6,21 +6,27 @@ Upstream: pkg/cache/scheduler/tas_topology_tree.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from kwhatif.api.core import Node
 from kwhatif.kueue.amounts import Requests, clamp, requests_of
+from kwhatif.kueue.topology.columns import LeafColumns
 
 HOSTNAME = "kubernetes.io/hostname"
 
 
 class Domain:
-    """A domain. What follows ``children`` is worked out anew for every placement.
+    """A domain, the one at ``index`` of its level. What follows ``children`` is worked out anew for every placement.
 
     First it is what fits below the domain, later what goes there. ``with_leader`` is what fits once a leader is there.
     """
 
     __slots__ = (
         "children",
+        "index",
         "leaders",
         "parent",
         "pods",
@@ -34,59 +40,58 @@ class Domain:
         self.values = values
         self.parent: Domain | None = None
         self.children: list[Domain] = []
-        self.clear()
-
-    def clear(self) -> None:
+        self.index = 0
         self.pods = self.slices = self.leaders = 0
         self.pods_with_leader = self.slices_with_leader = 0
 
 
 class Leaf(Domain):
-    """A domain of the lowest level. ``free`` is what its nodes have without pods that Kueue does not place."""
+    """A domain of the lowest level, and its node, where that is one. ``index`` is its row among the columns."""
 
-    __slots__ = ("free", "node", "used")
+    __slots__ = ("node",)
 
     def __init__(self, values: tuple[str, ...], node: Node | None) -> None:
         super().__init__(values)
         self.node = node
-        self.free: Requests = {}
-        self.used: Requests = {}
-
-    @property
-    def left(self) -> Requests:
-        """What is neither used by other pods nor by workloads with a topology."""
-        if not self.used:
-            return self.free
-        found = dict(self.free)
-        for name, amount in self.used.items():
-            found[name] = clamp(found.get(name, 0) - amount)
-        return found
 
 
 class TopologyTree:
-    """The tree. A leaf is known by its path of values, and by its node alone where the lowest level is the node."""
+    """The tree. A leaf is known by its path of values, and by its node alone where the lowest level is the node.
+
+    ``columns`` have a row a leaf, in their order. ``domains`` are those of each level, ``ranks`` their places in the
+    order of their values, and ``families`` say whose children they are, but for the first level.
+    """
 
     def __init__(self, levels: Sequence[str], nodes: Iterable[Node]) -> None:
         self.levels = tuple(levels)
         self.ends_in_nodes = bool(levels) and levels[-1] == HOSTNAME
         self.leaves: dict[tuple[str, ...], Leaf] = {}
         self.leaf_of_node: dict[str, Leaf] = {}
+        rooms: dict[tuple[str, ...], Requests] = {}
         for node in nodes:
-            self.leaf_of_node[node.name] = self._add(node)
+            self.leaf_of_node[node.name] = self._add(node, rooms)
+        self.columns = LeafColumns(rooms.values())
         self.by_level: list[dict[tuple[str, ...], Domain]] = [{} for _ in levels]
         self.roots: list[Domain] = []
         for leaf in self.leaves.values():
             self._connect(leaf)
+        self.domains = [list(level.values()) for level in self.by_level]
+        for level in self.domains:
+            for index, domain in enumerate(level):
+                domain.index = index
+        self.ranks = [_ranks_of([domain.values for domain in level]) for level in self.domains]
+        self.families = [_family_of(level) for level in self.domains[1:]]
 
-    def _add(self, node: Node) -> Leaf:
+    def _add(self, node: Node, rooms: dict[tuple[str, ...], Requests]) -> Leaf:
         labels = node.metadata.labels or {}
         values = tuple(labels.get(level, "") for level in self.levels)
         key = values[-1:] if self.ends_in_nodes else values
         leaf = self.leaves.get(key)
         if leaf is None:
             leaf = self.leaves[key] = Leaf(values, node if self.ends_in_nodes else None)
+        room = rooms.setdefault(key, {})
         for name, amount in requests_of(node.status.allocatable or {}).items():
-            leaf.free[name] = clamp(leaf.free.get(name, 0) + amount)
+            room[name] = clamp(room.get(name, 0) + amount)
         return leaf
 
     def _connect(self, leaf: Leaf) -> None:
@@ -109,10 +114,27 @@ class TopologyTree:
         """The index of a level; None for a label that is no level."""
         return self.levels.index(key) if key in self.levels else None
 
-    def clear(self) -> None:
-        for level in self.by_level:
-            for domain in level.values():
-                domain.clear()
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Family:
+    """The domains of a level, ``ordered`` by their parents, of which each begins at the next of ``starts``."""
+
+    ordered: npt.NDArray[np.intp]
+    starts: npt.NDArray[np.intp]
+
+
+def _ranks_of(values: Sequence[tuple[str, ...]]) -> npt.NDArray[np.intp]:
+    """The place of each in their order."""
+    ranks = np.empty(len(values), np.intp)
+    ranks[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
+    return ranks
+
+
+def _family_of(level: Sequence[Domain]) -> Family:
+    parents = np.array([domain.parent.index for domain in level if domain.parent is not None], np.intp)
+    ordered = np.argsort(parents, kind="stable")
+    starts = np.flatnonzero(np.diff(parents[ordered], prepend=-1))
+    return Family(ordered, starts)
 
 
 def belongs(node: Node, node_labels: dict[str, str], levels: Sequence[str]) -> bool:
