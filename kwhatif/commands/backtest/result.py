@@ -29,6 +29,17 @@ class Agreement(ResultStruct, frozen=True, kw_only=True):
         return self.same + self.tied + self.searched + self.near
 
 
+class BindingChoices(ResultStruct, frozen=True, kw_only=True):
+    """What agreement about bindings is worth. ``decisions`` are those with a choice: more than one node passed, so that
+    neither a DaemonSet nor a node name nor a full cluster settled it. ``agreeing`` ones of them come out again;
+    ``chance`` is how many of them would, on average, if any node that passes had been taken.
+    """
+
+    decisions: int
+    agreeing: int
+    chance: float
+
+
 class AgreementMoment(ResultStruct, frozen=True, kw_only=True):
     """The decisions of one of equally long spans of time, which begins ``at``: their number, and how many are
     ``agreeing``.
@@ -85,6 +96,7 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     whenever they were recorded. ``left_out`` counts decisions that were not asked about, by reason. ``states`` is how
     many states were asked in all. ``reach`` is how little ``searched`` says: of the nodes that pass, the share which
     comes out of one search or another; None if no decision is such. Less than ``need`` percent of any sort is a "no".
+    Where there is a need, so is no decision at all that can be judged. ``choices`` says what agreement is worth.
     ``over_time`` has the agreement span by span, from the first decision to the last one. ``bindings`` says whether
     the recorded scheduler alone bound pods; None of a snapshot alone, which does not tell.
     """
@@ -97,6 +109,7 @@ class BacktestResult(Result, frozen=True, kw_only=True):
 
     kind: str = "BacktestResult"
     agreement: tuple[Agreement, ...]
+    choices: BindingChoices
     texts: int
     texts_agreeing: int
     disagreements: tuple[Disagreement, ...]
@@ -110,4 +123,6 @@ class BacktestResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        return int(any(100 * each.agreeing < self.need * each.total for each in self.agreement))
+        judged = any(each.total for each in self.agreement)
+        too_few = any(100 * each.agreeing < self.need * each.total for each in self.agreement)
+        return int(too_few or (self.need > 0 and not judged))

@@ -21,7 +21,14 @@ from kwhatif.commands.backtest.decisions import Decision, decisions, read_pod_ve
 from kwhatif.commands.backtest.options import AgreementOptions
 from kwhatif.commands.backtest.pod_lives import note_missing
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
-from kwhatif.commands.backtest.result import Agreement, AgreementMoment, BacktestResult, Disagreement, RecordedBindings
+from kwhatif.commands.backtest.result import (
+    Agreement,
+    AgreementMoment,
+    BacktestResult,
+    BindingChoices,
+    Disagreement,
+    RecordedBindings,
+)
 from kwhatif.commands.backtest.states import NEAR, SEARCH, RepeatedDecision, Replay, SearchTracker, ask_again
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
@@ -48,6 +55,8 @@ class AgreementCounts:
     texts: dict[str, bool] = field(default_factory=dict)
     states: int = 0
     times: list[tuple[float, bool]] = field(default_factory=list)
+    choices: Counter[str] = field(default_factory=Counter)
+    chance: float = 0.0
 
     def add(
         self, decision: Decision, repeated: RepeatedDecision, verdict: Callable[[Attempt], tuple[str, str]]
@@ -59,6 +68,11 @@ class AgreementCounts:
             return
         self.counts[decision.what][repeated.agreement] += 1
         self.times.append((decision.at, bool(repeated.agreement)))
+        passing = len(repeated.guess.sampled)
+        if decision.node and passing != 1:
+            self.choices.update(decisions=1, agreeing=bool(repeated.agreement))
+            # Any of the best nodes would have been taken for agreement.
+            self.chance += len(repeated.guess.best) / passing if passing else 0.0
         if decision.text:
             self.texts[decision.text] = self.texts.get(decision.text, True) and repeated.text
         if repeated.agreement:
@@ -92,6 +106,9 @@ class AgreementCounts:
                     near=count[NEAR],
                 )
                 for what, count in self.counts.items()
+            ),
+            choices=BindingChoices(
+                decisions=self.choices["decisions"], agreeing=self.choices["agreeing"], chance=round(self.chance, 3)
             ),
             texts=len(self.texts),
             texts_agreeing=sum(self.texts.values()),
@@ -179,10 +196,12 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
         judged = partial(_verdict, nodes=len(session.cluster), strangers=judge.find_unmodelled(session.setup))
         for at, group in groupby(track(dated[: self.last], "Asking again for", "pods"), key=lambda each: each[0]):
             pods = [pod for _, pod in group]
-            for pod in pods:
-                when, node = parse_time(at).timestamp(), pod.spec.node_name or ""
-                decision = Decision(pod.metadata.uid or pod.key, pod.key, when, 0, 0, 0, node=node)
-                account.add(decision, _replay_decision(cluster, searches, decision, pod, pods), partial(judged, at))
+            if len(pods) > 1:
+                account.left_out[_SAME_SECOND] += len(pods)
+            else:
+                when, node = parse_time(at).timestamp(), pods[0].spec.node_name or ""
+                decision = Decision(pods[0].metadata.uid or pods[0].key, pods[0].key, when, 0, 0, 0, node=node)
+                account.add(decision, _replay_decision(cluster, searches, decision, pods[0]), partial(judged, at))
             _take_off(cluster, pods)
         notes.note(
             f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are asked about; what else has changed "
@@ -191,27 +210,24 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
         return PendingResult([Run(session)], partial(account.result, searches, self.need, None))
 
 
+_SAME_SECOND = "others were bound in the same second, and in which order is not known"
+
+
 def _replay_decision(
-    cluster: RecordedCluster, searches: SearchTracker, decision: Decision, pod: Pod, same_second: Sequence[Pod]
+    cluster: RecordedCluster, searches: SearchTracker, decision: Decision, pod: Pod
 ) -> RepeatedDecision:
-    """The pod as the last one that was bound in its second; if that differs, as the first one."""
+    """The decision about the pod where all that were bound later are off."""
     asked = RepeatedDecision(why="the pod belongs to a scheduler that none of the profiles is")
     if not cluster.decides_about(pod):
         return asked
-    for agreement, off in ((judge.SAME, [pod]), (NEAR, same_second)):
-        _take_off(cluster, off)
-        attempt = cluster.ask(_unbound(pod))
-        asked.states += 1
-        found = judge.agreement(decision, attempt, cluster.names)
-        if not found and searches.reproduce(decision, attempt):
-            found = SEARCH
-        for each in off:
-            cluster.apply("Pod", (each.namespace, each.name), each)
-        if asked.guess is None:
-            asked.guess, asked.answer = attempt, judge.describe_answer(attempt, cluster.names)
-        if found or len(same_second) == 1:
-            asked.agreement = found and (NEAR if agreement is NEAR else found)
-            break
+    _take_off(cluster, [pod])
+    attempt = cluster.ask(_unbound(pod))
+    agreement = judge.agreement(decision, attempt, cluster.names)
+    if not agreement and searches.reproduce(decision, attempt):
+        agreement = SEARCH
+    cluster.apply("Pod", (pod.namespace, pod.name), pod)
+    asked.guess, asked.answer, asked.states = attempt, judge.describe_answer(attempt, cluster.names), 1
+    asked.agreement = agreement
     return asked
 
 

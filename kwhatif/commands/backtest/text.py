@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kwhatif.commands.backtest.result import Agreement, BacktestResult, RecordedBindings
+from kwhatif.commands.backtest.result import Agreement, BacktestResult, BindingChoices, RecordedBindings
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, Verdict, build_table, format_part, table
 from kwhatif.render.page_spec import PageSpec
@@ -29,14 +29,26 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
     ]
     decisions, agreeing = (sum(getattr(each, what) for each in result.agreement) for what in ("total", "agreeing"))
     again = "comes" if agreeing == 1 else "come"
+    verdict = f"{format_part(agreeing, decisions, 'decision')} {again} out again{_worth(result.choices)}."
+    if not decisions:
+        verdict = "No decision can be judged: of those in here none is evidence."
     return [
-        Verdict(f"{format_part(agreeing, decisions, 'decision')} {again} out again.", not result.exit_code),
+        Verdict(verdict, not result.exit_code),
         table(headers, tuple(map(_row, result.agreement))),
         Lines(tuple(lines)),
         *build_table(
             "DISAGREEMENTS", ("pod", "version", "recorded", "answer", "verdict"), rows, Grouping("disagreement")
         ),
     ]
+
+
+def _worth(found: BindingChoices) -> str:
+    """What that says: how many bindings had a choice, and how many of these would agree whatever node was taken."""
+    if not found.decisions:
+        return ", none of them with a choice of nodes, so this says nothing about how nodes are chosen"
+    agrees, at_random = (f"{int(1000 * each / found.decisions) / 10}%" for each in (found.agreeing, found.chance))
+    bindings = format_part(found.agreeing, found.decisions, "binding")
+    return f"; with a choice of nodes {bindings}, {agrees}, where any node that passes would reach {at_random}"
 
 
 def _row(each: Agreement) -> tuple[str, ...]:

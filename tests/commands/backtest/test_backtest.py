@@ -7,12 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.commands.backtest.result import BacktestResult
+from kwhatif.commands.backtest.text import backtest_blocks
 from kwhatif.errors import InputError
+from kwhatif.render.tables import text_of
 from kwhatif.snapshot.load import load_recording, load_snapshot
 from tests.commands.backtest.recordings import bound_to, deleted_soon, line, node, pod, refused, told, written
 
@@ -316,7 +319,6 @@ LAST = [
     pytest.param(
         [bound("p", "a", 1, "2"), bound("q", "a", 2)], {"same": 1, "foretold": 1}, id="not on the fuller node"
     ),
-    pytest.param([bound("q", "a", 2), bound("p", "a", 2, "2")], {"near": 2}, id="two of a second in either order"),
     pytest.param([bound("p", "a", None), bound("q", "b", 2)], {"same": 1}, id="one whose time is not known stays"),
     pytest.param(
         [bound("p", "a", 1, annotations={"kubernetes.io/config.mirror": "x"}), bound("q", "b", 2)],
@@ -339,6 +341,32 @@ def test_the_pods_bound_last_are_asked_for_again(
     assert sum(each.agreeing for each in result.over_time) == row.agreeing
     assert sum(result.left_out.values()) == len(pods) - asked
     assert [each.verdict for each in result.disagreements] == ["the cluster moved"] * (asked - row.agreeing)
+
+
+def test_times_too_coarse_to_order_are_no_evidence_and_make_no_share(tmp_path: Path) -> None:
+    result = of_snapshot(tmp_path, *(bound(f"p{i}", "ab"[i % 2], 7) for i in range(6)))
+    assert [each.total for each in result.agreement] == [0, 0, 0]
+    assert result.left_out == {"others were bound in the same second, and in which order is not known": 6}
+    text = text_of(backtest_blocks(result))
+    assert text.startswith("No decision can be judged: of those in here none is evidence.")
+    assert "%" not in text
+    assert (result.exit_code, msgspec.structs.replace(result, need=99.0).exit_code) == (0, 1)
+
+
+def test_only_decisions_that_had_a_choice_count_and_against_what_any_node_that_passes_would_reach(
+    tmp_path: Path,
+) -> None:
+    pinned = bound("pinned", "b", 3, "2")
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    pinned["spec"]["affinity"] = {"nodeAffinity": required}
+    result = of_snapshot(tmp_path, bound("p", "a", 1, "2"), bound("q", "b", 2), pinned, bound("odd", "b", 4))
+    assert (result.agreement[0].total, result.agreement[0].agreeing) == (4, 3)
+    # ``p`` found two equal nodes, either of which would have been taken for agreement.
+    assert msgspec.structs.asdict(result.choices) == {"decisions": 3, "agreeing": 2, "chance": 2.0}
+    assert "with a choice of nodes 2 of 3 bindings, 66.6%, where any node that passes would reach 66.6%" in (
+        text_of(backtest_blocks(result))
+    )
 
 
 def test_only_so_many_of_the_last_are_asked_about(tmp_path: Path) -> None:
