@@ -69,9 +69,11 @@ def with_edits(
     return result
 
 
-def require_pod_list(snapshot: Snapshot) -> None:
+def require_pod_list(scenario: PreparedScenario) -> None:
     """Raise InputError for nodes of which nobody knows what runs there: files without a list of pods."""
-    if not snapshot.source or "Pod" in snapshot.covered_kinds() or not snapshot.objects.list_all(Node):
+    snapshot = scenario.snapshot
+    known = "Pod" in snapshot.covered_kinds() or scenario.scheduler_options.assume_empty
+    if known or not snapshot.source or not snapshot.objects.list_all(Node):
         return
     why = snapshot.unreadable.get("Pod")
     found = f"that nobody could read them: {why}" if why else "no list of them"

@@ -115,13 +115,11 @@ def rules(state: PipelineState) -> PipelineState:
     """Set up the scheduler: the rules of a Kubernetes, a configuration, plugins."""
     if not state.question.schedules:
         return state
-    from kwhatif.simulation.cluster_files import require_pod_list, with_load
+    from kwhatif.simulation.cluster_files import with_load
     from kwhatif.simulation.scheduler_setup import setup_of
 
     loaded = []
     for scenario in state.loaded:
-        if not scenario.scheduler_options.assume_empty:
-            require_pod_list(scenario.snapshot)
         setup, edited = setup_of(scenario.scheduler_options, scenario.snapshot, state.notes), scenario.edited
         if scenario.scheduler_options.load:
             edited = with_load(edited, scenario.scheduler_options.load, setup, state.notes)
@@ -131,9 +129,13 @@ def rules(state: PipelineState) -> PipelineState:
 
 def expand(state: PipelineState) -> PipelineState:
     """Manifests become pods, as the API server and the controllers make them."""
+    from kwhatif.simulation.cluster_files import require_pod_list
+
     prepared: list[PreparedScenario] = []
     for loaded in state.loaded:
         scenario = state.question.expand(loaded, state.loaded)
+        if state.question.schedules and state.question.needs_pod_list(scenario):
+            require_pod_list(scenario)
         scenario.expanded.doubts += scenario.edited.doubts
         prepared.append(scenario)
         for warning in scenario.expanded.warnings:

@@ -188,7 +188,7 @@ class PodQuestion(PodOptions, Question[R_co]):
         return scenario.pods_to_schedule
 
     def _expand(self, scenario: LoadedScenario, files: Files, manifests: Sequence[Manifest]) -> ExpandedManifests:
-        require_pods(files, manifests, scenario.inputs.manifest_options)
+        require_pods(files, manifests, scenario.inputs.manifest_options, scenario.snapshot)
         return expand_manifests(
             scenario.snapshot,
             manifests,

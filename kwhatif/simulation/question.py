@@ -80,6 +80,10 @@ class Question(Command[R_co]):
         """Whether manifests without any pod are an error, since there is nothing else to ask about."""
         return True
 
+    def needs_pod_list(self, scenario: PreparedScenario) -> bool:
+        """Whether the answer depends on what runs on the nodes."""
+        return True
+
     def is_answered_by(self, expanded: ExpandedManifests) -> bool:
         """Whether what became of manifests is an answer, even if no pod did."""
         return bool(expanded.refusals)
@@ -112,7 +116,7 @@ class Question(Command[R_co]):
         expanded = as_asked(scenario.snapshot)
         again = partial(as_asked, scenario.snapshot.copy()) if expanded.rollouts else None
         if self.needs_pods(scenario) and not self.is_answered_by(expanded):
-            require_pods(scenario.inputs.manifests, scenario.manifests, reading)
+            require_pods(scenario.inputs.manifests, scenario.manifests, reading, scenario.snapshot)
         return PreparedScenario.from_loaded(scenario, expanded, expand_again=again)
 
     def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:

@@ -117,7 +117,8 @@ def test_what_macos_writes_beside_files_is_passed_over(tmp_path: Path) -> None:
 def test_a_kind_of_another_group_is_named_with_it(tmp_path: Path) -> None:
     job = {"apiVersion": "batch.example.com/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
     assert (
-        "no pods in here, only 1 Job of batch.example.com; --pod-template-path says where a kind has its pod template"
+        'neither Kubernetes nor a definition at hand has kind "Job" in version "batch.example.com/v1": no pods of it '
+        "are known; --pod-template-path says where a kind has its pod template"
         in run("place", written(tmp_path, job), "--snapshot", CLUSTER).err
     )
 

@@ -40,3 +40,25 @@ def test_an_empty_list_of_pods_is_an_answer(tmp_path: Path) -> None:
 
 def test_what_is_known_of_the_nodes_is_still_shown(nodes: str) -> None:
     assert run("snapshot", "info", nodes).code == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        pytest.param(
+            {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 7}, 0, id="no pod at all"
+        ),
+        pytest.param(
+            {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": {"minAvailable": 1, "selector": {}}},
+            2,
+            id="a budget, whose pods are not known",
+        ),
+    ],
+)
+def test_a_change_that_depends_on_no_pod_is_judged_without_a_list_of_them(
+    changed: dict[str, object], code: int, nodes: str, tmp_path: Path
+) -> None:
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    new.write_text(json.dumps({**changed, "metadata": {"name": "a"}}))
+    old.write_text(json.dumps({**changed, "metadata": {"name": "a", "labels": {"team": "old"}}}))
+    assert run("gate", str(new), "--base", str(old), "--snapshot", nodes).code == code

@@ -163,7 +163,7 @@ class ExplainRun(Question[ExplainResult]):
     def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> PreparedScenario:
         prepared = self.run.expand(scenario, scenarios)
         for later in self._later:
-            require_pods(later.files, later.manifests, scenario.inputs.manifest_options)
+            require_pods(later.files, later.manifests, scenario.inputs.manifest_options, scenario.snapshot)
             more = expand_manifests(
                 prepared.snapshot,
                 later.manifests,

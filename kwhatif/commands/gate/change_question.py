@@ -192,7 +192,8 @@ class ChangeQuestion(Question[R_co]):
         expanded = as_asked(scenario.snapshot)
         more_than_once = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
         if scenario.read.base is None and not expanded.refusals:
-            require_pods(scenario.inputs.manifests, scenario.manifests, scenario.inputs.manifest_options)
+            reading = scenario.inputs.manifest_options
+            require_pods(scenario.inputs.manifests, scenario.manifests, reading, scenario.snapshot)
         return ChangeScenario.from_loaded(
             scenario,
             expanded,

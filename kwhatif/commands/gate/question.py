@@ -96,6 +96,15 @@ class Gate(ChangeQuestion[GateResult]):
         detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
         return {"seed": self.seed, "detailed": detailed, "observer": cast("ChangeScenario", scenario).cycles}
 
+    def needs_pod_list(self, scenario: PreparedScenario) -> bool:
+        from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+
+        expanded, there = scenario.expanded, scenario.snapshot.objects.list_all(PodDisruptionBudget)
+        # The controller says of a budget that is there whether a pod of it is healthy.
+        watched = {(each.namespace, each.name) for each in there if each.status.current_healthy == 0}
+        budgets = (each for each in expanded.objects if isinstance(each, PodDisruptionBudget))
+        return bool(expanded.pods or expanded.rollouts or any((b.namespace, b.name) not in watched for b in budgets))
+
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
         from kwhatif.commands.gate.excerpts import with_excerpts
         from kwhatif.commands.gate.judgement import judge_change

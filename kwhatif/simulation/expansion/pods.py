@@ -90,7 +90,7 @@ def template_paths(reading: ManifestOptions) -> list[WorkloadKind]:
     return [*merge_paths(paths), *(kind for file in files for kind in read_kinds(file)), *KINDS]
 
 
-def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestOptions) -> None:
+def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestOptions, snapshot: Snapshot) -> None:
     """Raise InputError if no manifest could have pods, or scales what has some: which files, and what they hold."""
     where = template_paths(reading)
     if manifests and not any(makes_pods(each.raw, where) or is_autoscaler(each.raw) for each in manifests):
@@ -99,7 +99,26 @@ def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestO
         kinds = {manifest.obj.kind or "" for manifest in manifests}
         hint = "; --pod-template-path says where a kind has its pod template" if _may_make_pods(manifests) else ""
         hint = advice_on_machines(kinds) or hint
-        raise InputError(f"no pods in here, only {held}{hint}", source=", ".join(names))
+        strangers = _undefined_kinds(manifests, snapshot)
+        if strangers and len(strangers) == len(kinds):
+            names_of = " and ".join(strangers)
+            problem = f"neither Kubernetes nor a definition at hand has {names_of}: no pods of it are known"
+        else:
+            problem = f"no pods in here, only {held}"
+        raise InputError(f"{problem}{hint}", source=", ".join(names))
+
+
+def _undefined_kinds(manifests: Sequence[Manifest], snapshot: Snapshot) -> list[str]:
+    """``kind "Gizmo" in version "example.com/v1"`` of kinds that no CustomResourceDefinition at hand defines."""
+    whole = [*snapshot.whole.get("CustomResourceDefinition", ()), *(each.raw for each in manifests)]
+    specs = [each.get("spec") or {} for each in whole if each.get("kind") in (None, "CustomResourceDefinition")]
+    defined = {(spec.get("group"), (spec.get("names") or {}).get("kind")) for spec in specs}
+    found: dict[str, None] = {}
+    for manifest in manifests:
+        kind, version = manifest.obj.kind or "", manifest.obj.api_version or ""
+        if _may_make_pods([manifest]) and (version.rpartition("/")[0], kind) not in defined:
+            found[f'kind "{kind}" in version "{version}"'] = None
+    return list(found)
 
 
 def _may_make_pods(manifests: Sequence[Manifest]) -> bool:
