@@ -85,7 +85,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Scheduler",
         (
             *("policy", "kubernetes_version", "feature_gates", "plugins", "skip_unknown_plugins", "all_nodes", "seed"),
-            *("call_extenders", "call_extender_bind", "load", "strict"),
+            *("call_extenders", "call_extender_bind", "load", "kueue_config", "strict"),
         ),
     ),
     ("Workers", ("workers", "on", "out", "resume")),

@@ -76,6 +76,7 @@ class ClusterQueue(QuotaNode):
         self.topologies: dict[str, FlavorTopology] = {}
         self.has_only_topologies = False
         self.delayed_flavors: frozenset[str] = frozenset()
+        self.provisioning: frozenset[str] = frozenset()
         self.is_multi_cluster = False
 
     @property
@@ -107,6 +108,7 @@ class ClusterQueue(QuotaNode):
                 by_controller.setdefault(checks[name].spec.controller_name, []).append(name)
         remote, provisioning = by_controller.get(_MULTIKUEUE, []), by_controller.get(_PROVISIONING, [])
         self.is_multi_cluster = bool(remote)
+        self.provisioning = frozenset(provisioning)
         self.delayed_flavors = frozenset().union(*(self.checks[name] for name in provisioning))
         problems: list[tuple[str, str]] = []
         if self.source.spec.is_stopped:

@@ -146,6 +146,23 @@ def _release_evicted(workload: Workload, now: int) -> bool:
     return True
 
 
+def answer_provisioning(state: KueueState, workload: Workload) -> bool:
+    """Say yes to the ProvisioningRequests of a workload with quota; whether there were any.
+
+    Where a topology waits for the nodes, its second pass is not modelled, and the checks stay as they are.
+    """
+    queue = state.queues.get(workload.cluster_queue)
+    if queue is None or workload.status != "quotaReserved" or workload.admission is None:
+        return False
+    used = {flavor for each in workload.admission for flavor in each.flavors.values()}
+    if used & queue.delayed_flavors & queue.topologies.keys():
+        return False
+    open_checks = [each for each in workload.checks if each.name in queue.provisioning and each.state == "Pending"]
+    for check in open_checks:
+        check.state, check.message = "Ready", "the autoscaler has the nodes"
+    return bool(open_checks)
+
+
 def local_queue_condition(state: KueueState, key: str) -> tuple[bool, str, str]:
     """Whether a LocalQueue is active, with reason and message."""
     local = state.local_queues[key]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kwhatif.api import kueue as api
 from kwhatif.golang.parsing import SECOND
-from kwhatif.kueue.controllers import reconcile
+from kwhatif.kueue.controllers import answer_provisioning, reconcile
 from kwhatif.kueue.cycle import ADMITTED, PREEMPTING, Cycle, Entry, SchedulingCycle, requeue_reason
 from kwhatif.kueue.kueue_objects import KueueState
 from kwhatif.kueue.workload import FINISHED, Workload
@@ -30,20 +30,37 @@ class RecordedCycle:
 
 
 class KueueRun:
-    """Kueue from the start. ``now`` goes on by a second with every cycle."""
+    """Kueue from the start. ``now`` goes on by a second with every cycle.
 
-    def __init__(self, state: KueueState, workloads: Iterable[api.KueueWorkload], now: int) -> None:
-        self.state, self.now = state, now
+    ``answers_provisioning``: autoscalers answer ProvisioningRequests, and have what they ask for.
+    """
+
+    def __init__(
+        self,
+        state: KueueState,
+        workloads: Iterable[api.KueueWorkload],
+        now: int,
+        *,
+        answers_provisioning: bool = False,
+    ) -> None:
+        self.state, self.now, self._answers_provisioning = state, now, answers_provisioning
         self.is_restless = False
         self._number = 0
         self._released: set[str] = set()
         made = [state.make_workload(each) for each in workloads]
+        self._began_with = {each.key: each.admission for each in made if each.counts and each.status == "admitted"}
         for workload in sorted(made, key=lambda each: each.key):
             state.add(workload, now)
         for workload in list(state.workloads.values()):
             self._reconcile(workload)
         self._known = {key: _trace_of(workload) for key, workload in state.workloads.items()}
         self._bring_back()
+
+    @property
+    def evicted_workloads(self) -> list[Workload]:
+        """Those that ran in the beginning and lost their quota since; they may have come back."""
+        there = self.state.workloads
+        return [there[key] for key, admission in self._began_with.items() if there[key].admission is not admission]
 
     def create(self, workloads: Iterable[api.KueueWorkload]) -> None:
         for source in workloads:
@@ -126,7 +143,10 @@ class KueueRun:
 
     def _reconcile(self, workload: Workload) -> None:
         cluster_queue = workload.cluster_queue
-        if reconcile(self.state, workload, self.now):
+        released = reconcile(self.state, workload, self.now)
+        if self._answers_provisioning and answer_provisioning(self.state, workload):
+            released = reconcile(self.state, workload, self.now) or released
+        if released:
             queue = self.state.queues.get(cluster_queue)
             if queue is not None:
                 self._released.add(self.state.root_of(queue))

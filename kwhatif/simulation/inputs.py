@@ -221,6 +221,16 @@ class SchedulerOptions:
             help="How busy nodes are, for plugins that score by it: what load-watcher serves, or NodeMetrics.",
         ),
     ] = ""
+    kueue_config: Annotated[
+        str,
+        Flag(
+            "--kueue-config",
+            metavar="FILE",
+            file="in",
+            help="Kueue's Configuration, or the ConfigMap with it, where Kueue decides whose pods start. Default: "
+            "Kueue's defaults.",
+        ),
+    ] = ""
     strict: Annotated[
         bool, Flag("--strict", help="Exit with 2 if the answer depends on something that is missing or not modelled.")
     ] = False

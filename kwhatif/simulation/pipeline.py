@@ -146,6 +146,16 @@ def expand(state: PipelineState) -> PipelineState:
     return replace(state, prepared=prepared)
 
 
+def queue(state: PipelineState) -> PipelineState:
+    """Let Kueue decide whose pods may start, with which flavors, where there is a ClusterQueue."""
+    if not state.question.starts_jobs:
+        return state
+    from kwhatif.simulation.queueing.queued_scenario import has_queues, queue_pods
+
+    prepared = [queue_pods(each) if has_queues(each) else each for each in state.prepared]
+    return replace(state, prepared=prepared)
+
+
 def merge(state: PipelineState) -> PipelineState:
     """Add the other objects of the manifests to the cluster, and fix the pods of the question."""
     if not state.question.schedules:
@@ -273,6 +283,7 @@ STAGES: tuple[Callable[[PipelineState], PipelineState], ...] = (
     edit,
     rules,
     expand,
+    queue,
     merge,
     session,
     answer,

@@ -55,6 +55,9 @@ class Question(Command[R_co]):
     schedules: ClassVar[bool] = True
     """Whether a scheduler is asked; if not, the stages that are about one have nothing to do."""
 
+    starts_jobs: ClassVar[bool] = True
+    """Whether Kueue decides about jobs before anything else."""
+
     several_runs: ClassVar[bool] = False
     """Whether an answer takes more runs of the scheduler than one: it then opens a session for each of them, and the
     scenario has none of its own."""

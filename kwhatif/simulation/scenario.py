@@ -123,7 +123,15 @@ class PreparedScenario(LoadedScenario):
 
         covered, doubts = self.edited.covered, self.expanded.doubts
         creations = None if self.expanded.creations is None else self.expanded.creations.fork()
-        return Session(self.snapshot, self.setup, covered=covered, doubts=doubts, creations=creations, **options)
+        return Session(
+            self.snapshot,
+            self.setup,
+            covered=covered,
+            doubts=doubts,
+            creations=creations,
+            queues=self.edited.queues,
+            **options,
+        )
 
     @property
     def refusal_fields(self) -> dict[str, Any]:

@@ -25,10 +25,12 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Dependency
 from kwhatif.results.place import FailedCreate
+from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.controllers import with_claims
 from kwhatif.scheduling.driver import Driver, DriverOptions
 from kwhatif.scheduling.preemption_candidates import Budgets
 from kwhatif.scheduling.setup import Setup
+from kwhatif.simulation.queueing.queued_pods import NO_QUEUES, QueuedPods
 from kwhatif.snapshot.format.model import Snapshot
 
 
@@ -112,8 +114,8 @@ class Session:
 
     ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
     earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
-    that led to the pods asked about, ``creations`` those of controllers that were refused for want of quota. The other
-    ``options`` are those of the process.
+    that led to the pods asked about, ``creations`` those of controllers that were refused for want of quota, ``queues``
+    what Kueue decided. The other ``options`` are those of the process.
     """
 
     def __init__(
@@ -125,12 +127,13 @@ class Session:
         shapes: ShapeTable | None = None,
         doubts: Sequence[Doubts] = (),
         creations: Creations | None = None,
+        queues: QueuedPods = NO_QUEUES,
         **options: Unpack[DriverOptions],
     ) -> None:
         self.snapshot = snapshot
         self.setup = setup
         self.covered = snapshot.covered_kinds() if covered is None else frozenset(covered)
-        self.doubts, self.creations = doubts, creations
+        self.doubts, self.creations, self.queues = doubts, creations, queues
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
@@ -178,6 +181,12 @@ class Session:
             # From now on the nomination is this one's to lose.
             self.cluster.nominate(info, info.nominated)
         return info
+
+    def reason_of_gate(self, attempt: Attempt) -> str:
+        """Why a pod is not tried: for one that Kueue holds its reason; empty for one that is."""
+        if attempt.gated is None:
+            return ""
+        return self.queues.held.get(attempt.pod.key) or attempt.gated.message
 
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
         """The pod of the cluster with this identity or name, and the row of its node."""
@@ -245,7 +254,9 @@ class Session:
         It covers the kinds that this one covers, unless ``covered`` says otherwise.
         """
         known = self.covered if covered is None else covered
-        return Session(snapshot, self.setup, covered=known, shapes=shapes, doubts=self.doubts, **options)
+        return Session(
+            snapshot, self.setup, covered=known, shapes=shapes, doubts=self.doubts, queues=self.queues, **options
+        )
 
     def fork(self, setup: Setup | None = None, **options: Unpack[DriverOptions]) -> Session:
         """A session of a copy of the cluster as it is, with a scheduler process that has done nothing yet."""

@@ -314,7 +314,7 @@ class _Filling:
             "nodes": nodes,
             "next_pod": refused.pod.key if refused is not None else "",
             "next_fits": self._next_fits if refused is not None else 0,
-            "message": _said_of(refused) if refused is not None else "",
+            "message": _said_of(self._session, refused) if refused is not None else "",
             "groups": (self.groups if refused is not None else ()) or msgspec.UNSET,
             "reasons": tuple(ReasonCount(reason=reason, nodes=count) for reason, count in ranked),
         }
@@ -379,10 +379,8 @@ class _Filling:
         return free
 
 
-def _said_of(attempt: Attempt) -> str:
-    if attempt.gated is not None:
-        return attempt.gated.message
-    return attempt.message or "permit plugins hold it"
+def _said_of(session: Session, attempt: Attempt) -> str:
+    return session.reason_of_gate(attempt) or attempt.message or "permit plugins hold it"
 
 
 def _reasons(diagnosis: Diagnosis | None, row: int) -> tuple[str, ...]:

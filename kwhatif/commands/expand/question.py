@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 
 
-_SCHEDULER = {field.name for field in fields(SchedulerOptions)} - {"strict"}
+_SCHEDULER = {field.name for field in fields(SchedulerOptions)} - {"strict", "kueue_config"}
 """No scheduler is asked."""
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 from kwhatif.commands.common_options import ManifestFiles
 from kwhatif.commands.queue.result import QueueResult
-from kwhatif.simulation.flag import Flag
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.inputs import Notes, SchedulerOptions
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.scenario_options import ScenarioOptions
+
+_SCHEDULER = {field.name for field in fields(SchedulerOptions)} - {"kueue_config", "kubernetes_version"}
+"""No pod is scheduled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +27,7 @@ class Queue(Question[QueueResult]):
     """
 
     takes = ScenarioOptions
-    lacks = frozenset({"verb", "assume_empty"})
+    lacks = frozenset({"verb", *_SCHEDULER})
     no = "a workload of the manifests is not admitted"
     examples = (
         "--snapshot samples/kueue/cluster.yaml",
@@ -33,28 +35,19 @@ class Queue(Question[QueueResult]):
     )
     as_new = True
     schedules: ClassVar[bool] = False
+    starts_jobs: ClassVar[bool] = False
 
     manifests: ManifestFiles = ()
-    kueue_config: Annotated[
-        str,
-        Flag(
-            "--kueue-config",
-            metavar="FILE",
-            file="in",
-            help="Kueue's Configuration, or the ConfigMap with it. Default: Kueue's defaults.",
-        ),
-    ] = ""
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[QueueResult]:
-        from kwhatif.commands.queue.configuration_file import read_configuration
-        from kwhatif.commands.queue.queueing import run_queue
+        from kwhatif.commands.queue.report import result_of
+        from kwhatif.simulation.queueing.queue_run import decide_queues
 
         (scenario,) = scenarios
-        configuration = read_configuration(self.kueue_config) if self.kueue_config else {}
-        result = run_queue(scenario, configuration)
+        result = result_of(scenario, decide_queues(scenario))
         for gap in result.gaps:
             notes.warn(str(gap))
         return PendingResult((), lambda: result)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kwhatif.commands.queue.decisions import AskedJob, Decisions
 from kwhatif.commands.queue.result import (
     AssignedPods,
     ClusterQueueState,
@@ -26,6 +25,7 @@ from kwhatif.kueue.workload import PREEMPTED, QUOTA_RESERVED, PodSetAdmission, W
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
 from kwhatif.results.outcome import Outcome
+from kwhatif.simulation.queueing.decisions import AskedJob, Decisions
 from kwhatif.simulation.scenario import PreparedScenario
 
 KUEUE_VERSION = "0.19"
@@ -38,15 +38,9 @@ def describe(kind: str, namespace: str, name: str) -> str:
     return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
 
 
-def result_of(
-    scenario: PreparedScenario,
-    decisions: Decisions,
-    jobs: Sequence[AskedJob],
-    keys: Sequence[str],
-    gaps: Sequence[Gap],
-) -> QueueResult:
-    """``keys`` are the workloads that were asked about, those of ``jobs`` first."""
-    report = _Report(decisions)
+def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
+    """The answer about the jobs and workloads that were asked about, else about all."""
+    report, jobs, keys = _Report(decisions), decisions.jobs, decisions.keys
     refusals = tuple(scenario.expanded.refusals)
     asked = bool(keys or jobs or refusals)
     workloads = [*_without_workload(jobs), *report.each_of(keys, jobs)] if asked else report.all_that_moved_or_wait()
@@ -69,7 +63,7 @@ def result_of(
         cohorts=tuple(report.cohort(each) for _, each in sorted(decisions.state.cohorts.items())),
         refusals=refusals,
         edits=tuple(scenario.snapshot.edits),
-        gaps=tuple(gaps),
+        gaps=(*decisions.gaps, *_gaps_of_kinds(jobs)),
     )
 
 
@@ -95,6 +89,14 @@ def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *,
     gone = len({lost.workload for each in workloads for lost in each.preempted})
     after = f", after the preemption of {format_count(gone, 'workload')}" if gone else ""
     return f"Of {format_count(len(workloads) + refused, 'workload')}: {', '.join(parts)}{after}."
+
+
+def _gaps_of_kinds(jobs: Sequence[AskedJob]) -> Iterator[Gap]:
+    for job in jobs:
+        if job.outcome is None:
+            what = f"{job.name.partition(' ')[0]} is not a kind whose workloads are made here"
+            effect = f"{job.name} was left out; its Workload, written as a manifest, is decided on"
+            yield Gap(what=what, effect=effect, pods=(job.name,))
 
 
 def _without_workload(jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:

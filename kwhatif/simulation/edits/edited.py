@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.admission.response import Doubts
 from kwhatif.results.place import FailedCreate
+from kwhatif.simulation.queueing.queued_pods import NO_QUEUES, QueuedPods
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -18,7 +19,7 @@ class EditedSnapshot:
     ``covered`` are the kinds that the snapshot covered before. ``notes`` say what controllers did about the edits,
     ``failed`` what they could not do, ``doubts`` what the API server may have done about them. ``has_moved_pods``: pods
     were removed or made, or might have been. ``replicas`` are the new sizes of workloads of the manifests, by kind,
-    namespace and name.
+    namespace and name. ``queues`` is what Kueue has decided.
     """
 
     snapshot: Snapshot
@@ -29,3 +30,4 @@ class EditedSnapshot:
     has_moved_pods: bool = False
     doubts: Sequence[Doubts] = ()
     replicas: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    queues: QueuedPods = NO_QUEUES

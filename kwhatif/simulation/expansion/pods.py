@@ -11,6 +11,7 @@ from kwhatif.admission.manifest import VERBS
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, NOT_MODELLED
 from kwhatif.admission.server import type_gates
+from kwhatif.api import kueue
 from kwhatif.api.kinds import describe_kind
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_counts
@@ -93,7 +94,9 @@ def template_paths(reading: ManifestOptions) -> list[WorkloadKind]:
 def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestOptions, snapshot: Snapshot) -> None:
     """Raise InputError if no manifest could have pods, or scales what has some: which files, and what they hold."""
     where = template_paths(reading)
-    if manifests and not any(makes_pods(each.raw, where) or is_autoscaler(each.raw) for each in manifests):
+    if manifests and not any(
+        makes_pods(each.raw, where) or is_autoscaler(each.raw) or _is_of_kueue(each) for each in manifests
+    ):
         held = format_counts(Counter(describe_kind(m.obj.api_version or "", m.obj.kind or "") for m in manifests))
         names = [display_path(file) for file in files if isinstance(file, str)]
         kinds = {manifest.obj.kind or "" for manifest in manifests}
@@ -119,6 +122,11 @@ def _undefined_kinds(manifests: Sequence[Manifest], snapshot: Snapshot) -> list[
         if _may_make_pods([manifest]) and (version.rpartition("/")[0], kind) not in defined:
             found[f'kind "{kind}" in version "{version}"'] = None
     return list(found)
+
+
+def _is_of_kueue(manifest: Manifest) -> bool:
+    """Whether it is an object that has Kueue let other pods start."""
+    return (manifest.obj.api_version or "").startswith(f"{kueue.GROUP}/")
 
 
 def _may_make_pods(manifests: Sequence[Manifest]) -> bool:

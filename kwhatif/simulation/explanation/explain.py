@@ -113,7 +113,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
     scheduler = session.driver.scheduler_for(info)
     evaluation = scheduler.evaluation(info) if len(session.cluster) else None
     reports: tuple[NodeReport, ...] = ()
-    refusal, refusal_detail = attempt.gated.message if attempt.gated else "", ""
+    refusal, refusal_detail = session.reason_of_gate(attempt), ""
     limit = ""
     if evaluation is not None:
         evaluation.refresh(info)
@@ -126,7 +126,8 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
             asking = _ask_extenders_of_all(scheduler, info, attempt, feasible_rows(evaluation, verdicts))
             reports = node_reports(info, evaluation, verdicts, decided.row, asking)
     chosen = attempt.nominated or placement.node
-    wanted = looking.fixes and not attempt.is_placed
+    # Nobody but Kueue takes its gate away.
+    wanted = looking.fixes and not attempt.is_placed and info.key not in session.queues.held
     found, tried = _fixes(decided, attempt, tried_in) if wanted else ((), 0)
     return PodReport(
         pod=info.key,

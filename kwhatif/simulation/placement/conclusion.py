@@ -30,12 +30,15 @@ def conclude(
         *([f"{format_some(run.unsettled)}: evicts others in turns without end"] if run.unsettled else []),
         *unknown,
     ]
+    queues = run.session.queues
+    more = [*queues.words, *more]
+    victims = (*queues.evicted, *run.victims)
     return Outcome(
-        good=run.good and not bad,
+        good=run.good and not queues.pending and not bad,
         verdict="; ".join([verdict.rstrip(".") if more else verdict, *more]),
-        pending=run.pending,
-        evicted=len(run.victims),
-        victims=run.victims,
+        pending=(*queues.pending, *run.pending),
+        evicted=len(victims),
+        victims=victims,
         refused=tuple(RefusedObject(object=each.object, why=each.message) for each in run.refusals),
         not_created=tuple(
             NotCreated(workload=each.owner, pods=each.pods, why=each.message) for each in run.not_created

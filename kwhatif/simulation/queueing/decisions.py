@@ -11,15 +11,40 @@ from kwhatif.kueue.jobs.job_framework import JobOutcome
 from kwhatif.kueue.kueue_objects import KueueState
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.run import RecordedCycle
+from kwhatif.kueue.workload import Workload
+from kwhatif.results.base import Gap
+
+
+@dataclass(frozen=True)
+class AskedJob:
+    """A job of the manifests, and what Kueue makes of it; None where that is not known.
+
+    ``name`` is how answers name it, ``origin`` where it stands.
+    """
+
+    name: str
+    origin: str
+    outcome: JobOutcome | None
+
+    @property
+    def workload(self) -> KueueWorkload | None:
+        return None if self.outcome is None else self.outcome.workload
 
 
 @dataclass
 class Decisions:
     """The state after the last cycle, and what happened on the way: who was admitted, borrowing how far up, and who
     had to go for whom.
+
+    Asked about were ``jobs``, and workloads by their ``keys``, those of the jobs first. ``evicted`` ran in the
+    beginning.
     """
 
     state: KueueState
+    jobs: Sequence[AskedJob]
+    keys: Sequence[str]
+    gaps: Sequence[Gap]
+    evicted: Sequence[Workload] = ()
     cycles: int = 0
     is_restless: bool = False
     borrowing: dict[str, int] = field(default_factory=dict)
@@ -34,15 +59,3 @@ class Decisions:
                     self.borrowing[key] = entry.assignment.borrowing
                 elif entry.result == PREEMPTING:
                     self.preempted.setdefault(key, []).extend(entry.targets)
-
-
-@dataclass(frozen=True)
-class AskedJob:
-    """A job of the manifests, and what Kueue makes of it; None where that is not known."""
-
-    name: str
-    outcome: JobOutcome | None
-
-    @property
-    def workload(self) -> KueueWorkload | None:
-        return None if self.outcome is None else self.outcome.workload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,9 +13,6 @@ from kwhatif.api.kueue import GROUP, QUEUE_LABEL, ClusterQueue, KueueWorkload, W
 from kwhatif.api.meta import LabelSelector, ObjectMeta, Resource
 from kwhatif.api.times import convert_object, format_time, nanoseconds_of
 from kwhatif.api.workloads_and_storage import PriorityClass
-from kwhatif.commands.queue.decisions import AskedJob, Decisions
-from kwhatif.commands.queue.report import describe, result_of
-from kwhatif.commands.queue.result import QueueResult
 from kwhatif.errors import InputError, UsageError
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.jobs.batch_job import BATCH_JOB
@@ -23,33 +20,46 @@ from kwhatif.kueue.jobs.job_framework import JobFramework
 from kwhatif.kueue.kueue_objects import KueueObjects, KueueState, kueue_objects
 from kwhatif.kueue.run import KueueRun
 from kwhatif.results.base import Gap
+from kwhatif.simulation.expansion.objects import complete_object, display_name_of
+from kwhatif.simulation.queueing.configuration_file import read_configuration
+from kwhatif.simulation.queueing.decisions import AskedJob, Decisions
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
 
 _KIND_LABEL = "kubernetes.io/metadata.name"
 
 
-def run_queue(scenario: PreparedScenario, configuration: Mapping[str, Any]) -> QueueResult:
-    """Raises UsageError where there is no Kueue, and InputError for objects that it could not read."""
+def decide_queues(scenario: PreparedScenario) -> Decisions:
+    """Let Kueue come to rest, first with the workloads of the cluster, then with those of the manifests.
+
+    Autoscalers, where there are any, answer ProvisioningRequests. Raises UsageError where there is no Kueue, and
+    InputError for objects that it could not read.
+    """
     gaps: list[Gap] = []
     objects = _with_manifests(scenario.snapshot.objects, scenario.manifests)
     if not objects.list_all(ClusterQueue):
         raise UsageError("there is no ClusterQueue in the snapshot: Kueue has nothing to decide")
-    found = kueue_objects(objects, scenario.snapshot.whole, configuration)
+    path = scenario.scheduler_options.kueue_config
+    found = kueue_objects(objects, scenario.snapshot.whole, read_configuration(path) if path else {})
     now = _time_of(scenario, found.workloads)
     _know_namespaces(found, scenario.manifests, objects, gaps)
-    jobs = list(_jobs_of(scenario, found, objects, now, gaps))
+    jobs = list(_jobs_of(scenario, found, objects, now))
     workloads = [each.workload for each in jobs if each.workload is not None]
     workloads += _workloads_of(scenario.manifests, now)
-    taken = {each.key for each in workloads}
-    run = KueueRun(KueueState(found), [each for each in found.workloads if each.key not in taken], now)
-    decisions = Decisions(run.state)
+    taken, anew = {each.key for each in workloads}, {each.name for each in jobs}
+    run = KueueRun(
+        KueueState(found),
+        [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)],
+        now,
+        answers_provisioning=bool(scenario.inputs.autoscale),
+    )
+    decisions = Decisions(run.state, jobs, [each.key for each in workloads], gaps)
     decisions.note(run.rest())
     if workloads:
         run.create(workloads)
         decisions.note(run.rest())
-    decisions.is_restless = run.is_restless
-    return result_of(scenario, decisions, jobs, [each.key for each in workloads], gaps)
+    decisions.is_restless, decisions.evicted = run.is_restless, run.evicted_workloads
+    return decisions
 
 
 def _with_manifests(objects: Objects, manifests: Sequence[Manifest]) -> Objects:
@@ -57,7 +67,7 @@ def _with_manifests(objects: Objects, manifests: Sequence[Manifest]) -> Objects:
     merged = objects.copy()
     for manifest in manifests:
         kind = manifest.obj.kind or ""
-        struct = _own_struct(manifest)
+        struct = own_struct(manifest)
         if struct is None or kind == "Workload":
             continue
         made = _decode(manifest, struct)
@@ -66,7 +76,8 @@ def _with_manifests(objects: Objects, manifests: Sequence[Manifest]) -> Objects:
     return merged
 
 
-def _own_struct(manifest: Manifest) -> type[Resource] | None:
+def own_struct(manifest: Manifest) -> type[Resource] | None:
+    """The type of an object of Kueue's; None for any other."""
     version, kind = manifest.obj.api_version or "", manifest.obj.kind or ""
     return struct_for(version, kind) if version.startswith(f"{GROUP}/") else None
 
@@ -85,7 +96,7 @@ def _in(metadata: ObjectMeta, namespace: str) -> ObjectMeta:
 
 
 def _workloads_of(manifests: Sequence[Manifest], now: int) -> list[KueueWorkload]:
-    made = [_decode(each, KueueWorkload) for each in manifests if _own_struct(each) is KueueWorkload]
+    made = [_decode(each, KueueWorkload) for each in manifests if own_struct(each) is KueueWorkload]
     return [_as_created(each, now) for each in made if isinstance(each, KueueWorkload)]
 
 
@@ -95,24 +106,28 @@ def _as_created(workload: KueueWorkload, now: int) -> KueueWorkload:
     return replace(workload, metadata=replace(metadata, uid=uid, creation_timestamp=created))
 
 
-def _jobs_of(
-    scenario: PreparedScenario, found: KueueObjects, objects: Objects, now: int, gaps: list[Gap]
-) -> Iterator[AskedJob]:
-    """Jobs as the API server stores them. Of other kinds it is said that they are not modelled."""
+def _jobs_of(scenario: PreparedScenario, found: KueueObjects, objects: Objects, now: int) -> Iterator[AskedJob]:
+    """New jobs as the API server stores them. Of other kinds it is said that they are not modelled."""
     classes, pod_classes = objects.list_all(WorkloadPriorityClass), objects.list_all(PriorityClass)
     framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
+    updated = {each.name for each in scenario.expanded.rollouts}
     for manifest in scenario.manifests:
         version, kind = manifest.obj.api_version or "", manifest.obj.kind or ""
-        name = describe(kind, manifest.obj.namespace, manifest.obj.name)
+        name, origin = display_name_of(complete_object(manifest)), str(manifest.origin)
+        if name in updated:
+            continue
         if (version, kind) == ("batch/v1", "Job"):
             stored = scenario.expanded.world.get("Job", manifest.obj.namespace, manifest.obj.name)
             if stored is not None:
-                yield AskedJob(name, framework.make(_as_new(stored, now), BATCH_JOB))
+                yield AskedJob(name, origin, framework.make(_as_new(stored, now), BATCH_JOB))
         elif _names_a_queue(manifest.raw) and not version.startswith(f"{GROUP}/"):
-            what = f"{kind} is not a kind whose workloads are made here"
-            effect = f"{name} was left out; its Workload, written as a manifest, is decided on"
-            gaps.append(Gap(what=what, effect=effect, pods=(name,)))
-            yield AskedJob(name, None)
+            yield AskedJob(name, origin, None)
+
+
+def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
+    """Whether a workload is that of a job, which comes anew."""
+    owners = (each for each in workload.metadata.owner_references or () if each.controller)
+    return any(f"{each.kind} {workload.namespace}/{each.name}" in names for each in owners)
 
 
 def _names_a_queue(obj: Mapping[str, Any]) -> bool:

@@ -1,0 +1,283 @@
+"""A scenario once Kueue has decided: pods of workloads that wait are held, those of admitted ones have their flavors.
+
+Kueue comes to rest before the scheduler begins, since nothing that the scheduler does gives or takes quota.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+from msgspec.structs import replace
+
+from kwhatif.admission.response import Doubts, FieldChange
+from kwhatif.api.core import Pod
+from kwhatif.api.kueue import ClusterQueue
+from kwhatif.api.meta import ObjectMeta
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.bounds import make_room
+from kwhatif.cluster.cluster import FINISHED
+from kwhatif.kueue.workload import QUOTA_RESERVED, Workload
+from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Gap
+from kwhatif.results.outcome import EvictedPod, PendingPod
+from kwhatif.results.place import Refusal
+from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.queueing.admitted_pods import AdmittedPodSet, hold, is_held
+from kwhatif.simulation.queueing.decisions import AskedJob, Decisions
+from kwhatif.simulation.queueing.owned_pods import WorkloadPods, pod_set_of
+from kwhatif.simulation.queueing.queue_run import decide_queues, own_struct
+from kwhatif.simulation.queueing.queued_pods import QueuedPods
+from kwhatif.simulation.scenario import PreparedScenario
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.workloads.kueue_admission import kueue_doubts
+
+_STARTED = ("admitted", "finished")
+_FIELDS = ("nodeSelector", "tolerations", "schedulingGates")
+"""What Kueue changes of a pod."""
+
+
+def has_queues(scenario: PreparedScenario) -> bool:
+    """Whether there is a ClusterQueue, without which Kueue decides nothing."""
+    found = scenario.snapshot.objects.list_all(ClusterQueue)
+    return bool(found) or any(own_struct(each) is ClusterQueue for each in scenario.manifests)
+
+
+def queue_pods(scenario: PreparedScenario) -> PreparedScenario:
+    """Let Kueue decide about the pods of the manifests, and about workloads of the cluster.
+
+    Raises InputError for objects that Kueue could not read.
+    """
+    return _QueuedScenario(scenario, decide_queues(scenario)).build()
+
+
+def describe_wait(workload: Workload) -> str:
+    """Why a workload does not start, in Kueue's words."""
+    if workload.status == "quotaReserved":
+        checks = ", ".join(f"{each.name} ({each.state})" for each in workload.checks if each.state != "Ready")
+        return f"Kueue: quota is reserved in ClusterQueue {workload.cluster_queue}, admission checks are open: {checks}"
+    reserved = workload.conditions.get(QUOTA_RESERVED)
+    why = "" if reserved is None else reserved.message
+    if not workload.active:
+        why = "the workload is not active"
+    return f"Kueue: {why or 'the workload waits behind others of its queue'}"
+
+
+class _QueuedScenario:
+    def __init__(self, scenario: PreparedScenario, decisions: Decisions) -> None:
+        self._scenario, self._decisions, self._state = scenario, decisions, decisions.state
+        self._jobs = {each.name: each for each in decisions.jobs if each.outcome is not None}
+        self._sets: dict[str, dict[str, AdmittedPodSet]] = {}
+        self._taken: Counter[tuple[str, str]] = Counter()
+        self._held: dict[str, str] = {}
+        self._evicted: list[EvictedPod] = []
+        self._pending: list[PendingPod] = []
+        self._started: list[PodToSchedule] = []
+        self._whole, self._trails = dict(scenario.expanded.whole), dict(scenario.expanded.trails)
+
+    def build(self) -> PreparedScenario:
+        """The scenario with its pods as Kueue lets them start."""
+        scenario, decisions = self._scenario, self._decisions
+        expanded = dataclasses.replace(
+            scenario.expanded,
+            pods=list(self._release_all(scenario.expanded.pods)),
+            whole=self._whole,
+            trails=self._trails,
+            refusals=[*scenario.expanded.refusals, *self._refusals()],
+            doubts=list(map(self._drop_answered, scenario.expanded.doubts)),
+        )
+        snapshot, pods = scenario.snapshot, scenario.snapshot.objects.list_all(Pod)
+        left = list(self._pods_of_cluster(pods))
+        if len(left) != len(pods) or any(new is not old for new, old in zip(left, pods, strict=True)):
+            snapshot = snapshot.copy()
+            snapshot.objects.put(Pod, left)
+        edited = dataclasses.replace(
+            scenario.edited,
+            snapshot=snapshot,
+            waiting_pods=(*scenario.edited.waiting_pods, *self._started),
+            queues=QueuedPods(self._held, tuple(self._evicted), tuple(self._pending), tuple(self._words())),
+        )
+        gaps = (*scenario.read.gaps, *decisions.gaps, *self._check_gaps())
+        return dataclasses.replace(
+            scenario,
+            edited=edited,
+            expanded=expanded,
+            read=dataclasses.replace(scenario.read, gaps=gaps),
+            pods_to_schedule=self._select_again(scenario.pods_to_schedule, expanded.pods),
+            named_pods=self._select_again(scenario.named_pods, expanded.pods),
+        )
+
+    @staticmethod
+    def _select_again(before: Sequence[PodToSchedule], released: Sequence[PodToSchedule]) -> list[PodToSchedule]:
+        """Pods that were selected already, as they are now."""
+        now = {each.pod.key: each for each in released}
+        return [now.get(each.pod.key, each) for each in before]
+
+    # --- the manifests
+
+    def _release_all(self, items: Iterable[PodToSchedule]) -> Iterator[PodToSchedule]:
+        for item in items:
+            job = self._jobs.get(item.owner or f"Pod {item.pod.key}")
+            outcome = None if job is None else job.outcome
+            if job is None or outcome is None:
+                yield item
+            elif outcome.failed:
+                yield self._hold(item, f"Kueue: {outcome.failed}")
+            elif job.workload is not None:
+                yield from self._of_workload(item, self._state.workloads[job.workload.key])
+            elif not outcome.refused:
+                yield item
+
+    def _of_workload(self, item: PodToSchedule, workload: Workload) -> Iterator[PodToSchedule]:
+        """The pod as it is, nothing where partial admission leaves it out."""
+        if workload.status not in _STARTED or workload.admission is None:
+            yield self._hold(item, describe_wait(workload))
+            return
+        sets = self._sets_of(workload)
+        name = pod_set_of(item.pod.metadata.labels or {}, sets)
+        self._taken[workload.key, name] += 1
+        if name not in sets:
+            yield item
+        elif self._taken[workload.key, name] <= sets[name].count:
+            yield self._change(item, sets[name].release(item.pod))
+
+    def _sets_of(self, workload: Workload) -> dict[str, AdmittedPodSet]:
+        if workload.key not in self._sets:
+            made = {each.name: AdmittedPodSet(each, self._state.flavors) for each in workload.admission or ()}
+            self._sets[workload.key] = made
+        return self._sets[workload.key]
+
+    def _hold(self, item: PodToSchedule, why: str) -> PodToSchedule:
+        self._held[item.pod.key] = why
+        return self._change(item, hold(item.pod))
+
+    def _change(self, item: PodToSchedule, pod: Pod) -> PodToSchedule:
+        """The item with another pod, also as it is kept whole, with a trail of what Kueue has changed."""
+        whole = self._whole.get(pod.key)
+        if whole is not None:
+            now = msgspec.to_builtins(pod.spec, enc_hook=plain_quantity)
+            before = msgspec.to_builtins(item.pod.spec, enc_hook=plain_quantity)
+            changed = [name for name in _FIELDS if now.get(name) != before.get(name)]
+            spec = {**whole["spec"], **{name: now.get(name) for name in changed}}
+            trail = (FieldChange("Kueue", f"spec.{name}", f"set to {json.dumps(now.get(name))}") for name in changed)
+            self._trails[pod.key] = (*self._trails.get(pod.key, ()), *trail)
+            self._whole[pod.key] = {**whole, "spec": {key: value for key, value in spec.items() if value is not None}}
+        return dataclasses.replace(item, pod=pod)
+
+    def _refusals(self) -> Iterator[Refusal]:
+        for job in self._jobs.values():
+            if job.outcome is not None and job.outcome.refused:
+                webhook = f"v{job.name.partition(' ')[0].lower()}.kb.io"
+                message = f'admission webhook "{webhook}" denied the request: {job.outcome.refused}'
+                yield Refusal(object=job.name, origin=job.origin, code=403, reason="Forbidden", message=message)
+
+    def _drop_answered(self, doubts: Doubts) -> Doubts:
+        """Doubts less those about what Kueue does with jobs that it has decided about."""
+        world = self._scenario.expanded.world
+        answered = {
+            doubt
+            for job in self._jobs.values()
+            if (obj := world.get(*_reference_to(job))) is not None
+            for doubt in kueue_doubts(obj)
+        }
+        return {doubt: about for doubt, about in doubts.items() if doubt not in answered}
+
+    # --- the cluster
+
+    @cached_property
+    def _owners(self) -> Owners:
+        return Owners(self._scenario.snapshot)
+
+    def _pods_of_cluster(self, pods: Sequence[Pod]) -> Iterator[Pod]:
+        """Pods of evicted workloads are gone; those behind Kueue's gate start once their workload is admitted."""
+        asked = set(self._decisions.keys)
+        own = [each for each in self._state.workloads.values() if each.key not in asked]
+        of_workloads = WorkloadPods(own, self._scenario.snapshot)
+        evicted = {each.key for each in self._decisions.evicted}
+        there: set[str] = set()
+        for pod in pods:
+            workload = of_workloads.find(pod)
+            if workload is None or (pod.status.phase or "") in FINISHED:
+                yield pod
+            elif pod.spec.node_name:
+                if workload.key in evicted:
+                    self._lose(pod, workload)
+                else:
+                    yield pod
+            elif not is_held(pod):
+                yield pod
+            elif workload.status in _STARTED and workload.admission is not None:
+                there.add(workload.key)
+                sets = self._sets_of(workload)
+                name = pod_set_of(pod.metadata.labels or {}, sets)
+                released = sets[name].release(pod) if name in sets else pod
+                self._started.append(PodToSchedule(released, self._scenario.snapshot.source, edited=True))
+                yield released
+            else:
+                self._held[pod.key] = describe_wait(workload)
+                yield pod
+        for key in sorted(self._decisions.borrowing.keys() - asked - there):
+            self._started += self._make_pods(self._state.workloads[key])
+
+    def _lose(self, pod: Pod, workload: Workload) -> None:
+        top = self._owners.workload_of(pod)
+        path = None if pod.controller is None else f"{top.kind}/{top.namespace}/{top.name}"
+        self._evicted.append(EvictedPod(pod=pod.key, workload=path))
+        if workload.status not in _STARTED:
+            self._pending.append(PendingPod(pod=pod.key, workload=path, cause="evicted", why=describe_wait(workload)))
+
+    def _make_pods(self, workload: Workload) -> Iterator[PodToSchedule]:
+        """The pods of a job that begins in the course of the answer, by its pod sets."""
+        if workload.status != "admitted":
+            return
+        classes = {each.name: each.value for each in self._scenario.snapshot.objects.list_all(PriorityClass)}
+        sources = {each.name: each for each in workload.pod_sets}
+        owners = [each for each in workload.source.metadata.owner_references or () if each.controller]
+        stem = (owners[0].name if owners else "") or workload.name
+        for name, chosen in self._sets_of(workload).items():
+            template = sources[name].template
+            make_room(chosen.count, f"workload {workload.key}")
+            priority = classes.get(template.spec.priority_class_name or "", template.spec.priority)
+            for k in range(chosen.count):
+                metadata = ObjectMeta(
+                    name=f"{stem}-{name}-{k}",
+                    namespace=workload.namespace,
+                    labels=template.metadata.labels,
+                    annotations=template.metadata.annotations,
+                    owner_references=owners or None,
+                )
+                pod = chosen.release(Pod(metadata=metadata, spec=replace(template.spec, priority=priority)))
+                yield PodToSchedule(pod, self._scenario.snapshot.source, edited=True, ran_before=True)
+
+    # --- in words
+
+    def _words(self) -> Iterator[str]:
+        workloads = [self._state.workloads[key] for key in self._decisions.keys]
+        if workloads:
+            admitted = sum(each.status in _STARTED for each in workloads)
+            yield f"Kueue admits {admitted} of {format_count(len(workloads), 'workload')}"
+        if lost := len(self._decisions.evicted):
+            yield f"Kueue evicts {format_count(lost, 'workload')}"
+
+    def _check_gaps(self) -> Iterator[Gap]:
+        """Admission checks that nobody answers here, by name."""
+        waiting: dict[str, list[str]] = {}
+        for workload in self._state.workloads.values():
+            if workload.status == "quotaReserved":
+                for check in workload.checks:
+                    if check.state == "Pending":
+                        waiting.setdefault(check.name, []).append(workload.key)
+        for name, keys in sorted(waiting.items()):
+            effect = "the workloads are taken to wait for it"
+            yield Gap(what=f"admission check {name} is answered by nobody here", effect=effect, pods=tuple(keys))
+
+
+def _reference_to(job: AskedJob) -> tuple[str, str, str]:
+    kind, _, path = job.name.partition(" ")
+    namespace, _, name = path.rpartition("/")
+    return kind, namespace, name

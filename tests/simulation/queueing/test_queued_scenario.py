@@ -1,0 +1,104 @@
+"""Every question goes by what Kueue decides: who waits has no node, who is admitted has its flavors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kwhatif
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.read.objects import decode_objects
+
+SAMPLES = Path(__file__).parents[3] / "samples" / "kueue"
+TRAIN, EVALUATE, MORE = (str(SAMPLES / f"{name}.yaml") for name in ("train", "evaluate", "more"))
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((SAMPLES / f"{name}.yaml").read_text()))
+
+
+def pod(name: str, namespace: str, job: str, node: str = "", **spec: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": job, "controller": True}
+    container = {"name": "main", "image": "main", "resources": {"requests": {"nvidia.com/gpu": "4"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "uid": name, "ownerReferences": [owner]},
+        "spec": {"containers": [container], **({"nodeName": node} if node else {}), **spec},
+        "status": {"phase": "Running" if node else "Pending"},
+    }
+
+
+def cluster(*pods: dict[str, Any]) -> Snapshot:
+    """The sample, with the pods of its workloads: segment has one node of A100, tune half of the other."""
+    running = [
+        *(pod(f"segment-{k}", "vision", "segment", "a100-1") for k in range(2)),
+        pod("tune-0", "vision", "tune", "a100-2"),
+        *(pod(f"tokenize-{k}", "language", "tokenize", "h100-1") for k in range(2)),
+    ]
+    return Snapshot(objects=decode_objects([*read("cluster"), *running, *pods]))
+
+
+def test_pods_of_a_job_that_waits_are_gated_with_kueues_reason() -> None:
+    result = kwhatif.place([EVALUATE], snapshot=cluster())
+    assert [each.outcome for each in result.placements] == ["gated", "gated"]
+    assert "insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed" in result.placements[0].message
+    assert "Kueue admits 0 of 1 workload" in result.verdict
+    assert result.exit_code == 1
+
+
+def test_pods_of_an_admitted_job_go_where_their_flavor_is_once_the_preempted_are_gone() -> None:
+    result = kwhatif.place([TRAIN], snapshot=cluster())
+    assert {each.node for each in result.placements} == {"a100-2"}
+    assert [each.pod for each in result.outcome.victims] == ["vision/tune-0"]
+    waits = [(each.pod, each.cause) for each in result.outcome.pending]
+    assert waits == [("vision/tune-0", "evicted")]
+    assert result.outcome.pending[0].why.startswith("Kueue: ")
+    assert not result.good
+
+
+def test_admitted_by_kueue_but_without_a_node() -> None:
+    other = pod("other", "language", "other", "a100-2")
+    result = kwhatif.place([TRAIN], snapshot=cluster(other))
+    assert [each.outcome for each in result.placements] == ["placed", "unschedulable"]
+    assert "1 of 2 pods placed" in result.verdict
+    assert "Kueue admits 1 of 1 workload" in result.verdict
+
+
+def test_with_more_quota_those_that_waited_begin_too() -> None:
+    result = kwhatif.place([EVALUATE, MORE], snapshot=cluster(), assume_empty=True)
+    pods = {each.pod for each in result.placements}
+    assert pods == {"vision/evaluate-1", "vision/evaluate-2", "vision/ablation-main-0", "vision/ablation-main-1"}
+    assert "Kueue admits 1 of 1 workload" in result.verdict
+
+
+def test_a_pod_behind_the_gate_is_released_when_its_workload_is_admitted() -> None:
+    held = pod("ablation-0", "vision", "ablation", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+    waits = kwhatif.explain(["vision/ablation-0"], snapshot=cluster(held))
+    assert waits.pods[0].placement.outcome == "gated"
+    assert waits.pods[0].refusal.startswith("Kueue: ")
+    assert not waits.pods[0].fixes
+    begins = kwhatif.place([MORE], snapshot=cluster(held))
+    assert [(each.pod, each.node) for each in begins.placements] == [("vision/ablation-0", "a100-2")]
+
+
+@pytest.mark.parametrize("ask", [kwhatif.place, kwhatif.gate])
+def test_place_and_gate_say_what_queue_says(ask: Any) -> None:
+    for manifest in (TRAIN, EVALUATE):
+        admitted = kwhatif.queue([manifest], snapshot=cluster()).workloads[0].status == "admitted"
+        outcome = ask([manifest], snapshot=cluster()).outcome
+        assert f"Kueue admits {int(admitted)} of 1 workload" in outcome.verdict
+
+
+def test_expand_shows_the_pods_as_kueue_lets_them_start() -> None:
+    admitted = kwhatif.expand([TRAIN], snapshot=cluster())
+    assert {each.pod for each in admitted.pods} == {"language/train-1", "language/train-2"}
+    assert {each.object["spec"]["nodeSelector"]["example.com/gpu"] for each in admitted.pods} == {"a100"}
+    assert not any("Kueue" in gap.what for gap in admitted.gaps)
+    (change,) = [each for each in admitted.pods[0].changes if each.step == "Kueue"]
+    assert (change.path, change.text) == ("spec.nodeSelector", 'set to {"example.com/gpu": "a100"}')
+    waits = kwhatif.expand([EVALUATE], snapshot=cluster())
+    assert waits.pods[0].object["spec"]["schedulingGates"] == [{"name": "kueue.x-k8s.io/admission"}]
