@@ -727,6 +727,7 @@ def place(
 def policy_convert(
     file: Path | None = None,
     *,
+    snapshot: ClusterSource = (),
     kubernetes_version: str | None = None,
     feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
     to: Literal['v1'] = 'v1',
@@ -739,6 +740,7 @@ def policy_convert(
 def policy_show(
     file: Path | None = None,
     *,
+    snapshot: ClusterSource = (),
     kubernetes_version: str | None = None,
     feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
     output: Literal['yaml', 'json'] = 'yaml',
@@ -750,6 +752,7 @@ def policy_show(
 def policy_validate(
     file: Path | None,
     *,
+    snapshot: ClusterSource = (),
     kubernetes_version: str | None = None,
     feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
     out_of_tree: str | Sequence[str] = (),

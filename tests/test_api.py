@@ -119,7 +119,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
         lambda: kwhatif.capacity(WEB, snapshot=CLUSTER, at_least=50),
     ),
     "a cycle of the descheduler": (
-        ("deschedule", "--snapshot", CLUSTER, "--policy", TIDY, "--until-quiet", "--scheduler-policy", "default"),
+        ("deschedule", "--snapshot", CLUSTER, "--descheduler-policy", TIDY, "--until-quiet", "--policy", "default"),
         lambda: kwhatif.deschedule(TIDY, snapshot=CLUSTER, until_quiet=True, policy="default"),
     ),
     "replacing the nodes of a pool": (

@@ -37,7 +37,7 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
                 "--kubernetes-version translates it"
             )
     elif not cluster_says and not engine.kubernetes_version:
-        cluster_says = _by_kubelets(snapshot, notes)
+        cluster_says = minor_by_kubelets(snapshot, notes)
     features = choose_minor(
         engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told, legacy=legacy
     )
@@ -73,7 +73,7 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
     )
 
 
-def _by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
+def minor_by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
     """The newest minor among the kubelets, none of which may be newer than the API server. Notes that it is a guess."""
     found = minors_of_kubelets(snapshot)
     if not found:

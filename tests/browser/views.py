@@ -42,7 +42,7 @@ COMMANDS = {
     "rightsize": f"rightsize --snapshot {SAMPLES}/usage/saves-40/cluster.json "
     f"--usage {SAMPLES}/usage/saves-40/usage.json --autoscale {SAMPLES}/usage/saves-40/groups.yaml --steps",
     "upgrade": f"upgrade --pool pool=batch --snapshot {SAMPLES}/upgrade/hangs.yaml --strategy gke-surge",
-    "deschedule": f"deschedule --policy {SAMPLES}/deschedule/policy.yaml {CLUSTER} --until-quiet",
+    "deschedule": f"deschedule --descheduler-policy {SAMPLES}/deschedule/policy.yaml {CLUSTER} --until-quiet",
     "info": f"snapshot info {SAMPLES}/cluster",
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.builders import write_objects
-from tests.cli.running import CLUSTER, TESTS, run
+from tests.cli.running import CLUSTER, TESTS, refused, run
 
 SMALL = "data/small.yaml"
 
@@ -149,3 +149,10 @@ def test_a_node_that_is_there_keeps_what_its_manifest_leaves_out(tmp_path: Path)
     wanted["spec"]["nodeSelector"] = {"zone": "a", "disk": "ssd"}
     ran = run("place", written(tmp_path, labelled, wanted), "--snapshot", cluster, "-o", "name")
     assert (ran.code, ran.out) == (0, "pod/default/one -> node/n1\n"), ran.err
+
+
+def test_a_directory_of_directories_names_the_option_that_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    written(tmp_path / "shop", pod("1m"))
+    hint = "1 file in directories below: --recursive (-R) reads them, too"
+    assert refused("place", str(tmp_path), "--snapshot", CLUSTER) == f"{tmp_path}: holds no objects itself; {hint}"

@@ -29,7 +29,7 @@ ASKED = {
     "autoscale plan": f"{SAMPLES}/karpenter/web.yaml --catalogue {SAMPLES}/karpenter/catalogue.yaml "
     f"--snapshot {SAMPLES}/karpenter/cluster.yaml",
     "rightsize": f"--snapshot {SAMPLES}/usage/saves-40/cluster.json --usage {SAMPLES}/usage/saves-40/usage.json",
-    "deschedule": f"--policy {SAMPLES}/deschedule/policy.yaml {CLUSTER} --until-quiet",
+    "deschedule": f"--descheduler-policy {SAMPLES}/deschedule/policy.yaml {CLUSTER} --until-quiet",
     "upgrade": f"--pool pool=batch --snapshot {SAMPLES}/upgrade/hangs.yaml --strategy gke-surge",
     "sweep": f"{SAMPLES}/sweep/training.yaml --space {SAMPLES}/sweep/space.yaml "
     f"--snapshot {SAMPLES}/sweep/cluster.yaml",

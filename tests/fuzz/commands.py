@@ -59,7 +59,7 @@ COMMANDS = {
         "drain n1 --snapshot {bad} --ignore-daemonsets --delete-emptydir-data --force",
         "upgrade --snapshot {bad} --pool disk=ssd --strategy gke-surge",
         "upgrade --snapshot {bad} --pool disk=ssd --strategy aks --drain-timeout 10m --within 1h",
-        "deschedule --policy {policy} --snapshot {bad} --until-quiet",
+        "deschedule --descheduler-policy {policy} --snapshot {bad} --until-quiet",
         "rightsize --snapshot {bad} --usage {usage} --autoscale {groups}",
         "outage --snapshot {bad} --each nodes --workers 1",
         "expand {release} --snapshot {bad}",
@@ -119,12 +119,12 @@ COMMANDS = {
     "sizing": ("rightsize --snapshot {cluster} --usage {usage} --sizing {bad} --steps",),
     "usage": ("rightsize --snapshot {cluster} --usage {bad}", "rightsize --snapshot {cluster} --usage {bad} --steps"),
     "descheduler": (
-        "deschedule --policy {bad} --snapshot {cluster}",
-        "deschedule --policy {bad} --snapshot {cluster} --cycles 3 --autoscale {groups}",
+        "deschedule --descheduler-policy {bad} --snapshot {cluster}",
+        "deschedule --descheduler-policy {bad} --snapshot {cluster} --cycles 3 --autoscale {groups}",
     ),
     "measured": (
-        "deschedule --policy {policy} --snapshot {cluster} --metrics {bad}",
-        "deschedule --policy {prometheus} --snapshot {cluster} --metrics {bad}",
+        "deschedule --descheduler-policy {policy} --snapshot {cluster} --metrics {bad}",
+        "deschedule --descheduler-policy {prometheus} --snapshot {cluster} --metrics {bad}",
     ),
     "kinds": (
         "expand {custom} --pod-template-path {bad}",
@@ -155,7 +155,7 @@ COMMANDS = {
         "snapshot info {bad}",
         "snapshot info {bad}@+5s",
         "snapshot validate {bad}",
-        "deschedule --policy {policy} --snapshot {bad}@+1s",
+        "deschedule --descheduler-policy {policy} --snapshot {bad}@+1s",
     ),
     "rows": ("outage --snapshot {cluster} --each nodes --workers 1 --out {rows} --resume",),
     "translation": (

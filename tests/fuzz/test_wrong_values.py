@@ -53,7 +53,8 @@ _EC2 = "autoscale catalogue --ec2-types {bad} --ec2-offerings {bad}"
 _CONFIGURATION = "kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration"
 _BOTH = "autoscale {bad} --snapshot {cluster} --groups {groups} --catalogue {catalogue} --until-quiet --orders 1"
 _DESCHEDULER = "descheduler/v1alpha2 DeschedulerPolicy"
-_DESCHEDULE = "deschedule --policy {bad} --snapshot {cluster}"
+_MEASURED = "deschedule --descheduler-policy {policy} --snapshot {cluster} --metrics {bad}"
+_DESCHEDULE = "deschedule --descheduler-policy {bad} --snapshot {cluster}"
 _USAGE = "rightsize --snapshot {cluster} --usage {bad}"
 _RESUME = "outage --snapshot {cluster} --each nodes --workers 1 --out {rows} --resume"
 _POD = ".spec.template.spec"
@@ -109,7 +110,13 @@ _POD = ".spec.template.spec"
         ("recording", "recording", ".lines[19].event.object.eventTime", '"x"', "backtest {bad}"),
         ("descheduler", _DESCHEDULER, ".profiles[0].pluginConfig[8].args.thresholds.cpu", "1" + "0" * 400, _DESCHEDULE),
         ("descheduler", _DESCHEDULER, ".profiles[0].pluginConfig[8].args.targetThresholds", "7", _DESCHEDULE),
-        ("measured", "nodes", ".items", "1e999", "deschedule --policy {policy} --snapshot {cluster} --metrics {bad}"),
+        (
+            "measured",
+            "nodes",
+            ".items",
+            "1e999",
+            _MEASURED,
+        ),
         ("usage", "prometheus", ".data.result[0].values[2][0]", str(2**64), _USAGE),
         ("rows", "rows", ".lines[0].row.headroom[0].allocatable", "1" + "0" * 400, _RESUME),
         ("manifest", "v1 Pod", ".metadata.creationTimestamp", '"x"', _BOTH),

@@ -20,14 +20,6 @@ Metrics = Annotated[
 INTERVAL = 300.0
 """Seconds from one cycle to the next, as the chart and the documentation have it (``deschedulingInterval``)."""
 
-SCHEDULER_POLICY = Flag(
-    "--scheduler-policy",
-    type=str | None,
-    metavar="FILE",
-    file="in",
-    help="The configuration of the scheduler that places what is evicted; see --policy of 'place'.",
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ComparePoliciesOptions:

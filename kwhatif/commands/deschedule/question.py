@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kwhatif.commands.common_options import CLUSTER
-from kwhatif.commands.deschedule.options import INTERVAL, SCHEDULER_POLICY, DeschedulerPolicy
+from kwhatif.commands.deschedule.options import INTERVAL, DeschedulerPolicy
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag
@@ -32,17 +32,16 @@ class Deschedule(Question[DescheduleResult]):
 
     takes = AutoscaledOptions
     lacks = frozenset({"namespace", "verb", "at", "recursive"})
-    renames: ClassVar[Mapping[str, Flag]] = {"policy": SCHEDULER_POLICY}
     no = "an evicted pod finds no node, or is evicted there again"
     examples = (
-        f"--policy samples/deschedule/policy.yaml {CLUSTER}",
-        f"--policy samples/deschedule/policy.yaml {CLUSTER} --until-quiet",
+        f"--descheduler-policy samples/deschedule/policy.yaml {CLUSTER}",
+        f"--descheduler-policy samples/deschedule/policy.yaml {CLUSTER} --until-quiet",
     )
 
     descheduler_policy: Annotated[
         DeschedulerPolicy,
         Flag(
-            "--policy",
+            "--descheduler-policy",
             type=str,
             metavar="FILE",
             file="in",

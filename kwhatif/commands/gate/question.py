@@ -103,7 +103,8 @@ class Gate(ChangeQuestion[GateResult]):
         # The controller says of a budget that is there whether a pod of it is healthy.
         watched = {(each.namespace, each.name) for each in there if each.status.current_healthy == 0}
         budgets = (each for each in expanded.objects if isinstance(each, PodDisruptionBudget))
-        return bool(expanded.pods or expanded.rollouts or any((b.namespace, b.name) not in watched for b in budgets))
+        moving = bool(expanded.pods) or any(each.wants_pods for each in expanded.rollouts)
+        return moving or any((budget.namespace, budget.name) not in watched for budget in budgets)
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
         from kwhatif.commands.gate.excerpts import with_excerpts

@@ -23,7 +23,7 @@ from kwhatif.commands.outage.options import FailureOptions
 from kwhatif.errors import InputError
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.edits.selection import chosen_nodes
+from kwhatif.simulation.edits.selection import chosen_nodes, pool_nodes
 from kwhatif.simulation.node_pools import pool_of, zone_of
 
 NODE, ZONE, POOL, PAIR = "node", "zone", "pool", "pair"
@@ -54,7 +54,7 @@ def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[N
     for kind, names, word in ((ZONE, wanted.zones, "zones"), (POOL, wanted.pools, "pools")):
         if names or word in wanted.failures:
             chosen = dict(groups[kind]) if word in wanted.failures else {}
-            chosen |= {name: _find_group(kind, name, groups[kind]) for name in names}
+            chosen |= {name: _find_group(kind, name, groups[kind], nodes) for name in names}
             add(kind, (NodeFailure(kind, name, chosen[name]) for name in sorted(chosen)), len(groups[kind]))
     for key in wanted.by:
         values = _group_nodes(nodes, lambda node, key=key: (node.metadata.labels or {}).get(key, ""))  # type: ignore[misc]
@@ -85,7 +85,9 @@ def _group_nodes(nodes: Sequence[Node], value: Callable[[Node], str]) -> dict[st
     return {name: tuple(sorted(names)) for name, names in groups.items()}
 
 
-def _find_group(kind: str, name: str, groups: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _find_group(kind: str, name: str, groups: dict[str, tuple[str, ...]], nodes: Sequence[Node]) -> tuple[str, ...]:
+    if kind == POOL:
+        return tuple(sorted(node.name for node in pool_nodes(name, nodes)))
     if name not in groups:
         raise InputError(f"there is no {kind} {describe_value(name)}{suggest_spelling(name, groups)}")
     return groups[name]

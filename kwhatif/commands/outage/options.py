@@ -36,7 +36,10 @@ class FailureOptions:
         ),
     ] = ()
     zones: Annotated[Sequence[str], Flag("--zone", metavar="ZONE", help="One zone (repeatable).")] = ()
-    pools: Annotated[Sequence[str], Flag("--pool", metavar="POOL", help="One pool (repeatable).")] = ()
+    pools: Annotated[
+        Sequence[str],
+        Flag("--pool", metavar="POOL|SELECTOR", help="One pool, or all nodes that a selector selects (repeatable)."),
+    ] = ()
     by: Annotated[
         Sequence[str],
         Flag("--by", metavar="LABEL", help="What has the same value of a node's label, such as a rack (repeatable)."),

@@ -10,6 +10,7 @@ from kwhatif.simulation.flag import Argument, Flag
 from kwhatif.simulation.inputs import FEATURE_GATES, Notes
 
 if TYPE_CHECKING:
+    from kwhatif.simulation.scenario_options import ClusterOptions
     from kwhatif.versions import Features
 
 FILE = Argument(metavar="FILE", file="in", repeats=True, help="The configuration or Policy; '-' reads stdin.")
@@ -25,20 +26,28 @@ class RulesOptions:
         Flag(
             "--kubernetes-version",
             metavar="VERSION",
-            help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the newest.",
+            help="The Kubernetes whose rules apply, such as 1.34 or v1.33.2. Default: the cluster's own, else the "
+            "newest.",
         ),
     ] = None
     feature_gates: Annotated[Sequence[str] | None, FEATURE_GATES] = None
 
-    def choose_rules(self, notes: Notes, document: object = None) -> Features:
-        """The rules asked for, else those of the last minor that read the document's format."""
+    def choose_rules(self, given: ClusterOptions, notes: Notes, document: object = None) -> Features:
+        """The rules asked for, else those of the last minor that read the document's format, else the cluster's."""
         from kwhatif.policy.legacy_formats import legacy_format
         from kwhatif.simulation.version_options import choose_minor
         from kwhatif.versions.minors import LEGACY_MINOR
 
-        legacy = bool(legacy_format(document))
-        otherwise = LEGACY_MINOR if legacy else None
-        return choose_minor(self.kubernetes_version, self.feature_gates, notes, otherwise=otherwise, legacy=legacy)
+        if legacy_format(document):
+            return choose_minor(self.kubernetes_version, self.feature_gates, notes, otherwise=LEGACY_MINOR, legacy=True)
+        otherwise = None
+        if given.snapshot and not self.kubernetes_version:
+            from kwhatif.simulation.cluster_files import snapshot_of
+            from kwhatif.simulation.scheduler_setup import minor_by_kubelets
+
+            snapshot = snapshot_of(given.snapshot, notes)
+            otherwise = snapshot.kubernetes_version or minor_by_kubelets(snapshot, notes)
+        return choose_minor(self.kubernetes_version, self.feature_gates, notes, otherwise=otherwise)
 
 
 def warn_of(warnings: Collection[str], notes: Notes) -> None:

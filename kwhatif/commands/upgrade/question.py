@@ -65,8 +65,8 @@ class Upgrade(Question[UpgradeResult]):
         Flag(
             "--pool",
             positional=True,
-            metavar="SELECTOR",
-            help="The nodes: a label selector such as 'pool=batch', or a name.",
+            metavar="POOL|SELECTOR",
+            help="The nodes: a pool's name, or a label selector such as 'pool=batch'.",
         ),
     ]
     strategy: Annotated[
@@ -174,7 +174,7 @@ class Upgrade(Question[UpgradeResult]):
 
     def check(self, scenario: Scenario) -> None:
         if not self.pool:
-            raise UsageError("name the pool: with --pool SELECTOR")
+            raise UsageError("name the pool: with --pool POOL")
         # What is wrong with these is said before anything else is read.
         _ = self.changes, self.known_prices
 
@@ -197,7 +197,7 @@ class Upgrade(Question[UpgradeResult]):
         from kwhatif.commands.upgrade.verdict import outcome_of_upgrade
         from kwhatif.simulation.autoscalers.scaler import apply_scale_up
         from kwhatif.simulation.edits.draft import Draft
-        from kwhatif.simulation.edits.selection import chosen_nodes
+        from kwhatif.simulation.edits.selection import pool_nodes
         from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
         from kwhatif.simulation.placement.verdict import words_of_good
 
@@ -205,7 +205,7 @@ class Upgrade(Question[UpgradeResult]):
         provision = scenario.inputs.provision if self.provision_seconds is None else self.provision_seconds
         scaler = scenario.scaler
         scenario, before = place_scenario(scenario, scaler)
-        old = chosen_nodes(self.pool, scenario.snapshot.objects.list_all(Node))
+        old = pool_nodes(self.pool, scenario.snapshot.objects.list_all(Node))
         zones = len({(node.metadata.labels or {}).get(_ZONE) for node in old})
         plan = self._plan(len(old), zones)
         draft = Draft(scenario.snapshot)

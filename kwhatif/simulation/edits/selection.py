@@ -18,6 +18,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import Selector, SelectorError, parse_selector
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.errors import InputError
+from kwhatif.simulation.node_pools import pool_of
 
 if TYPE_CHECKING:
     from kwhatif.simulation.edits.draft import Draft
@@ -39,6 +40,17 @@ def chosen_nodes(text: str, nodes: Sequence[Node]) -> list[Node]:
     if not is_selector(text):
         return [node_named(text, nodes)]
     return _select_objects(text, nodes, "node")
+
+
+def pool_nodes(text: str, nodes: Sequence[Node]) -> list[Node]:
+    """The nodes of the pool of this name, or all that a selector selects, or the node of this name.
+
+    Raises InputError if there is none.
+    """
+    mine = [node for node in nodes if pool_of(node) == text]
+    if mine or is_selector(text) or any(node.name == text for node in nodes):
+        return mine or chosen_nodes(text, nodes)
+    raise InputError(f"there is no pool {describe_value(text)}{suggest_spelling(text, {*map(pool_of, nodes)} - {''})}")
 
 
 def node_named(name: str, nodes: Sequence[Node]) -> Node:

@@ -21,6 +21,7 @@ from kwhatif.simulation.expansion.snapshot_objects import drop_emptied_volumes, 
 from kwhatif.simulation.expansion.stored_pods import at_home, pod_to_schedule_of
 from kwhatif.simulation.session import Creations, PodToSchedule
 from kwhatif.workloads.object_creation import create_unless_there, device_claims
+from kwhatif.workloads.objects import integer, section
 from kwhatif.workloads.rollout import Plan, plan_rollout
 from kwhatif.workloads.rollout_state import Admit, Step
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
@@ -108,6 +109,11 @@ class Rollout:
         self._trails: dict[str, tuple[FieldChange, ...]] = {}
         self._failures: dict[tuple[str, str], FailedCreate] = {}
         self._created: list[Claim] = []
+
+    @property
+    def wants_pods(self) -> bool:
+        """Whether the workload is to have any pods, as far as its replicas tell."""
+        return integer(section(self._new, "spec").get("replicas"), 1) > 0
 
     def begin(self, ready: Callable[[Object], bool], homes: Mapping[str, str]) -> Plan:
         """Start the plan; ``homes`` are the nodes that pods of the cluster, by ``namespace/name``, have found."""

@@ -42,6 +42,16 @@ def _folders_below(path: str, *, recursive: bool) -> Iterator[str]:
             return
 
 
+def describe_nothing(paths: Sequence[str]) -> str:
+    """What to say of paths without any object: they are empty, or what there is lies in directories below them."""
+    listed = {path: [names for _, names in walk_folders(path)] for path in paths if os.path.isdir(path)}
+    below = sum(is_listed(name) for folders in listed.values() for names in folders[1:] for name in names)
+    if not below:
+        return "holds no objects: it is empty"
+    files = "1 file" if below == 1 else f"{below} files"
+    return f"holds no objects itself; {files} in directories below: --recursive (-R) reads them, too"
+
+
 def list_manifests(directory: str, exclude: Sequence[str] = ()) -> list[str]:
     """The files of a directory that may be manifests, by name, without those left out and those that are hidden.
 

@@ -88,13 +88,13 @@ AUDIT_LOG = DocumentSort(
     "it has no objects in full; take a snapshot with kwhatif snapshot dump",
 )
 
-_READ_HERE = "name it with --policy"
+_READ_HERE = "name it with --descheduler-policy"
 _KINDS: Mapping[tuple[str, str], DocumentSort] = {
     ("audit.k8s.io", "Event"): AUDIT_LOG,
     ("audit.k8s.io", "EventList"): AUDIT_LOG,
     ("audit.k8s.io", ""): DocumentSort("policy of audit logs", "policies of audit logs"),
     ("descheduler", "DeschedulerPolicy"): DocumentSort(
-        "DeschedulerPolicy", "DeschedulerPolicies", "ask kwhatif deschedule with --policy"
+        "DeschedulerPolicy", "DeschedulerPolicies", "ask kwhatif deschedule with --descheduler-policy"
     ),
     ("kind.x-k8s.io", ""): DocumentSort(
         "configuration of kind",

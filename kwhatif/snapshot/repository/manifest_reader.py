@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.progress import report_start
+from kwhatif.snapshot.read.directories import describe_nothing
 from kwhatif.snapshot.read.files import STDIN, display_path, once, read_paths
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.objects import Document, Origin, items_of
@@ -122,7 +123,7 @@ def read_items(
     if nothing and given and not options.may_be_empty:
         names = ", ".join(map(display_path, paths))
         if not report.passed_over:
-            raise InputError("holds no objects: it is empty", source=names)
+            raise InputError(describe_nothing(paths), source=names)
         counts = ", ".join(sort.count(len(places)) for sort, places in report.passed_over.items())
         reasons = "".join(f"; {name} was not rendered: {why}" for name, why in list(report.not_rendered.items())[:1])
         raise InputError(f"no objects of a cluster in here, only {counts}{reasons}", source=names)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from kwhatif.commands.policy.rules import FILE, FORMATS, RulesOptions, warn_of
 from kwhatif.results.printed import Printed
 from kwhatif.simulation.command import DOCUMENT, Task
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.scenario_options import ClusterOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +20,9 @@ class Convert(RulesOptions, Task[Printed]):
     What does not mean the same afterwards is listed on standard error. Without a file, standard input is read.
     """
 
+    takes = ClusterOptions
+    lacks = frozenset({"now"})
+    needs_cluster = False
     prints = DOCUMENT
     examples = ("samples/legacy/policy.json",)
 
@@ -35,13 +39,13 @@ class Convert(RulesOptions, Task[Printed]):
         ),
     ] = "yaml"
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, given: ClusterOptions, notes: Notes) -> Printed:
         from kwhatif.policy.render import convert_configuration, yaml_text
         from kwhatif.render.escape import in_yaml
         from kwhatif.render.formats import plain_json
         from kwhatif.simulation.policy_file import read_policy
 
-        features = self.choose_rules(notes)
+        features = self.choose_rules(given, notes)
         document, source, warnings = read_policy("-" if self.file is None else self.file)
         conversion = convert_configuration(document, source=source, features=features)
         warn_of(warnings, notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from kwhatif.commands.policy.rules import FILE, RulesOptions, warn_of
 from kwhatif.commands.policy.validate.result import PolicyCheck
@@ -13,6 +13,7 @@ from kwhatif.errors import InputError, PolicyError
 from kwhatif.simulation.command import DOCUMENT, Task
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.scenario_options import ClusterOptions
 
 if TYPE_CHECKING:
     from kwhatif.policy import SchedulerConfiguration
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 class Validate(RulesOptions, Task[PolicyCheck]):
     """Say whether kube-scheduler would start with this file."""
 
+    takes = ClusterOptions
+    lacks = frozenset({"now"})
+    needs_cluster = False
     prints = DOCUMENT
     no = "kube-scheduler would not take it, for the errors that are printed"
     examples = ("samples/policies/most-allocated.yaml",)
@@ -37,7 +41,7 @@ class Validate(RulesOptions, Task[PolicyCheck]):
         ),
     ] = ()
 
-    def answer(self, given: Any, notes: Notes) -> PolicyCheck:
+    def answer(self, given: ClusterOptions, notes: Notes) -> PolicyCheck:
         from kwhatif.policy import examine
         from kwhatif.simulation.policy_file import is_duplicate_key, read_policy
 
@@ -52,7 +56,7 @@ class Validate(RulesOptions, Task[PolicyCheck]):
             if not is_duplicate_key(error):
                 raise
             problems = (str(error),)
-        features = self.choose_rules(notes, document)
+        features = self.choose_rules(given, notes, document)
         if not problems:
             warn_of(warnings, notes)
             outcome = examine(document, source=source, features=features, accept_removed=False)
