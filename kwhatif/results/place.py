@@ -185,7 +185,8 @@ class QuotaShortage(ResultStruct, frozen=True, kw_only=True):
 class Placement(ResultStruct, frozen=True, kw_only=True):
     """What became of one pod.
 
-    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``waiting`` if it had a node and waited for siblings that
+    ``outcome`` is ``placed``, ``unschedulable``, ``gated``, ``uncreated`` if its controller has not made it, since one
+    before it has no node, ``waiting`` if it had a node and waited for siblings that
     did not come (``waits``), or for another permit, ``skipped`` where there is nothing to do,
     ``unclaimed`` if its schedulerName is that of no profile, ``preempted`` if the pod had to leave its node again, or
     ``autoscaled`` if it finds its ``node`` once autoscalers have added some; ``message`` is the event's text or the

@@ -47,7 +47,7 @@ _HEADERS = (
     *("namespace [same]", "pod [pod, same]", "node [node]", "score", "feasible", "evaluated [spare 2]"),
     *("ties [spare 1]", "reason [same, first]"),
 )
-_BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted")
+_BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted", "uncreated")
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 MOST_COMMANDS = 5
@@ -83,7 +83,8 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
 
 def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
     """For each pod without a node the command that explains it; of several with the same reason, the first stands."""
-    pending = [each for each in (*result.placements, *result.replacements) if not each.good]
+    tried = (*result.placements, *result.replacements)
+    pending = [each for each in tried if not each.good and each.outcome != "uncreated"]
     if not pending or not result.command:
         return []
     shown = pending if everything else list({skeleton(each.reason): each for each in reversed(pending)}.values())[::-1]

@@ -56,7 +56,8 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
     waits = sibling_wait_of(session, attempt)
     message, outcome = attempt.message, "unschedulable"
     if attempt.gated is not None:
-        outcome, message = "gated", session.reason_of_gate(attempt)
+        outcome = "gated" if attempt.is_made else "uncreated"
+        message = session.reason_of_gate(attempt)
     elif attempt.waiting or waits is not None:
         outcome = "waiting"
     elif attempt.is_placed:

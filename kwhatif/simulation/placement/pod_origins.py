@@ -57,7 +57,7 @@ class PodOrigins:
                 why=each.reason,
             )
             for each in placements
-            if not each.good and each.outcome != "preempted"
+            if not each.good and each.outcome not in ("preempted", "uncreated")
         )
 
     def victims(self, evicted: Iterable[tuple[PodInfo, str | None]]) -> tuple[EvictedPod, ...]:

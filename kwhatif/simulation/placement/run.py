@@ -125,8 +125,16 @@ class Run:
 
     @property
     def not_created(self) -> tuple[FailedCreate, ...]:
-        """What controllers failed to create, less what they have created since."""
-        return failures_left(self.failed, self.created)
+        """What controllers failed to create, less what they have created since, and what they do not create yet."""
+        turns: dict[str, list[str]] = {}
+        for each in (*self.placements, *self.replacements):
+            if each.outcome == "uncreated":
+                turns.setdefault(f"StatefulSet {each.pod.rpartition('-')[0]}", []).append(each.pod)
+        waiting = (
+            FailedCreate(owner=owner, message=f"{pods[0]} is made once those before it are ready", pods=len(pods))
+            for owner, pods in sorted(turns.items())
+        )
+        return (*failures_left(self.failed, self.created), *waiting)
 
     @property
     def good(self) -> bool:
