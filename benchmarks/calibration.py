@@ -2,7 +2,8 @@
 
     calibration.py [--fit] [--runs N] [--unknown-start] [--svg FILE] RECORDING...
 
-A RECORDING is a day (``kwhatif snapshot record``), or a file of scenarios with ``ties: real`` (docs/conformance.md),
+A RECORDING is a day (``kwhatif snapshot record``), or a file of scenarios with ``ties: real``
+(docs/contributing/conformance.md),
 each with a file of the same pods tried by several workers behind an ``=``: ``ties.jsonl.gz=race.jsonl.gz``. Of a day,
 each binding counts whose pod had several best nodes in the state guessed best; of the scenarios the first pod, since
 that finds the same cluster in every run.

@@ -2,7 +2,7 @@
 
     engine.py SCENARIO.json... [--all-nodes] [--repeat N] [--profile]
 
-A scenario is one in the format of docs/conformance.md, alone in its file; workloads.py makes some. Reading
+A scenario is one in the format of docs/contributing/conformance.md, alone in its file; workloads.py makes some. Reading
 the file and building the cluster are ``loadSeconds``; ``seconds`` are for scheduling all pods one after the
 other, with up to three attempts each, victims leaving in between. Several scenarios run in a process each, so
 that ``peakMemoryMiB`` is about one of them.

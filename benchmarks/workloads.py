@@ -1,4 +1,4 @@
-"""Make benchmark scenarios, in the format of docs/conformance.md.
+"""Make benchmark scenarios, in the format of docs/contributing/conformance.md.
 
     workloads.py WORKLOAD NODES PODS [--percentage P] [--bound B] [--named] [-o FILE]
 

@@ -1069,7 +1069,8 @@ def sweep(
     """Try many scheduler policies on the same pods: which are best, and which settings matter.
 
     Each differs from today's policy in the settings of a SweepSpace document; of equal nodes each takes the one that
-    one worker of that version does. Shown are the policies that no other beats by every objective. docs/sweep.md
+    one worker of that version does. Shown are the policies that no other beats by every objective.
+    docs/how-to/search-for-a-policy.md
     explains the measures.
 
     Exit codes: 0 policies were compared, 2 usage or input error."""

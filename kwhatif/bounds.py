@@ -1,7 +1,7 @@
 """Limits of everything that is taken from outside and made in one run; what exceeds one is refused with a message.
 
-Files and API servers may be hostile, so nothing is read without a limit. ``docs/security.md`` lists these limits, and a
-test compares the two.
+Files and API servers may be hostile, so nothing is read without a limit. ``docs/explanation/security.md`` lists these
+limits, and a test compares the two.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 
 from kwhatif import bounds
 
-PAGE = Path(__file__).parents[1] / "docs" / "security.md"
+PAGE = Path(__file__).parents[1] / "docs/explanation/security.md"
 
 
 def told(name: str, value: float) -> str:

@@ -24,6 +24,6 @@ def test_what_a_document_points_to_exists(document: Path) -> None:
 
 
 def test_decisions_are_numbered_without_gaps_and_titled_with_their_number() -> None:
-    records = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    records = sorted((ROOT / "docs/contributing/decisions").glob("*.md"))
     assert [int(path.name[:4]) for path in records] == list(range(1, len(records) + 1))
     assert all(path.read_text().startswith(f"# {path.name[:4]}: ") for path in records)

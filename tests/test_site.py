@@ -25,7 +25,7 @@ NAVIGATION = (ROOT / ".ci/site/mkdocs.yml").read_text("utf-8").partition("\nnav:
 def site(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The modules beside mkdocs.yml and above, which are no package."""
     monkeypatch.setattr(sys, "path", [str(ROOT / ".ci/site"), str(ROOT / ".ci"), *sys.path])
-    names = ("repository", "pictures", "reference", "krew")
+    names = ("repository", "pictures", "redirects", "reference", "krew")
     made = {name: importlib.import_module(name) for name in names}
     for name in names:
         monkeypatch.delitem(sys.modules, name)
@@ -35,19 +35,19 @@ def site(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
 def test_every_document_is_in_the_navigation() -> None:
     listed = set(re.findall(r"[\w/-]+\.md", NAVIGATION))
     documents = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("**/*.md")}
-    assert {path for path in documents if not path.startswith("decisions/")} <= listed
+    assert {path for path in documents if not path.startswith("contributing/decisions/")} <= listed
 
 
 @pytest.mark.parametrize(
     ("page", "link", "there"),
     [
-        ("README.md", "docs/place.md", "place.md"),
-        ("docs/tutorials/will-it-fit.md", "../place.md", "../place.md"),
-        ("docs/edits.md", "../samples/edits.yaml", "samples/edits.yaml"),
-        ("docs/security.md", "../.github/SECURITY.md", "SECURITY.md"),
-        ("docs/place.md", "../README.md#try-it", "index.md#try-it"),
-        ("docs/architecture.md", "decisions/", "decisions/0001-columns-over-loops.md"),
-        ("docs/gate.md", "https://kubernetes.io/docs", "https://kubernetes.io/docs"),
+        ("README.md", "docs/how-to/place-pods.md", "how-to/place-pods.md"),
+        ("docs/tutorials/will-it-fit.md", "../how-to/place-pods.md", "../how-to/place-pods.md"),
+        ("docs/how-to/change-the-cluster.md", "../../samples/edits.yaml", "../samples/edits.yaml"),
+        ("docs/explanation/security.md", "../../.github/SECURITY.md", "../SECURITY.md"),
+        ("docs/how-to/place-pods.md", "../../README.md#try-it", "../overview.md#try-it"),
+        ("docs/contributing/architecture.md", "decisions/", "decisions/0001-columns-over-loops.md"),
+        ("docs/how-to/gate-changes.md", "https://kubernetes.io/docs", "https://kubernetes.io/docs"),
     ],
 )
 def test_a_link_of_the_repository_leads_to_the_same_on_the_site(
@@ -68,6 +68,12 @@ def test_links_of_the_site_lead_to_files(site: dict[str, ModuleType], tmp_path: 
     links = ("../index.html", "..", "../none.html", "https://kubernetes.io", "#here", "mailto:nobody@example.com")
     (tmp_path / "deep" / "page.html").write_text("".join(f'<a href="{link}">a</a>' for link in links), "utf-8")
     assert site["repository"].find_broken_links(tmp_path) == ["deep/page.html: ..", "deep/page.html: ../none.html"]
+
+
+def test_old_addresses_lead_to_pages_that_exist(site: dict[str, ModuleType]) -> None:
+    assert all((ROOT / "docs" / f"{new}.md").is_file() for new in site["redirects"].MOVED.values())
+    assert not [old for old in site["redirects"].MOVED if (ROOT / "docs" / f"{old}.md").exists()]
+    assert 'url=../how-to/choose-a-scheduler-policy.html"' in site["redirects"].pages()["tutorials/which-policy.html"]
 
 
 def test_a_command_goes_on_in_the_next_line(site: dict[str, ModuleType]) -> None:

@@ -1,4 +1,7 @@
-"""The tables of docs/versions.md, made from the code's. ``python -m tests.versions_page`` writes them anew."""
+"""The tables of docs/reference/kubernetes-versions.md, made from the code's.
+
+``python -m tests.versions_page`` writes them anew.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from kwhatif.versions.minors import number_of
 
 __all__ = ["PAGE", "page"]
 
-PAGE = Path(__file__).parents[1] / "docs" / "versions.md"
+PAGE = Path(__file__).parents[1] / "docs/reference/kubernetes-versions.md"
 
 
 def page(text: str) -> str:

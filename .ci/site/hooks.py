@@ -12,6 +12,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import redirects
 from pictures import Picture, commands, illustrated, taken
 from reference import pages
 from repository import DOCS, ROOT, find_broken_links, linked, outside, relinked, site_path, unescape_pipes
@@ -36,12 +37,14 @@ REPORTS = {
 STYLE = Path(__file__).parent / "site.css"
 
 _pictures: dict[str, Picture] = {}
+_generated: set[str] = set()
 
 
 def on_config(config: Any) -> Any:
     """Decisions are listed as they are found."""
-    found = [{_title(path): f"decisions/{path.name}"} for path in sorted((DOCS / "decisions").glob("*.md"))]
-    config.nav[-1]["The project"].append({"Decisions": found})
+    records = sorted((DOCS / "contributing/decisions").glob("*.md"))
+    found = [{_title(path): f"contributing/decisions/{path.name}"} for path in records]
+    config.nav[-1]["Contributing"].append({"Decisions": found})
     return config
 
 
@@ -51,6 +54,7 @@ def on_files(files: Files, config: Any) -> Files:
         texts[path] = (ROOT / path).read_text("utf-8")
         files.append(File.generated(config, site_path(path), content=texts[path]))
     for path, text in pages().items():
+        _generated.add(path)
         texts[path] = text
         files.append(File.generated(config, path, content=text))
     for target in sorted({target for page, text in texts.items() for target in linked(text, page).values()}):
@@ -66,6 +70,8 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, STYLE.name, content=STYLE.read_text("utf-8")))
     for path, (_, command) in REPORTS.items():
         files.append(File.generated(config, path, content=_report(command)))
+    for path, text in redirects.pages().items():
+        files.append(File.generated(config, path, content=text))
     return files
 
 
@@ -78,14 +84,15 @@ def on_post_build(config: Any) -> None:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     markdown = unescape_pipes(markdown)
     uri = page.file.src_uri
-    if uri.startswith("reference/"):
+    if uri in _generated:
         return markdown
     source = next((path for path in outside() if site_path(path) == uri), f"docs/{uri}")
-    if uri == "report.md":
-        made = ", ".join(f"[{what}]({path})" for path, (what, _) in REPORTS.items())
+    up = "../" * uri.count("/")
+    markdown = relinked(markdown, source)
+    if uri == "how-to/make-html-reports.md":
+        made = ", ".join(f"[{what}]({up}{path})" for path, (what, _) in REPORTS.items())
         markdown += f"\nPages to click through, made from the samples: {made}.\n"
-        return illustrated(markdown, _pictures, "")
-    return illustrated(relinked(markdown, source), _pictures, "../" * uri.count("/"))
+    return illustrated(markdown, _pictures, up)
 
 
 def _title(path: Path) -> str:

@@ -60,7 +60,7 @@ def _cell(text: str) -> str:
 def _gate_rules() -> Iterator[str]:
     from kwhatif.commands.gate.rule import in_tree
 
-    yield from ("# Rules of the gate", "", MADE + " How they are set: [the gate](../gate.md).", "")
+    yield from ("# Rules of the gate", "", MADE + " How they are set: [gate changes](../how-to/gate-changes.md).", "")
     for name, rule in sorted(in_tree().items()):
         schema = msgspec.json.schema(rule.parameters)["$defs"][rule.parameters.__name__]
         yield from (f"## {name}", "", rule.purpose, "", "| parameter | default | |", "| --- | --- | --- |")

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
-PAGES = {"README.md": "index.md", ".github/SECURITY.md": "SECURITY.md"}
+PAGES = {"README.md": "overview.md", ".github/SECURITY.md": "SECURITY.md"}
 """What is called otherwise on the site."""
 
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")

@@ -1,5 +1,5 @@
 """Requests against capacity, resource by resource, which the resource scorers share; and how often upstream's plugins
-add up a pod's requests in one cycle (docs/decisions/0003).
+add up a pod's requests in one cycle (docs/contributing/decisions/0003).
 
 With every sum, the requests of some pods grow (``cluster.pod_requests.overhead_drift``). Upstream:
 plugins/noderesources (resource_allocation.go, fit.go, balanced_allocation.go) and

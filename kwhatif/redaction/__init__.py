@@ -1,7 +1,7 @@
 """Redaction: a snapshot without the names of its cluster, and the translation of an answer on it back to the names.
 
 The law: placing any pod, redacted with the same translation, on the redacted snapshot gives the redacted answer. What
-stays, what goes and what can still be seen is in ``docs/redaction.md``.
+stays, what goes and what can still be seen is in ``docs/how-to/redact-a-snapshot.md``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Kubernetes minors, feature gates, and all behaviour that differs by version, as tables by area (``rules/``).
 
-Nothing else compares versions: code asks ``features.X``. docs/versions.md is these tables in words.
+Nothing else compares versions: code asks ``features.X``. docs/reference/kubernetes-versions.md has these
+tables in words.
 """
 
 from kwhatif.versions.features import Features, features_of, rows, unread_gates

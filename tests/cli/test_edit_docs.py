@@ -1,4 +1,4 @@
-"""What docs/edits.md shows is what happens, and it names all there is."""
+"""What docs/how-to/change-the-cluster.md shows is what happens, and it names all there is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwhatif.simulation.edits.document import Edit, read_edits
 from tests.cli.running import TESTS, run
 from tests.console import Example, blocks, examples, prints
 
-TEXT = (TESTS.parent / "docs" / "edits.md").read_text(encoding="utf-8")
+TEXT = (TESTS.parent / "docs/how-to/change-the-cluster.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("example", examples(TEXT), ids=str)

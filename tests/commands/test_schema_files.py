@@ -59,7 +59,7 @@ def test_scenarios_are_what_their_schema_says() -> None:
 
 
 def test_the_page_on_conformance_tells_every_field_of_a_scenario() -> None:
-    page = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8").partition("\n## What happens")[0]
+    page = (ROOT / "docs/contributing/conformance.md").read_text(encoding="utf-8").partition("\n## What happens")[0]
     told = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     schema = SCHEMAS["scenario"]()
     parts = (schema, *(schema["$defs"][name] for name in ("Recorded", "RecordedAttempt")))

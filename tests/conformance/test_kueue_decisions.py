@@ -1,6 +1,6 @@
 """Decisions recorded from the real Kueue 0.19.2, replayed: every field of every cycle has to agree.
 
-The files hold one scenario a line in the format of ``docs/conformance.md``.
+The files hold one scenario a line in the format of ``docs/contributing/conformance.md``.
 """
 
 from __future__ import annotations

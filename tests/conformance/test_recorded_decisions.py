@@ -1,6 +1,7 @@
 """Decisions recorded from real kube-schedulers, replayed: every field of every attempt has to agree.
 
-The files hold one scenario a line in the format of ``docs/conformance.md``; their names begin with the minor. Those
+The files hold one scenario a line in the format of ``docs/contributing/conformance.md``; their names begin with the
+minor. Those
 of minors before the newest hold a few scenarios of each family, which come out otherwise by the next minor's rules.
 """
 

@@ -1,4 +1,4 @@
-"""Every example of docs/policy.md does what it says."""
+"""Every example of docs/reference/scheduler-policies.md does what it says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.console import Example, blocks, examples, prints
 from tests.policy.legacy_page import page
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "policy.md").read_text()
+TEXT = (ROOT / "docs/reference/scheduler-policies.md").read_text()
 
 
 COMMANDS = examples(TEXT)
@@ -33,7 +33,7 @@ def test_a_command_prints_what_the_page_shows(command: Example, monkeypatch: pyt
 
 @pytest.mark.parametrize("body", blocks(TEXT, "python"))
 def test_the_python_example_runs(body: str) -> None:
-    exec(compile(body, "docs/policy.md", "exec"), {})
+    exec(compile(body, "docs/reference/scheduler-policies.md", "exec"), {})
 
 
 def test_the_page_has_examples_of_every_kind() -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong between us and an API server, and what comes of it: the table of docs/dump.md."""
+"""What can go wrong between us and an API server, and what comes of it: the table of docs/how-to/dump-a-cluster.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.cli.running import run
 from tests.snapshot.dumping import dump
 from tests.snapshot.server import Answer, ApiServer, Cut, Drip, Fault, InTurn, Raw, Silence, Slam, objects_in, status_of
 
-DOCS = Path(__file__).parents[2] / "docs" / "dump.md"
+DOCS = Path(__file__).parents[2] / "docs/how-to/dump-a-cluster.md"
 PODS, NODES = 389, 67
 
 COMPLETE, UNREADABLE, NOTHING = "complete", "unreadable", "nothing"

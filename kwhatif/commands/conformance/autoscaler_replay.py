@@ -1,7 +1,7 @@
 """Replays scenarios recorded with cluster-autoscaler or Karpenter, with answers in the form of the recording.
 
 A scenario is a cluster with node groups, or with NodePools and a catalogue, and pods that found no node; the formats
-are described in ``docs/conformance.md``.
+are described in ``docs/contributing/conformance.md``.
 """
 
 from __future__ import annotations

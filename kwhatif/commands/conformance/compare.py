@@ -201,7 +201,7 @@ class RecordedTimeout(msgspec.Struct):
 
 
 class RecordedAttempt(msgspec.Struct, rename="camel"):
-    """One scheduling cycle, as ``docs/conformance.md`` describes it."""
+    """One scheduling cycle, as ``docs/contributing/conformance.md`` describes it."""
 
     pre_filter: RecordedStatus | None = None
     pre_filter_nodes: list[str] | None = None

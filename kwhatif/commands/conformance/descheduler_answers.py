@@ -1,6 +1,6 @@
 """Replays scenarios recorded with the descheduler, with answers in the form of the recording.
 
-The format is described in ``docs/conformance.md``.
+The format is described in ``docs/contributing/conformance.md``.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The ``expected`` parts of scenarios as types, as ``docs/conformance.md`` describes them, and the objects of a
-scenario.
+"""The ``expected`` parts of scenarios as types, as ``docs/contributing/conformance.md`` describes them, and the
+objects of a scenario.
 
 Answers are compared with these as plain values, in which absent and null are the same.
 """

@@ -1,7 +1,7 @@
 """Replays a scenario through the queue, sorted by the configured plugin.
 
 Time stands still while pods are in the queue: a failed one comes back when a plugin activates it, and no permit times
-out before the queue is empty. The format is described in ``docs/conformance.md``.
+out before the queue is empty. The format is described in ``docs/contributing/conformance.md``.
 """
 
 from __future__ import annotations

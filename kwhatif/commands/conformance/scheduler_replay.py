@@ -1,7 +1,7 @@
 """Replays scenarios recorded with kube-scheduler, with answers in the form of the recording.
 
 A scenario is a cluster, a policy and pods that arrive one at a time; the format is described in
-``docs/conformance.md``.
+``docs/contributing/conformance.md``.
 """
 
 from __future__ import annotations
