@@ -50,6 +50,7 @@ class KueueObjects:
     cluster_queues: Sequence[api.ClusterQueue] = ()
     local_queues: Sequence[api.LocalQueue] = ()
     checks: Sequence[api.AdmissionCheck] = ()
+    priority_classes: Sequence[api.WorkloadPriorityClass] = ()
     workloads: Sequence[api.KueueWorkload] = ()
     namespaces: Sequence[Namespace] = ()
     nodes: Sequence[Node] = ()
@@ -70,6 +71,7 @@ def kueue_objects(
         cluster_queues=objects.list_all(api.ClusterQueue),
         local_queues=objects.list_all(api.LocalQueue),
         checks=objects.list_all(api.AdmissionCheck),
+        priority_classes=objects.list_all(api.WorkloadPriorityClass),
         workloads=objects.list_all(api.KueueWorkload),
         namespaces=objects.list_all(Namespace),
         nodes=objects.list_all(Node),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
+from kwhatif.commands.queue.remedies import Remedies
 from kwhatif.commands.queue.result import (
     AssignedPods,
     ClusterQueueState,
@@ -30,7 +33,7 @@ from kwhatif.simulation.scenario import PreparedScenario
 
 KUEUE_VERSION = "0.19"
 _STARTS = ("admitted", "finished", "unmanaged")
-_MOST_HOLDERS, _MOST_BEFORE = 5, 3
+_MOST_HOLDERS, _MOST_BEFORE, _MOST_TRIED = 5, 3, 3
 
 
 def describe(kind: str, namespace: str, name: str) -> str:
@@ -122,8 +125,16 @@ class _Report:
 
     def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
         names = {each.workload.key: each.name for each in jobs if each.workload is not None}
+        tries = _MOST_TRIED
         for key in keys:
-            yield self.workload(self._state.workloads[key], names.get(key, ""), is_new=True)
+            workload = self._state.workloads[key]
+            found = self.workload(workload, names.get(key, ""), is_new=True)
+            if found.status == "pending" and tries:
+                remedies = Remedies(self._decisions, workload)
+                if remedies.is_small and workload.active:
+                    tries -= 1
+                    found = replace(found, freed_by=remedies.freed_by(), fixes=tuple(remedies.fixes()))
+            yield found
 
     def all_that_moved_or_wait(self) -> list[QueuedWorkload]:
         """First who was admitted on the way, then who waits, queue by queue, then all others without quota."""

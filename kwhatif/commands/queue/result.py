@@ -59,6 +59,26 @@ class MissingQuota(ResultStruct, frozen=True, kw_only=True):
     held_by: tuple[QuotaHolder, ...] = ()
 
 
+class FreeingWorkload(ResultStruct, frozen=True, kw_only=True):
+    """A workload that has run ``since`` a moment, and whose end frees quota; its time limit (seconds), if any."""
+
+    workload: str
+    cluster_queue: str
+    since: str
+    ends_within: int | None = None
+
+
+class QueueFix(ResultStruct, frozen=True, kw_only=True):
+    """A change after which a run of Kueue gave the workload quota: so many ``pods``, in which ClusterQueue, and who is
+    preempted then and was not before.
+    """
+
+    change: str
+    cluster_queue: str
+    pods: int
+    preempts: tuple[str, ...] = ()
+
+
 class QueuedWorkload(ResultStruct, frozen=True, kw_only=True):
     """What became of a workload in the end, once no cycle of Kueue would change anything.
 
@@ -67,7 +87,8 @@ class QueuedWorkload(ResultStruct, frozen=True, kw_only=True):
     from 1 among those that wait in its ClusterQueue, ``behind`` are the first of those before it. ``aside``: it is only
     tried again once something changes.
     ``message`` is Kueue's. ``borrows`` tells whether quota of others is used. ``preempted`` are those that had to go
-    for it; ``is_new``: it was asked about, or admitted in the course of the answer.
+    for it; ``is_new``: it was asked about, or admitted in the course of the answer. Of one that was asked about and
+    waits, ``freed_by`` are those that run and whose end lets it start, in this order, and ``fixes`` changes that do.
     """
 
     workload: str
@@ -86,6 +107,8 @@ class QueuedWorkload(ResultStruct, frozen=True, kw_only=True):
     preempted: tuple[PreemptedWorkload, ...] = ()
     checks: tuple[str, ...] = ()
     lacks: tuple[MissingQuota, ...] = ()
+    freed_by: tuple[FreeingWorkload, ...] = ()
+    fixes: tuple[QueueFix, ...] = ()
 
 
 class FlavorUse(ResultStruct, frozen=True, kw_only=True):

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
-from kwhatif.commands.queue.result import FlavorUse, MissingQuota, PreemptedWorkload, QueuedWorkload, QueueResult
+from kwhatif.commands.queue.result import (
+    FlavorUse,
+    FreeingWorkload,
+    MissingQuota,
+    PreemptedWorkload,
+    QueuedWorkload,
+    QueueResult,
+)
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
@@ -21,6 +28,7 @@ def queue_blocks(result: QueueResult) -> list[Block]:
     if result.asked and len(result.workloads) <= _MOST_DETAILED:
         for each in result.workloads:
             blocks += [Heading((each.job or each.workload).upper()), Facts(tuple(_facts(each)))]
+            blocks += _fix_table(each)
         told = {lost.workload for each in result.workloads for lost in each.preempted}
         blocks += _preempted_table([lost for lost in result.evicted if lost.workload not in told])
     else:
@@ -70,16 +78,29 @@ def _facts(each: QueuedWorkload) -> Iterator[tuple[str, str]]:
     if each.message:
         yield "Message", each.message
     for lack in each.lacks:
-        yield "Would help", _help(lack)
+        yield "Lacks", _describe_lack(lack)
+    if each.freed_by:
+        yield "Freed by", " and ".join(map(_describe_end, each.freed_by))
 
 
-def _help(lack: MissingQuota) -> str:
+def _describe_lack(lack: MissingQuota) -> str:
     what = f"{lack.missing} more {lack.resource} in {lack.flavor}"
     if lack.never:
         return f"{what}: only with another quota, {lack.limit} never has so much"
     held = ", ".join(f"{each.workload} ({each.amount})" for each in lack.held_by[:3])
     more = f" and {lack.holders - 3} more" if lack.holders > 3 else ""
     return f"{what} at {lack.limit}" + (f", held by {held}{more}" if held else "")
+
+
+def _describe_end(each: FreeingWorkload) -> str:
+    limit = "" if each.ends_within is None else f", ends within {each.ends_within} s of it"
+    return f"the end of {each.workload} (runs since {each.since}{limit})"
+
+
+def _fix_table(each: QueuedWorkload) -> list[Block]:
+    rows = [(fix.change, fix.cluster_queue, fix.pods, format_some(fix.preempts) or NONE) for fix in each.fixes]
+    headers = ("change", "clusterqueue [same]", "pods", "preempts [same]")
+    return build_table("WOULD BE ADMITTED WITH", headers, rows, Grouping("change"))
 
 
 def _workload_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from kwhatif.api.kueue import KueueWorkload
 from kwhatif.kueue.cycle import ADMITTED, PREEMPTING
 from kwhatif.kueue.jobs.job_framework import JobOutcome
-from kwhatif.kueue.kueue_objects import KueueState
+from kwhatif.kueue.kueue_objects import KueueObjects, KueueState
 from kwhatif.kueue.preemption.candidates import Target
-from kwhatif.kueue.run import RecordedCycle
+from kwhatif.kueue.run import KueueRun, RecordedCycle
 from kwhatif.kueue.workload import Workload
 from kwhatif.results.base import Gap
 
@@ -31,19 +31,42 @@ class AskedJob:
         return None if self.outcome is None else self.outcome.workload
 
 
+@dataclass(frozen=True)
+class QueueStart:
+    """What Kueue begins with, so that the run can be repeated with something else: the objects of the cluster, the
+    workloads that come after its first rest, and the time.
+    """
+
+    objects: KueueObjects
+    workloads: Sequence[KueueWorkload]
+    now: int
+    answers_provisioning: bool = False
+
+    def run(self) -> tuple[KueueRun, Sequence[RecordedCycle], Sequence[RecordedCycle]]:
+        """A run at rest, and its cycles before and after the workloads came."""
+        state = KueueState(self.objects)
+        run = KueueRun(state, self.objects.workloads, self.now, answers_provisioning=self.answers_provisioning)
+        first = run.rest()
+        if not self.workloads:
+            return run, first, ()
+        run.create(self.workloads)
+        return run, first, run.rest()
+
+
 @dataclass
 class Decisions:
     """The state after the last cycle, and what happened on the way: who was admitted, borrowing how far up, and who
     had to go for whom.
 
     Asked about were ``jobs``, and workloads by their ``keys``, those of the jobs first. ``evicted`` ran in the
-    beginning.
+    beginning. ``start`` repeats it.
     """
 
     state: KueueState
     jobs: Sequence[AskedJob]
     keys: Sequence[str]
     gaps: Sequence[Gap]
+    start: QueueStart
     evicted: Sequence[Workload] = ()
     cycles: int = 0
     is_restless: bool = False

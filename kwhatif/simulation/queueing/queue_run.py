@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Namespace
 from kwhatif.api.kinds import Objects, struct_for
-from kwhatif.api.kueue import GROUP, QUEUE_LABEL, ClusterQueue, KueueWorkload, WorkloadPriorityClass
+from kwhatif.api.kueue import GROUP, QUEUE_LABEL, ClusterQueue, KueueWorkload
 from kwhatif.api.meta import LabelSelector, ObjectMeta, Resource
 from kwhatif.api.times import convert_object, format_time, nanoseconds_of
 from kwhatif.api.workloads_and_storage import PriorityClass
@@ -17,12 +17,11 @@ from kwhatif.errors import InputError, UsageError
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.jobs.batch_job import BATCH_JOB
 from kwhatif.kueue.jobs.job_framework import JobFramework
-from kwhatif.kueue.kueue_objects import KueueObjects, KueueState, kueue_objects
-from kwhatif.kueue.run import KueueRun
+from kwhatif.kueue.kueue_objects import KueueObjects, kueue_objects
 from kwhatif.results.base import Gap
 from kwhatif.simulation.expansion.objects import complete_object, display_name_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
-from kwhatif.simulation.queueing.decisions import AskedJob, Decisions
+from kwhatif.simulation.queueing.decisions import AskedJob, Decisions, QueueStart
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
 
@@ -47,17 +46,12 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     workloads = [each.workload for each in jobs if each.workload is not None]
     workloads += _workloads_of(scenario.manifests, now)
     taken, anew = {each.key for each in workloads}, {each.name for each in jobs}
-    run = KueueRun(
-        KueueState(found),
-        [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)],
-        now,
-        answers_provisioning=bool(scenario.inputs.autoscale),
-    )
-    decisions = Decisions(run.state, jobs, [each.key for each in workloads], gaps)
-    decisions.note(run.rest())
-    if workloads:
-        run.create(workloads)
-        decisions.note(run.rest())
+    found.workloads = [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)]
+    start = QueueStart(found, workloads, now, answers_provisioning=bool(scenario.inputs.autoscale))
+    run, first, then = start.run()
+    decisions = Decisions(run.state, jobs, [each.key for each in workloads], gaps, start)
+    decisions.note(first)
+    decisions.note(then)
     decisions.is_restless, decisions.evicted = run.is_restless, run.evicted_workloads
     return decisions
 
@@ -108,7 +102,7 @@ def _as_created(workload: KueueWorkload, now: int) -> KueueWorkload:
 
 def _jobs_of(scenario: PreparedScenario, found: KueueObjects, objects: Objects, now: int) -> Iterator[AskedJob]:
     """New jobs as the API server stores them. Of other kinds it is said that they are not modelled."""
-    classes, pod_classes = objects.list_all(WorkloadPriorityClass), objects.list_all(PriorityClass)
+    classes, pod_classes = found.priority_classes, objects.list_all(PriorityClass)
     framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
     updated = {each.name for each in scenario.expanded.rollouts}
     for manifest in scenario.manifests:

@@ -1,0 +1,279 @@
+"""What lets a waiting workload start: whose end frees the quota, and changes, each tried in a run of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.api import kueue as api
+from kwhatif.api.core import Toleration
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.times import format_time
+from kwhatif.commands.queue.result import FreeingWorkload, QueueFix
+from kwhatif.golang.parsing import SECOND
+from kwhatif.kueue.amounts import add, clamp, limit_of, quantity_text, subtract
+from kwhatif.kueue.cluster_queue import ClusterQueue, Group
+from kwhatif.kueue.cycle import PREEMPTING
+from kwhatif.kueue.preemption.candidates import Target
+from kwhatif.kueue.room import holders_below, room_at
+from kwhatif.kueue.run import KueueRun, RecordedCycle
+from kwhatif.kueue.workload import ADMITTED, Workload
+from kwhatif.results.amounts import format_count, format_some
+from kwhatif.simulation.queueing.decisions import Decisions, QueueStart
+
+MOST_WORKLOADS = 2_000
+"""In a larger cluster nothing is tried, since each change is a run of everything."""
+_MOST_FREED, _MOST_OF_A_SORT, _MOST_BEFORE = 40, 4, 15
+
+
+class Remedies:
+    """Tries what would help one workload. What is said to help was seen to help."""
+
+    def __init__(self, decisions: Decisions, workload: Workload) -> None:
+        self._start, self._state, self._workload = decisions.start, decisions.state, workload
+        self._source = next(each for each in self._start.workloads if each.key == workload.key)
+        self._queue = self._state.queues.get(self._state.queue_name_of(workload))
+        self._was_preempted = {target.workload.key for each in decisions.preempted.values() for target in each}
+
+    @property
+    def is_small(self) -> bool:
+        return len(self._start.objects.workloads) <= MOST_WORKLOADS
+
+    # --- whose end helps
+
+    def freed_by(self) -> tuple[FreeingWorkload, ...]:
+        """The fewest of those that run whose end lets it start, in the order in which they are likely to end."""
+        order = self._holders()
+        run, _, _ = self._start.run()
+        gone: list[Workload] = []
+        for holder in order[:_MOST_FREED]:
+            run.finish([holder.key])
+            run.rest()
+            gone.append(holder)
+            if self._starts(run):
+                break
+        else:
+            return ()
+        for holder in gone[:-1]:
+            without = [each for each in gone if each is not holder]
+            if self._start_after(without):
+                gone = without
+        return tuple(
+            FreeingWorkload(
+                workload=each.key,
+                cluster_queue=each.cluster_queue,
+                since=format_time(each.conditions[ADMITTED].time // SECOND),
+                ends_within=each.source.spec.maximum_execution_time_seconds,
+            )
+            for each in gone
+        )
+
+    def _start_after(self, holders: Sequence[Workload]) -> bool:
+        run, _, _ = self._start.run()
+        run.finish([each.key for each in holders])
+        run.rest()
+        return self._starts(run)
+
+    def _holders(self) -> list[Workload]:
+        """Who has what it lacks: those with a time limit by their end, then the others, the longest running first."""
+        found: dict[str, Workload] = {}
+        if self._queue is not None:
+            for group, flavor in _flavors_of(self._queue):
+                for resource in group.covered:
+                    key = flavor, resource
+                    room = room_at(self._queue, key)
+                    if self._asks(resource) > room.amount:
+                        found |= {holder.key: holder for _, holder in holders_below(room.node, key)}
+        return sorted((each for each in found.values() if each.status == "admitted"), key=_likely_end)
+
+    # --- what changes help
+
+    def fixes(self) -> Iterator[QueueFix]:
+        """Changes that let it start, the cheaper first; of each sort the smallest."""
+        for sort in (
+            self._other_queues,
+            self._partial,
+            self._fewer_pods,
+            self._tolerations,
+            self._other_classes,
+            self._more_quota,
+        ):
+            yield from sort()
+
+    def _try(self, change: str, start: QueueStart) -> QueueFix | None:
+        run, first, then = start.run()
+        workload = run.state.workloads[self._workload.key]
+        if not self._starts(run):
+            return None
+        lost = {target.workload.key for cycle in (*first, *then) for target in _targets_in(cycle)}
+        return QueueFix(
+            change=change,
+            cluster_queue=workload.cluster_queue,
+            pods=sum(each.count for each in workload.admission or ()),
+            preempts=tuple(sorted(lost - self._was_preempted)),
+        )
+
+    def _starts(self, run: KueueRun) -> bool:
+        return run.state.workloads[self._workload.key].holds_quota
+
+    def _with(self, change: Callable[[api.WorkloadSpec], api.WorkloadSpec]) -> QueueStart:
+        """The same with another workload in its place."""
+        changed = replace(self._source, spec=change(self._source.spec))
+        made = [changed if each is self._source else each for each in self._start.workloads]
+        return dataclasses.replace(self._start, workloads=made)
+
+    def _other_queues(self) -> Iterator[QueueFix]:
+        own = self._state.local_queues.get(self._workload.queue_key)
+        seen = {"" if own is None else own.spec.cluster_queue}
+        for local in self._state.local_queues.values():
+            if local.namespace == self._workload.namespace and local.spec.cluster_queue not in seen:
+                seen.add(local.spec.cluster_queue)
+                start = self._with(lambda spec, name=local.name: replace(spec, queue_name=name))  # type: ignore[misc]
+                if found := self._try(f"LocalQueue {local.name} instead of {self._workload.queue_name}", start):
+                    yield found
+
+    def _partial(self) -> Iterator[QueueFix]:
+        """Kueue itself looks for the most pods that fit; upstream has it of one pod set alone."""
+        pod_sets = self._source.spec.pod_sets or []
+        if len(pod_sets) == 1 and pod_sets[0].count > 1 and pod_sets[0].min_count is None:
+            start = self._with(lambda spec: replace(spec, pod_sets=[replace(pod_sets[0], min_count=1)]))
+            if found := self._try("partial admission", start):
+                yield replace(found, change=f"partial admission: {found.pods} of {pod_sets[0].count} pods")
+
+    def _fewer_pods(self) -> Iterator[QueueFix]:
+        """The most pods of the largest pod set that start."""
+        pod_sets = list(self._source.spec.pod_sets or ())
+        if not pod_sets:
+            return
+        index = max(range(len(pod_sets)), key=lambda each: pod_sets[each].count)
+        best, low, high = None, 1, pod_sets[index].count - 1
+        while low <= high:
+            middle = (low + high) // 2
+            smaller = [
+                *pod_sets[:index],
+                replace(pod_sets[index], count=middle, min_count=None),
+                *pod_sets[index + 1 :],
+            ]
+            start = self._with(lambda spec, smaller=smaller: replace(spec, pod_sets=smaller))  # type: ignore[misc]
+            of = f" of pod set {pod_sets[index].name}" if len(pod_sets) > 1 else ""
+            change = f"{format_count(middle, 'pod')}{of} instead of {pod_sets[index].count}"
+            if found := self._try(change, start):
+                best, low = found, middle + 1
+            else:
+                high = middle - 1
+        if best is not None:
+            yield best
+
+    def _tolerations(self) -> Iterator[QueueFix]:
+        """The taints of each flavor in turn."""
+        for _, name in _flavors_of(self._queue) if self._queue is not None else ():
+            flavor = self._state.flavors.get(name)
+            taints = [
+                each
+                for each in (flavor.spec.node_taints if flavor else None) or ()
+                if each.effect != "PreferNoSchedule"
+            ]
+            if not taints:
+                continue
+            more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
+
+            def tolerate(spec: api.WorkloadSpec, more: Sequence[Toleration] = more) -> api.WorkloadSpec:
+                made = []
+                for each in spec.pod_sets or ():
+                    pod = each.template.spec
+                    pod = replace(pod, tolerations=[*(pod.tolerations or ()), *more])
+                    made.append(replace(each, template=replace(each.template, spec=pod)))
+                return replace(spec, pod_sets=made)
+
+            words = format_some([f"{each.key}={each.value or ''}:{each.effect}" for each in taints])
+            if found := self._try(f"tolerate {words} of flavor {name}", self._with(tolerate)):
+                yield found
+
+    def _other_classes(self) -> Iterator[QueueFix]:
+        """The lowest WorkloadPriorityClass that helps."""
+        classes = sorted(self._start.objects.priority_classes, key=lambda each: (each.value, each.name))
+        for each in classes:
+            if each.value > self._workload.priority:
+                start = self._with(lambda spec, value=each.value: replace(spec, priority=value))  # type: ignore[misc]
+                if found := self._try(f"priority class {each.name} ({each.value})", start):
+                    yield found
+                    return
+
+    def _more_quota(self) -> Iterator[QueueFix]:
+        """What is missing of a flavor, added to the nominal quota of its own ClusterQueue."""
+        queue = self._queue
+        if queue is None:
+            return
+        for group, flavor in list(_flavors_of(queue))[:_MOST_OF_A_SORT]:
+            missing = {
+                resource: subtract(self._asks(resource), room.amount)
+                for resource in sorted(group.covered)
+                if self._asks(resource) > (room := room_at(queue, (flavor, resource))).amount
+            }
+            if missing and (found := self._least_raise(queue, flavor, missing)):
+                yield found
+
+    def _least_raise(self, queue: ClusterQueue, flavor: str, missing: Mapping[str, int]) -> QueueFix | None:
+        """What is missing, and as much as it asks for once more for some of those before it."""
+        best, low, high = None, 0, 0
+        while best is None and high <= _MOST_BEFORE:
+            best = self._raise(queue, flavor, missing, high)
+            low, high = (low, high) if best is not None else (high + 1, high * 2 + 1)
+        while best is not None and low < high:
+            middle = (low + high) // 2
+            if found := self._raise(queue, flavor, missing, middle):
+                best, high = found, middle
+            else:
+                low = middle + 1
+        return best
+
+    def _raise(self, queue: ClusterQueue, flavor: str, missing: Mapping[str, int], others: int) -> QueueFix | None:
+        more = {name: add(amount, clamp(self._asks(name) * others)) for name, amount in missing.items()}
+        raised = [
+            _raise_quota(each, flavor, more) if each.name == queue.name else each
+            for each in self._start.objects.cluster_queues
+        ]
+        objects = dataclasses.replace(self._start.objects, cluster_queues=raised)
+        words = ", ".join(f"{quantity_text(name, amount)} more {name}" for name, amount in more.items())
+        change = f"{words} of {flavor} in ClusterQueue {queue.name}"
+        return self._try(change, dataclasses.replace(self._start, objects=objects))
+
+    def _asks(self, resource: str) -> int:
+        total = 0
+        for pod_set in self._workload.total_requests:
+            total = add(total, pod_set.requests.get(resource, 0))
+        return total
+
+
+def _flavors_of(queue: ClusterQueue) -> Iterator[tuple[Group, str]]:
+    return ((group, flavor) for group in queue.groups for flavor in group.flavors)
+
+
+def _targets_in(cycle: RecordedCycle) -> Iterator[Target]:
+    return (target for entry in cycle.entries if entry.result == PREEMPTING for target in entry.targets)
+
+
+def _likely_end(workload: Workload) -> tuple[bool, int, str]:
+    began = workload.conditions[ADMITTED].time
+    limit = workload.source.spec.maximum_execution_time_seconds
+    return limit is None, began + (limit or 0) * SECOND, workload.key
+
+
+def _raise_quota(queue: api.ClusterQueue, flavor: str, more: Mapping[str, int]) -> api.ClusterQueue:
+    groups = [
+        replace(
+            group, flavors=[_raise_flavor(each, more) if each.name == flavor else each for each in group.flavors or ()]
+        )
+        for group in queue.spec.resource_groups or ()
+    ]
+    return replace(queue, spec=replace(queue.spec, resource_groups=groups))
+
+
+def _raise_flavor(flavor: api.FlavorQuotas, more: Mapping[str, int]) -> api.FlavorQuotas:
+    raised = []
+    for each in flavor.resources or ():
+        amount = add(limit_of(each.name, each.nominal_quota), more.get(each.name, 0))
+        raised.append(replace(each, nominal_quota=Quantity.parse(quantity_text(each.name, amount))))
+    return replace(flavor, resources=raised)
