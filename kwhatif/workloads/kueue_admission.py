@@ -23,10 +23,21 @@ def kueue_doubts(obj: Object) -> Iterator[Doubt]:
 
 def is_queued(obj: Object) -> bool:
     """Whether it is of one of Kubernetes' own kinds that Kueue manages, and names a queue."""
-    return (group_of(obj), obj.get("kind")) in _NATIVE and bool(section(obj, "metadata", "labels").get(_QUEUE))
+    return (group_of(obj), obj.get("kind")) in _NATIVE and names_queue(obj)
+
+
+def names_queue(obj: Object) -> bool:
+    """Whether it has Kueue's label of a queue."""
+    return bool(section(obj, "metadata", "labels").get(_QUEUE))
 
 
 def as_admitted(obj: Object) -> Object:
-    """A job that waits suspended begins."""
-    spec = section(obj, "spec")
-    return {**obj, "spec": {**spec, "suspend": False}} if obj.get("kind") == "Job" and spec.get("suspend") else obj
+    """A job that waits suspended begins; one without a queue is as it is."""
+    if not names_queue(obj):
+        return obj
+    spec = dict(section(obj, "spec"))
+    if spec.get("suspend"):
+        spec["suspend"] = False
+    if section(spec, "runPolicy").get("suspend"):
+        spec["runPolicy"] = {**spec["runPolicy"], "suspend": False}
+    return {**obj, "spec": spec}

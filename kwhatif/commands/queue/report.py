@@ -97,7 +97,7 @@ def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *,
 def _gaps_of_kinds(jobs: Sequence[AskedJob]) -> Iterator[Gap]:
     for job in jobs:
         if job.outcome is None:
-            what = f"{job.name.partition(' ')[0]} is not a kind whose workloads are made here"
+            what = f"of an object such as {job.name} no workload is made here"
             effect = f"{job.name} was left out; its Workload, written as a manifest, is decided on"
             yield Gap(what=what, effect=effect, pods=(job.name,))
 

@@ -253,6 +253,7 @@ class _Expansion:
         elif not name_of(obj):
             generated = f"{obj['metadata'].get('generateName', '')}{template_hash({'spec': section(obj, 'spec')})}"
             obj = {**obj, "metadata": {**obj["metadata"], "name": generated}}
+        obj = as_admitted(obj)
         wanted = draft_pods(obj, kind, self._companions, make_native)
         there = [] if as_new else operator_pods(obj, wanted, self._world)
         if "replicas" in section(obj, "spec"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kwhatif.admission.response import Object
 from kwhatif.api.kueue import KueueWorkload
 from kwhatif.kueue.cycle import ADMITTED, PREEMPTING
 from kwhatif.kueue.jobs.job_framework import JobOutcome
@@ -19,12 +20,15 @@ from kwhatif.results.base import Gap
 class AskedJob:
     """A job of the manifests, and what Kueue makes of it; None where that is not known.
 
-    ``name`` is how answers name it, ``origin`` where it stands.
+    ``name`` is how answers name it, ``origin`` where it stands, ``manifest`` what it was made of. ``pods`` are its pods
+    (``namespace/name``), each with its pod set.
     """
 
     name: str
     origin: str
+    manifest: Object
     outcome: JobOutcome | None
+    pods: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def workload(self) -> KueueWorkload | None:

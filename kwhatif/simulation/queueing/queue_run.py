@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Namespace
 from kwhatif.api.kinds import Objects, struct_for
-from kwhatif.api.kueue import GROUP, QUEUE_LABEL, ClusterQueue, KueueWorkload
+from kwhatif.api.kueue import GROUP, ClusterQueue, KueueWorkload
 from kwhatif.api.meta import LabelSelector, ObjectMeta, Resource
 from kwhatif.api.times import convert_object, format_time, nanoseconds_of
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.errors import InputError, UsageError
 from kwhatif.golang.parsing import SECOND
-from kwhatif.kueue.jobs.batch_job import BATCH_JOB
-from kwhatif.kueue.jobs.job_framework import JobFramework
 from kwhatif.kueue.kueue_objects import KueueObjects, kueue_objects
 from kwhatif.results.base import Gap
-from kwhatif.simulation.expansion.objects import complete_object, display_name_of
+from kwhatif.simulation.queueing.asked_jobs import AskedJobs, names_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
-from kwhatif.simulation.queueing.decisions import AskedJob, Decisions, QueueStart
+from kwhatif.simulation.queueing.decisions import Decisions, QueueStart
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
 
@@ -42,10 +39,10 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     found = kueue_objects(objects, scenario.snapshot.whole, read_configuration(path) if path else {})
     now = _time_of(scenario, found.workloads)
     _know_namespaces(found, scenario.manifests, objects, gaps)
-    jobs = list(_jobs_of(scenario, found, objects, now))
+    jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()
     workloads = [each.workload for each in jobs if each.workload is not None]
     workloads += _workloads_of(scenario.manifests, now)
-    taken, anew = {each.key for each in workloads}, {each.name for each in jobs}
+    taken, anew = {each.key for each in workloads}, names_of(jobs)
     found.workloads = [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)]
     start = QueueStart(found, workloads, now, answers_provisioning=bool(scenario.inputs.autoscale))
     run, first, then = start.run()
@@ -100,41 +97,10 @@ def _as_created(workload: KueueWorkload, now: int) -> KueueWorkload:
     return replace(workload, metadata=replace(metadata, uid=uid, creation_timestamp=created))
 
 
-def _jobs_of(scenario: PreparedScenario, found: KueueObjects, objects: Objects, now: int) -> Iterator[AskedJob]:
-    """New jobs as the API server stores them. Of other kinds it is said that they are not modelled."""
-    classes, pod_classes = found.priority_classes, objects.list_all(PriorityClass)
-    framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
-    updated = {each.name for each in scenario.expanded.rollouts}
-    for manifest in scenario.manifests:
-        version, kind = manifest.obj.api_version or "", manifest.obj.kind or ""
-        name, origin = display_name_of(complete_object(manifest)), str(manifest.origin)
-        if name in updated:
-            continue
-        if (version, kind) == ("batch/v1", "Job"):
-            stored = scenario.expanded.world.get("Job", manifest.obj.namespace, manifest.obj.name)
-            if stored is not None:
-                yield AskedJob(name, origin, framework.make(_as_new(stored, now), BATCH_JOB))
-        elif _names_a_queue(manifest.raw) and not version.startswith(f"{GROUP}/"):
-            yield AskedJob(name, origin, None)
-
-
 def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
     """Whether a workload is that of a job, which comes anew."""
     owners = (each for each in workload.metadata.owner_references or () if each.controller)
     return any(f"{each.kind} {workload.namespace}/{each.name}" in names for each in owners)
-
-
-def _names_a_queue(obj: Mapping[str, Any]) -> bool:
-    metadata = obj.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return isinstance(labels, dict) and QUEUE_LABEL in labels
-
-
-def _as_new(job: Mapping[str, Any], now: int) -> dict[str, Any]:
-    metadata = dict(job.get("metadata") or {})
-    metadata["uid"] = metadata.get("uid") or f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-    metadata["creationTimestamp"] = format_time(now // SECOND)
-    return {**job, "metadata": metadata}
 
 
 def _know_namespaces(found: KueueObjects, manifests: Sequence[Manifest], objects: Objects, gaps: list[Gap]) -> None:

@@ -29,7 +29,7 @@ from kwhatif.results.outcome import EvictedPod, PendingPod
 from kwhatif.results.place import Refusal
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.queueing.admitted_pods import AdmittedPodSet, hold, is_held
-from kwhatif.simulation.queueing.decisions import AskedJob, Decisions
+from kwhatif.simulation.queueing.decisions import Decisions
 from kwhatif.simulation.queueing.owned_pods import WorkloadPods, pod_set_of
 from kwhatif.simulation.queueing.queue_run import decide_queues, own_struct
 from kwhatif.simulation.queueing.queued_pods import QueuedPods
@@ -71,7 +71,7 @@ def describe_wait(workload: Workload) -> str:
 class _QueuedScenario:
     def __init__(self, scenario: PreparedScenario, decisions: Decisions) -> None:
         self._scenario, self._decisions, self._state = scenario, decisions, decisions.state
-        self._jobs = {each.name: each for each in decisions.jobs if each.outcome is not None}
+        self._jobs = [each for each in decisions.jobs if each.outcome is not None]
         self._sets: dict[str, dict[str, AdmittedPodSet]] = {}
         self._taken: Counter[tuple[str, str]] = Counter()
         self._held: dict[str, str] = {}
@@ -121,25 +121,25 @@ class _QueuedScenario:
     # --- the manifests
 
     def _release_all(self, items: Iterable[PodToSchedule]) -> Iterator[PodToSchedule]:
+        jobs = {key: job for job in self._jobs for key in job.pods}
         for item in items:
-            job = self._jobs.get(item.owner or f"Pod {item.pod.key}")
+            job = jobs.get(item.pod.key)
             outcome = None if job is None else job.outcome
             if job is None or outcome is None:
                 yield item
             elif outcome.failed:
                 yield self._hold(item, f"Kueue: {outcome.failed}")
             elif job.workload is not None:
-                yield from self._of_workload(item, self._state.workloads[job.workload.key])
+                yield from self._of_workload(item, self._state.workloads[job.workload.key], job.pods[item.pod.key])
             elif not outcome.refused:
                 yield item
 
-    def _of_workload(self, item: PodToSchedule, workload: Workload) -> Iterator[PodToSchedule]:
+    def _of_workload(self, item: PodToSchedule, workload: Workload, name: str) -> Iterator[PodToSchedule]:
         """The pod as it is, nothing where partial admission leaves it out."""
         if workload.status not in _STARTED or workload.admission is None:
             yield self._hold(item, describe_wait(workload))
             return
         sets = self._sets_of(workload)
-        name = pod_set_of(item.pod.metadata.labels or {}, sets)
         self._taken[workload.key, name] += 1
         if name not in sets:
             yield item
@@ -170,7 +170,7 @@ class _QueuedScenario:
         return dataclasses.replace(item, pod=pod)
 
     def _refusals(self) -> Iterator[Refusal]:
-        for job in self._jobs.values():
+        for job in self._jobs:
             if job.outcome is not None and job.outcome.refused:
                 webhook = f"v{job.name.partition(' ')[0].lower()}.kb.io"
                 message = f'admission webhook "{webhook}" denied the request: {job.outcome.refused}'
@@ -178,13 +178,7 @@ class _QueuedScenario:
 
     def _drop_answered(self, doubts: Doubts) -> Doubts:
         """Doubts less those about what Kueue does with jobs that it has decided about."""
-        world = self._scenario.expanded.world
-        answered = {
-            doubt
-            for job in self._jobs.values()
-            if (obj := world.get(*_reference_to(job))) is not None
-            for doubt in kueue_doubts(obj)
-        }
+        answered = {doubt for job in self._jobs for doubt in kueue_doubts(job.manifest)}
         return {doubt: about for doubt, about in doubts.items() if doubt not in answered}
 
     # --- the cluster
@@ -275,9 +269,3 @@ class _QueuedScenario:
         for name, keys in sorted(waiting.items()):
             effect = "the workloads are taken to wait for it"
             yield Gap(what=f"admission check {name} is answered by nobody here", effect=effect, pods=tuple(keys))
-
-
-def _reference_to(job: AskedJob) -> tuple[str, str, str]:
-    kind, _, path = job.name.partition(" ")
-    namespace, _, name = path.rpartition("/")
-    return kind, namespace, name

@@ -119,9 +119,9 @@ def test_objects_of_kueue_in_the_manifests_take_the_place_of_those_of_the_cluste
 
 
 def test_other_kinds_with_a_queue_are_left_out_and_said_to_be() -> None:
-    asked = job("train", **{"queue-name": "a"}) | {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}
+    asked = job("train", **{"queue-name": "a"}) | {"apiVersion": "example.com/v1", "kind": "Ensemble"}
     result = kwhatif.queue([asked], snapshot=there(*queues(cluster_queue("a", "1"))))
-    assert [each.what for each in result.gaps] == ["PyTorchJob is not a kind whose workloads are made here"]
+    assert [each.what for each in result.gaps] == ["of an object such as Ensemble ml/train no workload is made here"]
     assert (only(result).status, result.good) == ("unknown", False)
 
 

@@ -1,0 +1,126 @@
+"""Kinds of jobs: how many Workloads come of each, of which pod sets, and that their pods wait or start with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import kwhatif
+from tests.commands.queue.test_queue import cluster_queue, queues, there
+from tests.workloads.operators.examples import example
+
+QUEUE = {"kueue.x-k8s.io/queue-name": "a"}
+CONTAINER = {"name": "main", "image": "main", "resources": {"requests": {"cpu": "1"}}}
+
+
+COVERED = ("cpu", "memory", "ephemeral-storage", "nvidia.com/gpu")
+
+
+def plenty() -> dict[str, Any]:
+    """A ClusterQueue with much of everything."""
+    made = cluster_queue("a", "1000")
+    group = made["spec"]["resourceGroups"][0]
+    group["coveredResources"] = list(COVERED)
+    group["flavors"][0]["resources"] = [{"name": name, "nominalQuota": "1Ti"} for name in COVERED]
+    return made
+
+
+def queued(obj: dict[str, Any]) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    labels = {**metadata.get("labels", {}), **QUEUE}
+    return {**obj, "metadata": {**metadata, "namespace": "ml", "labels": labels}}
+
+
+def plain(kind: str, api_version: str, spec: dict[str, Any], **labels: str) -> dict[str, Any]:
+    return queued(
+        {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web", "labels": labels}, "spec": spec}
+    )
+
+
+def replicated(kind: str, replicas: int) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [CONTAINER]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    return plain(kind, "apps/v1", {**spec, **({"serviceName": "web"} if kind == "StatefulSet" else {})})
+
+
+def pod(name: str, **labels: str) -> dict[str, Any]:
+    made = plain("Pod", "v1", {"containers": [CONTAINER]}, **labels)
+    made["metadata"]["name"] = name
+    return made
+
+
+GROUP = {"kueue.x-k8s.io/pod-group-name": "pair"}
+
+
+@pytest.mark.parametrize(
+    ("manifests", "expected"),
+    [
+        ([example("JobSet.jobset.x-k8s.io")], [[("driver", 1), ("workers", 4)]]),
+        ([example("PyTorchJob.kubeflow.org")], [[("master", 1), ("worker", 2)]]),
+        ([example("MPIJob.kubeflow.org")], [[("launcher", 1), ("worker", 2)]]),
+        ([example("RayCluster.ray.io")], [[("head", 1), ("small", 2)]]),
+        ([example("SparkApplication.sparkoperator.k8s.io")], [[("driver", 1), ("executor", 2)]]),
+        ([replicated("StatefulSet", 3)], [[("main", 3)]]),
+        ([replicated("Deployment", 2)], [[("main", 1)], [("main", 1)]]),
+        ([pod("one")], [[("main", 1)]]),
+        ([pod("one", **GROUP), pod("two", **GROUP)], [[("main", 2)]]),
+    ],
+    ids=[
+        *("a JobSet by its replicated jobs", "a PyTorchJob by its roles", "an MPIJob", "a RayCluster by its groups"),
+        *("a SparkApplication", "a StatefulSet as one", "a Deployment by pods", "a pod", "pods of a group together"),
+    ],
+)
+def test_a_kind_becomes_these_workloads(manifests: list[Any], expected: list[list[tuple[str, int]]]) -> None:
+    made = there(*queues(plenty()))
+    result = kwhatif.queue([queued(each) for each in manifests], snapshot=made)
+    found = [[(each.pod_set, each.count) for each in workload.pod_sets] for workload in result.workloads]
+    assert found == expected
+    assert {each.status for each in result.workloads} == {"admitted"}
+
+
+def test_each_group_of_a_leader_worker_set_waits_for_itself() -> None:
+    asked = queued(example("LeaderWorkerSet.leaderworkerset.x-k8s.io"))
+    result = kwhatif.queue([asked], snapshot=there(*queues(cluster_queue("a", "0"))))
+    groups = asked["spec"]["replicas"]
+    assert len({each.workload for each in result.workloads}) == groups
+    assert {each.status for each in result.workloads} == {"pending"}
+
+
+@pytest.mark.parametrize("cpu", ["1", "9"])
+def test_pods_of_a_deployment_start_one_by_one_as_quota_lasts(cpu: str) -> None:
+    labels = {"kubernetes.io/hostname": "n"}
+    room = {"cpu": "20", "memory": "1Gi", "pods": "20"}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n", "labels": labels},
+        "status": {"allocatable": room},
+    }
+    made = there(*queues(cluster_queue("a", cpu)), node)
+    result = kwhatif.place([replicated("Deployment", 3)], snapshot=made, assume_empty=True)
+    outcomes = sorted(each.outcome for each in result.placements)
+    assert outcomes == (["gated", "gated", "placed"] if cpu == "1" else ["placed"] * 3)
+
+
+def test_a_suspended_job_set_has_its_pods_once_it_is_admitted() -> None:
+    asked = queued(example("JobSet.jobset.x-k8s.io"))
+    asked["spec"] = {**asked["spec"], "suspend": True}
+    result = kwhatif.queue([asked], snapshot=there(*queues(plenty())))
+    assert [each.status for each in result.workloads] == ["admitted"]
+
+
+def test_what_names_no_queue_is_no_concern_of_kueue() -> None:
+    asked = replicated("Deployment", 2)
+    asked["metadata"]["labels"] = {}
+    assert kwhatif.queue([asked], snapshot=there(*queues(cluster_queue("a", "1")))).good
+
+
+def test_only_kinds_whose_integration_is_on_are_managed(tmp_path: Any) -> None:
+    path = tmp_path / "kueue.yaml"
+    text = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
+    path.write_text(f"{text}integrations: {{frameworks: [batch/job]}}\n")
+    asked = queued(example("JobSet.jobset.x-k8s.io"))
+    made = there(*queues(cluster_queue("a", "0")))
+    result = kwhatif.queue([asked], snapshot=made, kueue_config=str(path))
+    assert [each.status for each in result.workloads] == ["unmanaged"]
