@@ -78,7 +78,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "What if the cluster were another one",
         (
             *("edits", "add_nodes", "like", "in_", "remove_node", "cordon", "uncordon", "taint", "label", "set"),
-            *("scale", "delete", "max_pods"),
+            *("scale", "delete", "quota", "stop_queue", "max_pods"),
         ),
     ),
     (

@@ -30,6 +30,7 @@ from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.edited import EditedSnapshot
 from kwhatif.simulation.edits.kind import EditKind, EditPart, ParsedEdit
 from kwhatif.simulation.edits.label import LABEL
+from kwhatif.simulation.edits.queues import QUOTA, STOP_QUEUE
 from kwhatif.simulation.edits.remove_nodes import REMOVE_NODES
 from kwhatif.simulation.edits.resource_patches import edits_of_patch, is_patch
 from kwhatif.simulation.edits.scale import SCALE
@@ -48,6 +49,7 @@ KINDS: tuple[EditKind[Any], ...] = (
     *(LABEL, SET),
     *(ADD_NODES, REMOVE_NODES),
     *(SCALE, SET_RESOURCES, DELETE_PODS),
+    *(QUOTA, STOP_QUEUE),
 )
 
 

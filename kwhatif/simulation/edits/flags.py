@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kwhatif.errors import UsageError
-from kwhatif.simulation.edits import cordon, delete_pods, label, remove_nodes, scale, set_amount, taint
+from kwhatif.simulation.edits import cordon, delete_pods, label, queues, remove_nodes, scale, set_amount, taint
 from kwhatif.simulation.edits.add_nodes import read_group
 from kwhatif.simulation.edits.kind import Option, ParsedEdit, Plain
 
@@ -25,6 +25,8 @@ OPTIONS: tuple[Option, ...] = (
     remove_nodes.OPTION,
     scale.OPTION,
     delete_pods.OPTION,
+    queues.QUOTA_OPTION,
+    queues.STOP_OPTION,
 )
 """In the order in which they apply, after new nodes have been added."""
 

@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "two edits at once": (
         {"cordon": "n1", "uncordon": "n2"},
         ": expected exactly one of cordon, uncordon, taint, untaint, label, set, addNodes, removeNodes, scale, "
-        "setResources, deletePods, found cordon, uncordon",
+        "setResources, deletePods, quota, stopQueue, found cordon, uncordon",
     ),
     "a number for a node": ({"cordon": 1}, ".cordon: expected a string, found the number 1"),
     "no node": ({"cordon": " "}, ".cordon: expected a node or a selector, found none"),
