@@ -12,6 +12,18 @@ import msgspec
 
 from kwhatif.results.base import ManifestResult, Result, ResultStruct
 
+Lead = tuple[str, str]
+"""How a verdict begins: of a good outcome (``Fits``), and of a bad one (``Does not fit``)."""
+
+FITS = ("Fits", "Does not fit")
+DIFFERS = ("No difference", "Differs")
+
+
+def lead_with(lead: Lead, words: str, *, good: bool) -> str:
+    """``Does not fit: 3 of 4 pods placed``: the answer first."""
+    return f"{lead[0 if good else 1]}: {words}"
+
+
 Cause = Literal["new", "evicted", "waiting"]
 """Why a pod is looking for a node: it is new, it was evicted (or made again for one that was), or it waited before."""
 
@@ -62,9 +74,9 @@ class Outcome(ResultStruct, frozen=True, kw_only=True):
     """The cluster once no pod would move any more.
 
     ``verdict`` says it in one line. ``evicted`` counts the pods that lost their node on the way, which ``victims``
-    names. ``cost`` is what changes a month, in the prices' unit; None where no price is known. ``unknown`` is what the
-    verdict hangs on and the snapshot does not hold. ``chance_of_pending`` is the share of trials in which a pod pends,
-    where there were any.
+    names. ``cost`` is what changes a month, in the prices' unit; None where no price is known. ``unknown`` is what may
+    change the verdict and the snapshot does not hold. ``chance_of_pending`` is the share of trials in which a pod
+    pends, where there were any.
     """
 
     good: bool
@@ -81,8 +93,9 @@ class Outcome(ResultStruct, frozen=True, kw_only=True):
     chance_of_pending: float | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
-    def from_words(cls, words: str, unknown: Sequence[str] = (), *, good: bool) -> Outcome:
-        """An outcome whose verdict is ``words``, and what it hangs on and is not known."""
+    def from_words(cls, words: str, unknown: Sequence[str] = (), *, good: bool, lead: Lead | None = None) -> Outcome:
+        """An outcome whose verdict is ``words``, then what may change it and is not known. ``lead`` begins it."""
+        words = lead_with(lead, words, good=good) if lead else words
         verdict = "; ".join([words.rstrip(".") if unknown else words, *unknown])
         return cls(good=good, verdict=verdict, unknown=tuple(unknown))
 

@@ -294,7 +294,7 @@ def test_standard_input_is_read_once() -> None:
 
 def test_a_pod_that_an_edit_leads_to_can_be_explained_by_its_name() -> None:
     ran = run("explain", "--snapshot", SAMPLE, "--remove-node", "general-b-1", "web-tlvq7c8t9-r1", "--no-fixes")
-    assert (ran.code, ran.lines[0]) == (0, "shop/web-tlvq7c8t9-r1 goes to general-a-1.")
+    assert (ran.code, ran.lines[0]) == (0, "Fits: shop/web-tlvq7c8t9-r1 goes to general-a-1.")
     every = run("explain", "--snapshot", SAMPLE, "--remove-node", "general-b-1", "--no-fixes")
     assert sum(" OF 8: " in line for line in every.lines) == 8
 
@@ -316,7 +316,7 @@ spec:
 def test_a_workload_of_the_manifests_may_be_scaled(named: str, tmp_path: Path) -> None:
     (tmp_path / "fresh.yaml").write_text(FRESH)
     ran = run("place", str(tmp_path / "fresh.yaml"), "--snapshot", SAMPLE, "--scale", f"{named}=3")
-    assert (ran.code, ran.lines[0]) == (0, "3 of 3 pods placed")
+    assert (ran.code, ran.lines[0]) == (0, "Fits: 3 of 3 pods placed")
     assert "With edits: scale Deployment shop/fresh of the manifests to 3." in ran.lines
     told = refused("place", str(tmp_path / "fresh.yaml"), "--snapshot", SAMPLE, "--scale", "deployment/other=3")
     assert "there is no Deployment other" in told

@@ -67,8 +67,8 @@ def test_the_pods_of_a_workload_that_wait_are_placed_together_and_the_others_ask
     assert all(report.runs_on for report in running)
     assert sum(1 + len(report.alike) for report in running) == 2
     web, report = (run("explain", f"replicaset/{name}", "--snapshot", CLUSTER).lines[0] for name in ("web", "report"))
-    assert web == "2 pods run; asked today, 2 would stay."
-    assert report == "2 pods run; asked today, 2 would go elsewhere."
+    assert web == "Fits: 2 pods run; scheduled today, 2 would stay."
+    assert report == "Fits: 2 pods run; scheduled today, 2 would go elsewhere."
 
 
 def asked(result: ExplainResult) -> list[str]:
@@ -162,7 +162,8 @@ def test_a_pod_that_runs_is_told_from_where_it_would_go_today() -> None:
     assert api.runs_on != api.placement.node
     told = run("explain", "shop/api-1", "--snapshot", CLUSTER).lines[0]
     assert told == (
-        f"shop/api-1 runs on {api.runs_on} since {api.since}; asked today, it would go to {api.placement.node}."
+        f"Fits: shop/api-1 runs on {api.runs_on} since {api.since}; scheduled today, "
+        f"it would go to {api.placement.node}."
     )
 
 

@@ -45,7 +45,7 @@ COUNTS = {
     "place": "0 of 2 pods placed, 2 unclaimed",
     "place --timeline": "0 of 2 pods placed, 2 unclaimed",
     "explain": "Outcome:    unclaimed: no scheduler of the configuration takes it up",
-    "capacity": "Fits 0 times",
+    "capacity": "Does not fit: 0 times",
     "gate": "2 of 2 new pods find no node",
 }
 
@@ -97,7 +97,8 @@ def test_victims_that_stay_pending_count_against_the_answer(how: list[str], tmp_
     assert ran.code == 1, ran.out
     if not how:
         assert [line for line in ran.lines if "pods placed" in line or "pod placed" in line] == [
-            "1 victim stays pending, 1 of 1 pod placed, 1 victim; Pod could not be read: the list holds those of "
+            "Does not fit: 1 evicted pod stays pending, 1 of 1 pod placed, 1 pod evicted; "
+            "Pod could not be read: the list holds those of "
             "namespace default alone; the snapshot holds no PodDisruptionBudget"
         ]
 

@@ -255,7 +255,7 @@ def test_the_verdict_counts_outcomes_and_victims() -> None:
     outcomes = ["placed", "placed", "unschedulable", "gated", "waiting", "skipped", "placed"]
     placements = [Placement(pod=f"a/{i}", outcome=outcome) for i, outcome in enumerate(outcomes)]
     run = Run(session_of([]), (), placements, victims=(EvictedPod(pod="a/v"), EvictedPod(pod="a/w")))
-    assert words_of(run) == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 victims"
+    assert words_of(run) == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 pods evicted"
     assert words_of(Run(session_of([]))) == "No pods to place."
 
 
@@ -352,7 +352,7 @@ def test_the_nearest_miss_is_where_the_fewest_plugins_reject_and_then_the_least_
     text = text_of(explain_blocks(report(nodes), everything=True))
     names = ("near", "tainted", "far", "both")
     assert [line.split()[0] for line in text.splitlines() if line.startswith(names)] == list(names)
-    assert text.startswith("a/b finds no node; the nearest is near: by Fit.")
+    assert text.startswith("Does not fit: a/b finds no node; the nearest is near: by Fit.")
 
 
 def test_a_pod_without_nodes_or_reasons_can_be_explained() -> None:

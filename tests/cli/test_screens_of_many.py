@@ -44,7 +44,7 @@ QUESTIONS = {
     "autoscale": (["autoscale", "large", "--snapshot", "cluster", "--groups", "groups"], "no group grows"),
     "snapshot info": (["snapshot", "info", "cluster", "--nodes"], "90 nodes"),
     "snapshot validate": (["snapshot", "validate", "cluster"], "errors"),
-    "snapshot diff": (["snapshot", "diff", "cluster", "smaller"], "objects differ"),
+    "snapshot diff": (["snapshot", "diff", "cluster", "smaller"], " objects of "),
 }
 
 

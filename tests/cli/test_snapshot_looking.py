@@ -76,7 +76,7 @@ def test_validate_exits_with_1_for_errors_and_with_strict_for_warnings() -> None
     assert run("snapshot", "validate", CLUSTER).code == 0
     ran = run("snapshot", "validate", BROKEN)
     assert (ran.code, ran.err) == (1, "")
-    assert ran.lines[0] == f"{BROKEN}: 15 objects, 19 errors, 10 warnings."
+    assert ran.lines[0] == f"Invalid: {BROKEN}, 15 objects, 19 errors, 10 warnings."
     doubtful = "data/hostile-cluster.json"
     assert [run("snapshot", "validate", doubtful, *more).code for more in ((), ("--strict",))] == [0, 1]
 
@@ -132,7 +132,7 @@ def test_reports_on_a_trimmed_snapshot_are_files_as_elsewhere(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["small.json", "small.json.zst"])
 def test_trim_writes_a_snapshot_that_place_decides_the_same_on(tmp_path: Path, pod: str, name: str) -> None:
     result, file = trimmed(tmp_path, pod, "-f", PODS, "--snapshot", CLUSTER, name=name)
-    assert run("snapshot", "validate", file, "--strict").lines[-1].endswith("nothing is wrong.")
+    assert run("snapshot", "validate", file, "--strict").lines[-1].endswith("no errors.")
     assert load_snapshot([file]).source == f"a shop, made up, trimmed for shop/{pod}"
     assert result["bytesAfter"] < result["bytesBefore"]
     assert sum(kind["after"] for kind in result["kinds"]) < sum(kind["before"] for kind in result["kinds"])

@@ -181,7 +181,7 @@ def test_explain_asks_about_nodes_that_the_cycle_did_not_look_at(tmp_path: Path)
     # The run, the pod alone, the pod that is explained, and then about all.
     assert asked == [100, 100, 100, 120]
     assert isinstance(result.outcome, Outcome)
-    assert (result.outcome.good, result.outcome.verdict) == (False, "0 of 1 pod placed")
+    assert (result.outcome.good, result.outcome.verdict) == (False, "Does not fit: 0 of 1 pod placed")
     assert report.placement.message.startswith("0/120 nodes are available: 100 full. ")
     assert all([blocker.reason for blocker in node.blockers] == ["full"] for node in report.nodes)
 

@@ -276,7 +276,7 @@ def plan_node_groups(
         f"; {sum(node.unneeded for node in nodes)} of {format_count(len(nodes), 'node')} unneeded" if nodes else ""
     )
     unneeded += "" if saved is None else f"; {saved:,.2f} less a month"
-    told = f"cluster-autoscaler: {plan or 'no group grows'}{unneeded}"
+    told = f"cluster-autoscaler grows {plan or 'no group'}{unneeded}"
     return AutoscaleResult(
         outcome=outcome_of(ended, fidelity, told),
         result=loop.scale_up.result,

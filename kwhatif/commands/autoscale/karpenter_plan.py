@@ -143,13 +143,13 @@ def karpenter(
 
 
 def _words_of(machines: Sequence[Machine], consolidations: Sequence[Consolidation]) -> str:
-    """``Karpenter: 3 machines are bought; delete n5``."""
+    """``Karpenter buys 3 machines; delete n5``."""
     number = len(machines)
-    text = format_count(number, "machine is bought", "machines are bought") if number else "no machine is bought"
+    text = f"Karpenter buys {format_count(number, 'machine') if number else 'no machine'}"
     if consolidations:
         first = next((each for each in consolidations if each.decision != "nothing"), None)
-        text += f"; {first.decision} {format_some(first.nodes)}" if first else "; no node is consolidated"
-    return f"Karpenter: {text}"
+        text += f"; {first.decision} {format_some(first.nodes)}" if first else "; consolidates no node"
+    return text
 
 
 def _round_price(price: float | None) -> float | None:

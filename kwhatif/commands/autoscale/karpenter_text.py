@@ -33,6 +33,7 @@ from kwhatif.render.blocks import (
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome, answer_in_words
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.outcome import DIFFERS, lead_with
 
 _GIVEN_UP = {
     "requiredNodeAffinity": "term of its node affinity",
@@ -127,12 +128,13 @@ def _side(label: str, result: KarpenterResult) -> str:
 
 
 def _difference(result: PoolsDiff) -> str:
-    moved = f"{format_count(len(result.moves), 'pod')} elsewhere" if result.moves else "no pod elsewhere"
+    moved = f"{format_count(len(result.moves), 'pod')} on other nodes" if result.moves else "no pod on another node"
+    cost = "same cost"
     if result.difference is None:
-        return f"the cost is not known, {moved}"
-    if not result.difference:
-        return f"the same cost, {moved}"
-    return f"{abs(result.difference):,.2f} {'more' if result.difference > 0 else 'less'} a month with B, {moved}"
+        cost = "cost unknown"
+    elif result.difference:
+        cost = f"{abs(result.difference):,.2f} {'more' if result.difference > 0 else 'less'} a month with B"
+    return lead_with(DIFFERS, f"{cost}, {moved}", good=not result.differs)
 
 
 def nodes_explained_blocks(result: NodesExplained) -> list[Block]:

@@ -76,7 +76,7 @@ def _summary(result: BacktestDiff) -> str:
         return f"No difference: {pods}, {result.a.bound} bindings."
     kinds = Counter(change.what for change in result.changes)
     parts = [f"{kinds[what]} {words}" for what, words in _WORDS.items() if kinds[what]]
-    return f"Of {pods}: {', '.join(parts) or 'all end where they did, but wait otherwise'}."
+    return f"Differs: {', '.join(parts) or 'same nodes, other waiting times'}, of {pods}."
 
 
 def _waiting(result: BacktestDiff) -> Iterator[tuple[str, ...]]:

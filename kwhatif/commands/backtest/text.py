@@ -28,10 +28,10 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
         for each in result.disagreements
     ]
     decisions, agreeing = (sum(getattr(each, what) for each in result.agreement) for what in ("total", "agreeing"))
-    again = "comes" if agreeing == 1 else "come"
-    verdict = f"{format_part(agreeing, decisions, 'decision')} {again} out again{_worth(result.choices)}."
+    lead = "Differs" if result.exit_code else "Agrees"
+    verdict = f"{lead}: {format_part(agreeing, decisions, 'decision')} reproduced{_worth(result.choices)}."
     if not decisions:
-        verdict = "No decision can be judged: of those in here none is evidence."
+        verdict = "No decision can be judged: none in this recording is evidence."
     return [
         Verdict(verdict, not result.exit_code),
         table(headers, tuple(map(_row, result.agreement))),

@@ -16,7 +16,7 @@ from kwhatif.commands.common_options import CLUSTER, MANIFESTS, FleetOptions, Re
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.outcome import FITS, Outcome
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import PendingResult, Question
@@ -172,9 +172,13 @@ class Chances(FleetOptions, Question[ChancesResult]):
         if shown.pending and not counts.pending:
             waiting = format_count(len(shown.pending), "pod stays", "pods stay")
             told.append(f"{waiting} pending in the run that place shows")
-        told += [f"{format_count(len(errors), 'trial')} came to none"] if errors else []
+        told += [f"{format_count(len(errors), 'trial')} failed"] if errors else []
         found = conclude_in_words(
-            dataclasses.replace(shown, **scenario.refusal_fields), fidelity, told, bad=bool(pending or errors)
+            dataclasses.replace(shown, **scenario.refusal_fields),
+            fidelity,
+            told,
+            bad=bool(pending or errors),
+            lead=FITS,
         )
         return replace(found, chance_of_pending=round(pending / (counts.trials + 1), 6))
 

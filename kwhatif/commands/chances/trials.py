@@ -327,7 +327,7 @@ class Counts:
 
 
 def words_of_chances(workloads: Sequence[WorkloadChances], counts: Counts, stopped: float | None) -> str:
-    """``in 12.0% (10.1-14.2%) of 1000 trials one pod or more of Deployment shop/web stays pending``.
+    """``pods of Deployment shop/web stay pending in 12.0% (10.1-14.2%) of 1000 trials (95% interval)``.
 
     ``stopped`` is the precision for which fewer trials were made than were wanted.
     """
@@ -335,13 +335,13 @@ def words_of_chances(workloads: Sequence[WorkloadChances], counts: Counts, stopp
     worst = max(workloads, key=lambda each: each.pending.times, default=None)
     if worst is not None and worst.pending.times:
         others = sum(each.pending.times > 0 for each in workloads) - 1
-        more = f", and of {format_count(others, 'other workload')}" if others else ""
+        more = f", as do pods of {format_count(others, 'other workload')}" if others else ""
         text = (
-            f"in {worst.pending} of {trials} pods of {worst.workload} stay pending{more} (in brackets: 95% intervals)"
+            f"pods of {worst.workload} stay pending in {worst.pending} of {trials}{more} (in brackets: 95% intervals)"
         )
     elif counts.pending:
         told = Probability.from_counts(counts.pending, counts.trials)
-        text = f"in {told} of {trials} pods that are evicted stay pending (in brackets: 95% interval)"
+        text = f"evicted pods stay pending in {told} of {trials} (in brackets: 95% interval)"
     else:
-        text = f"in none of {trials} does a pod stay pending"
+        text = f"no pod stays pending in {trials}"
     return text + (f"; stopped early: all intervals are within {stopped}" if stopped else "")

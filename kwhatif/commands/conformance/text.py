@@ -27,8 +27,10 @@ def conformance_blocks(result: ConformanceResult) -> list[Block]:
 
 def _summary(agreeing: int, compared: int) -> str:
     if not compared:
-        return "Nothing was expected: there is nothing to compare."
-    return f"{format_part(agreeing, compared, 'scenario')} {'agrees' if agreeing == 1 else 'agree'} in everything."
+        return "Nothing to compare: no scenario has expected answers."
+    lead = "Agrees" if agreeing == compared else "Differs"
+    agree = "agrees" if agreeing == 1 else "agree"
+    return f"{lead}: {format_part(agreeing, compared, 'scenario')} {agree} in every field."
 
 
 def _row(file: FileAgreement) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.outcome import DIFFERS, Outcome
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import PendingResult, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
@@ -53,12 +53,12 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
 
 def _outcome_of(result: DescheduleDiff) -> Outcome:
     """Good if nothing differs. Who waits is in the outcome of each side."""
-    words = "Nothing differs"
+    words = "both policies evict the same pods"
     if result.differs:
         pods = format_count(len(result.pods), "pod")
-        words = f"{pods} evicted otherwise" if result.pods else "The first cycles do the same"
+        words = f"{pods} evicted differently" if result.pods else "only after the first cycle"
     unknown = tuple(dict.fromkeys((*result.a.outcome.unknown, *result.b.outcome.unknown)))
-    return Outcome.from_words(words, unknown, good=not result.differs)
+    return Outcome.from_words(words, unknown, good=not result.differs, lead=DIFFERS)
 
 
 def _differences(a: DescheduleResult, b: DescheduleResult) -> Iterator[EvictionDifference]:

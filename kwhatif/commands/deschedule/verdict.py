@@ -19,15 +19,17 @@ def outcome_of_cycles(result: DescheduleResult, run: Run, before: str = "") -> O
     """
     bad = bool(result.thrash or result.evicted_again or result.broken_plugins)
     words = [before, *_words_of(result, run)]
-    return conclude_in_words(run, result.fidelity, words, bad=bad)
+    return conclude_in_words(
+        run, result.fidelity, words, bad=bad, lead=("Safe to deschedule", "Not safe to deschedule")
+    )
 
 
 def _words_of(result: DescheduleResult, run: Run) -> Iterator[str]:
-    """``2 evictions in 2 cycles, 2 to another node``, ``1 pod moved for ever``."""
+    """``2 evictions in 2 cycles, 2 to another node``, ``1 pod moves forever``."""
     if result.skipped:
-        yield "The descheduler does nothing: it wants two ready nodes"
+        yield "the descheduler does nothing with fewer than two ready nodes"
     elif not result.pods:
-        yield "Nobody is evicted"
+        yield "no pod is evicted"
         if result.refused:
             yield f"{format_count(len(result.refused), 'eviction')} refused"
     else:
@@ -43,27 +45,27 @@ def _words_of_evictions(result: DescheduleResult, run: Run) -> Iterator[str]:
     for outcome, words in (
         ("moved", "to another node"),
         ("returned", "back to the same node"),
-        ("gone", "not made again"),
+        ("gone", "not recreated"),
     ):
         count = sum(pod.outcome == outcome for pod in result.pods)
         if count:
             yield f"{count} {words}"
     yield from words_of_driven_out(run)
     if run.pending:
-        yield f"{len(run.pending)} pending"
+        yield f"{format_count(len(run.pending), 'pod')} pending"
     yield from words_of_growth(result.scale_up)
     gone = [node for node in result.removed_nodes if not node.anyway]
     if gone:
-        yield f"{format_count(len(gone), 'node')} more to go"
+        yield f"{format_count(len(gone), 'more node')} removable"
     if result.balance is not None and not result.balance.better:
-        yield "nothing better for it"
+        yield "balance no better"
 
 
 def _words_of_rest(result: DescheduleResult) -> Iterator[str]:
     if result.thrash:
-        yield f"{format_count(len(result.thrash), 'pod')} moved for ever"
+        yield f"{format_count(len(result.thrash), 'pod moves', 'pods move')} forever"
     elif result.quiet:
-        yield "the next cycle evicts nobody"
+        yield "the next cycle evicts no pod"
     else:
         text = f"the next cycle evicts {format_count(len(result.next_evictions), 'pod')}"
         again = len(result.evicted_again)

@@ -6,7 +6,7 @@ from collections import Counter
 
 from kwhatif.results.amounts import format_count
 from kwhatif.results.diff import DecisionDiff
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.outcome import DIFFERS, Outcome
 
 WORDS = {
     "moved": "moved",
@@ -14,7 +14,7 @@ WORDS = {
     "placed": "newly placed",
     "reason": "pending for another reason",
     "evicted": "newly evicted",
-    "spared": "evicted no more",
+    "spared": "no longer evicted",
     "only in A": "only in A",
     "only in B": "only in B",
 }
@@ -24,23 +24,23 @@ WORDS = {
 def outcome_of_diff(result: DecisionDiff) -> Outcome:
     """Good if nothing differs. Who waits, and what is not known, is in the outcome of each side."""
     unknown = tuple(dict.fromkeys((*result.a.outcome.unknown, *result.b.outcome.unknown)))
-    return Outcome.from_words(_words_of(result), unknown, good=not result.differs)
+    return Outcome.from_words(_words_of(result), unknown, good=not result.differs, lead=DIFFERS)
 
 
 def _words_of(result: DecisionDiff) -> str:
-    """``Of 12 pods: 3 moved, 1 newly pending.``"""
+    """``3 moved, 1 newly pending, of 12 pods.``"""
     pods = format_count(result.pods, "pod")
     if result.replayed:
         pods += f" ({result.replayed} replayed)"
     if not result.differs:
-        return f"No difference: {pods}, {result.a.placed} placed."
+        return f"{pods}, {result.a.placed} placed."
     kinds = Counter(change.what for change in result.changes)
     parts = [f"{kinds[what]} {words}" for what, words in WORDS.items() if kinds[what]]
     waits = [len(side.outcome.pending) for side in (result.a, result.b)]
     if waits[0] != waits[1]:
-        parts.append(f"{waits[0]} without a node in A, {waits[1]} in B")
+        parts.append(f"{waits[0]} pending in A, {waits[1]} in B")
     if result.refusals:
         parts.append(f"{len(result.refusals)} refused by one side")
     if not parts:
-        parts.append("other nodes are added")
-    return f"Of {pods}: {', '.join(parts)}."
+        parts.append("autoscalers add other nodes")
+    return f"{', '.join(parts)}, of {pods}."

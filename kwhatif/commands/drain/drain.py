@@ -93,20 +93,20 @@ def drain_nodes(
             each.unfinished for each in (() if before is None else before.rollouts)
         )
         verdict = words + _verdict(nodes, after, driven_out, groups)
-        outcome = conclude_in_words(after, fidelity, [verdict], bad=stuck)
+        outcome = conclude_in_words(after, fidelity, [verdict], bad=stuck, lead=("Safe to drain", "Not safe to drain"))
         return result(fidelity=fidelity, outcome=outcome)
 
     return PendingResult([after], make_result)
 
 
 def _verdict(nodes: Sequence[DrainedNode], run: Run, driven_out: int, groups: Sequence[GroupDisruption]) -> str:
-    """``1 of 2 nodes drained, 3 pods evicted, 1 pending afterwards``."""
+    """``1 of 2 nodes drained, 3 pods evicted, 1 pending``."""
     drained, evicted = sum(node.drained for node in nodes), sum(node.evicted for node in nodes)
     parts = [f"{drained} of {format_count(len(nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"]
     if driven_out:
-        parts.append(f"{format_count(driven_out, 'other')} driven out")
+        parts.append(f"{driven_out} preempted")
     if run.pending:
-        parts.append(f"{len(run.pending)} pending afterwards")
+        parts.append(f"{len(run.pending)} pending")
     parts += words_of_disruptions(groups)
     return ", ".join([*parts, *words_of_growth(run.scale_up)])
 

@@ -10,6 +10,7 @@ from kwhatif.render.grouping import MOST_ROWS
 from kwhatif.render.sections import describe_edits
 from kwhatif.results.amounts import format_count
 from kwhatif.results.expand import ExpandResult
+from kwhatif.results.outcome import lead_with
 from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan
 
 
@@ -39,7 +40,9 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
         parts.append(f"{len(result.refusals)} refused")
     return [
         *blocks,
-        Verdict(", ".join(parts), not result.exit_code),
+        Verdict(
+            lead_with(("Accepted", "Not accepted"), ", ".join(parts), good=not result.exit_code), not result.exit_code
+        ),
         Lines((*describe_edits(result.edits), *result.not_modelled)),
     ]
 

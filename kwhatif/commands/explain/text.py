@@ -45,7 +45,7 @@ from kwhatif.results.explain import (
     PodReport,
     WorkloadReport,
 )
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.outcome import FITS, Outcome, lead_with
 from kwhatif.results.place import Placement
 
 MOST_HOMES = 4
@@ -74,13 +74,17 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
 
 
 def _verdict(result: ExplainResult) -> str:
-    """That of the outcome where pods are placed together. Else ``shop/big finds no node; the nearest is bee-1: cpu:
-    asks 6, free 2 of 4, short 4.``, or how many do.
+    """That of the outcome where pods are placed together. Else ``Does not fit: shop/big finds no node; the nearest is
+    bee-1: cpu: asks 6, free 2 of 4, short 4.``, or how many do.
     """
     if isinstance(result.outcome, Outcome):
         return result.outcome.verdict
+    return lead_with(FITS, _words_of(result), good=not result.exit_code)
+
+
+def _words_of(result: ExplainResult) -> str:
     if not result.pods:
-        return _describe_groups(result.group_reports) or "No pods to explain."
+        return _describe_groups(result.group_reports) or "no pods to explain."
     if all(report.runs_on for report in result.pods) and (len(result.pods) > 1 or result.pods[0].alike):
         return _describe_running(result.pods)
     if len(result.pods) > 1 or result.pods[0].alike:
@@ -102,7 +106,7 @@ def _describe_groups(groups: Sequence[GroupReport]) -> str:
 
 
 def _describe_running(reports: Sequence[PodReport]) -> str:
-    """``3 pods run; asked today, 2 would stay, 1 would go elsewhere.``"""
+    """``3 pods run; scheduled today, 2 would stay, 1 would go elsewhere.``"""
     ends: Counter[str] = Counter()
     for report in reports:
         stays = report.placement.node == report.runs_on
@@ -110,7 +114,7 @@ def _describe_running(reports: Sequence[PodReport]) -> str:
         ends[end] += 1 + len(report.alike)
     told = ", ".join(f"{ends[end]} would {end}" for end in ("stay", "go elsewhere", "find no node") if ends[end])
     number = ends.total()
-    return f"{format_count(number, 'pod')} {'runs' if number == 1 else 'run'}; asked today, {told}."
+    return f"{format_count(number, 'pod')} {'runs' if number == 1 else 'run'}; scheduled today, {told}."
 
 
 def _summary(result: ExplainResult) -> Iterator[Block]:
@@ -185,7 +189,7 @@ def _describe_report(report: PodReport) -> str:
         today = f"it would find a node only in the place of {format_count(len(placement.victims), 'other pod')}"
     else:
         today = f"it would not run: it {_describe_placement(report)}"
-    return f"runs on {report.runs_on}{since}; asked today, {today}"
+    return f"runs on {report.runs_on}{since}; scheduled today, {today}"
 
 
 def _describe_placement(report: PodReport) -> str:

@@ -249,7 +249,7 @@ class _Losses:
         counts = {name: totals[name] for name in ("back", "pending", "waiting", "lost", "bound", "evicted", "homeless")}
         words = [f"{counts[name]} {name}" for name in ("back", "pending", "waiting", "lost", "evicted") if counts[name]]
         words += words_of_disruptions(groups)
-        verdict = f"{node_failure.kind} {node_failure.name}: {', '.join(words) or 'nobody has to be made again'}"
+        verdict = f"{node_failure.kind} {node_failure.name}: {', '.join(words) or 'no pod has to be recreated'}"
         stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
         return Failure(
             outcome=conclude(run, None, verdict, bad=bool(stuck)),

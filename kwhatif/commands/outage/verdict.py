@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+import msgspec
+
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.disruption import Failure, OutageResult
-from kwhatif.results.outcome import EvictedPod, Outcome, PendingPod
+from kwhatif.results.outcome import EvictedPod, Outcome, PendingPod, lead_with
 from kwhatif.simulation.placement.conclusion import conclude_in_words
 from kwhatif.simulation.placement.run import Run
 
@@ -23,7 +25,9 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
     ended = dataclasses.replace(run, pending=pending, victims=victims)
     unknown = [f"{format_count(len(result.errors), 'failure')} not worked out"] if result.errors else []
     found = conclude_in_words(ended, result.fidelity, [_words_of(result), *unknown])
-    return found.judge(good=not (result.unsurvived_failures or unsure or run.refusals or run.failed))
+    good = not (result.unsurvived_failures or unsure or run.refusals or run.failed)
+    verdict = lead_with(("Survives", "Does not survive"), found.verdict, good=good)
+    return msgspec.structs.replace(found, good=good, verdict=verdict)
 
 
 def _pending(failures: Iterable[Failure]) -> Iterable[PendingPod]:
@@ -35,12 +39,12 @@ def _victims(failures: Iterable[Failure]) -> Iterable[EvictedPod]:
 
 
 def _words_of(result: OutageResult) -> str:
-    """``survived: 38 of 40 nodes, 1 of 3 zones; zone a must be``."""
-    told = [f"{scope.survived} of {format_count(scope.asked, _many(scope.kind))}" for scope in result.scopes]
-    text = f"survived: {', '.join(told)}" if told else "nothing was asked about"
+    """``38 of 40 nodes, 1 of 3 zones; must survive: zone a``."""
+    parts = [f"{scope.survived} of {format_count(scope.asked, _many(scope.kind))}" for scope in result.scopes]
+    text = ", ".join(parts) or "no failure was tried"
     if result.survive:
         broken = [each.title for each in result.unsurvived_failures]
-        text += f"; {format_some(broken)} must be" if broken else f"; every {' and '.join(result.survive)} must be"
+        text += f"; must survive: {format_some(broken) if broken else 'every ' + ' and '.join(result.survive)}"
     return text
 
 

@@ -51,9 +51,9 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
     good = not refusals and (not asked or all(each.status in _STARTS for each in workloads))
     verdict = _verdict(workloads, len(refusals), waiting, asked=asked)
     if decisions.is_restless:
-        verdict = f"Kueue would never come to rest. {verdict}"
+        verdict = f"{verdict.rstrip('.')}; Kueue never comes to rest."
     return QueueResult(
-        outcome=Outcome.from_words(verdict, good=good),
+        outcome=Outcome.from_words(verdict, good=good, lead=("Admitted", "Not admitted") if asked else None),
         version=KUEUE_VERSION,
         taken_at=scenario.snapshot.taken_at,
         asked=asked,
@@ -74,8 +74,8 @@ def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *,
     if not asked:
         admitted = sum(each.is_new and each.status == "admitted" for each in workloads)
         words = f"{format_count(waiting, 'workload waits', 'workloads wait')}"
-        return f"{words}, {admitted} of those that waited {'is' if admitted == 1 else 'are'} admitted now."
-    parts = []
+        return f"{words}; {admitted} {'starts' if admitted == 1 else 'start'} now."
+    parts: list[tuple[int, str]] = []
     for status, words in (
         ("admitted", "admitted"),
         ("quotaReserved", "given quota, waiting for admission checks"),
@@ -86,12 +86,16 @@ def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *,
         ("unknown", "unknown"),
     ):
         if count := sum(each.status == status for each in workloads):
-            parts.append(f"{count} {words}")
+            parts.append((count, words))
     if refused:
-        parts.append(f"{refused} refused by the API server")
+        parts.append((refused, "refused by the API server"))
     gone = len({lost.workload for each in workloads for lost in each.preempted})
-    after = f", after the preemption of {format_count(gone, 'workload')}" if gone else ""
-    return f"Of {format_count(len(workloads) + refused, 'workload')}: {', '.join(parts)}{after}."
+    after = f", {format_count(gone, 'workload')} preempted" if gone else ""
+    total = format_count(len(workloads) + refused, "workload")
+    if len(parts) == 1:
+        ((count, words),) = parts
+        return f"{count} of {total}{'' if words == 'admitted' else f' {words}'}{after}."
+    return f"{', '.join(f'{count} {words}' for count, words in parts)}, of {total}{after}."
 
 
 def _gaps_of_kinds(jobs: Sequence[AskedJob]) -> Iterator[Gap]:

@@ -147,40 +147,38 @@ def _pending(of_pod: Mapping[str, str], before: Consequence, after: Consequence)
 
 
 def _verdict(findings: Findings, before: Consequence, after: Consequence, binds: Sequence[Binding]) -> str:
-    """``CPU requests go down by 41%, memory requests go down by 3%, and no node goes: memory binds in pool a.``"""
+    """``Saves no node: CPU requests -41%, memory requests -3%; memory binds in pool a.``"""
     if not findings.changes:
-        return "Requests stay as they are."
+        return "No change: requests stay as they are."
     sums = {name: (before.requested[name], after.requested[name]) for name in before.requested}
     text = f"{_change('CPU', *sums['cpu'])}, {_change('memory', *sums['memory'])}"
     more_pods = sum(each.then - each.now for each in findings.scalings)
     if more_pods > 0:
-        text += f", since autoscalers make {format_count(more_pods, 'more pod')} of that"
+        text += f", autoscalers add {format_count(more_pods, 'pod')}"
     more = after.side.pending - before.side.pending
-    waits = f", and {format_count(more, 'more pod finds', 'more pods find')} no node" if more > 0 else ""
+    waits = f"Does not fit: {format_count(more, 'more pod stays', 'more pods stay')} pending. " if more > 0 else ""
     gone = before.side.nodes - after.side.nodes
     tight = _tight(binds)
     if before.side.nodes_removable is None and not waits:
-        return f"{text}; {tight}." if tight else f"{text}."
+        return f"Requests change: {text}; {tight}." if tight else f"Requests change: {text}."
     if gone > 0:
         money = ""
         if before.side.cost and after.side.cost is not None:
             saved = before.side.cost - after.side.cost
-            money = f", which saves {saved:,.2f} a month ({saved / before.side.cost:.0%})"
-        return f"{text}, and {format_count(gone, 'node goes', 'nodes go')}{money}{waits}."
+            money = f" and {saved:,.2f} a month ({saved / before.side.cost:.0%})"
+        return f"{waits}Saves {format_count(gone, 'node')}{money}: {text}."
     if gone < 0:
-        return f"{text}, and {format_count(-gone, 'more node is', 'more nodes are')} needed{waits}."
-    if waits:
-        return f"{text}{waits}."
-    return f"{text}, and no node goes: {tight}." if tight else f"{text}, and no node goes."
+        return f"{waits}Needs {format_count(-gone, 'more node')}: {text}."
+    return f"{waits}Saves no node: {text}{f'; {tight}' if tight and not waits else ''}."
 
 
 def _change(name: str, before: int, after: int) -> str:
     if not before:
-        return f"{name} requests stay at nothing" if not after else f"{name} requests begin"
+        return f"{name} requests stay at 0" if not after else f"{name} requests are new"
     percent = round(100 * (after - before) / before)
     if not percent:
-        return f"{name} requests stay"
-    return f"{name} requests go {'down' if percent < 0 else 'up'} by {abs(percent)}%"
+        return f"{name} requests +0%"
+    return f"{name} requests {percent:+}%"
 
 
 _IN_WORDS = {"pods": "the number of pods", "cpu": "CPU"}

@@ -191,10 +191,10 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
 
 
 def _words_of(best: PolicyPoint, points: int) -> str:
-    """``Policy 7 is the best of 40: NodeResourcesFit.weight 5.``"""
+    """``Best: policy 7 of 40: NodeResourcesFit.weight 5.``"""
     if best.number == 0:
-        return f"Today's policy is the best of {points}."
-    return f"Policy {best.number} is the best of {points}: {best.policy}."
+        return f"Best: today's policy, of {points}."
+    return f"Best: policy {best.number} of {points}: {best.policy}."
 
 
 @dataclass(frozen=True)

@@ -19,19 +19,19 @@ def outcome_of_upgrade(result: UpgradeResult, run: Run, before: str = "") -> Out
     """
     bad = result.phase != "done" or result.late or bool(result.forced)
     words = [before, *_words_of(result, run)]
-    return conclude_in_words(run, result.fidelity, words, bad=bad)
+    return conclude_in_words(run, result.fidelity, words, bad=bad, lead=("Safe to upgrade", "Not safe to upgrade"))
 
 
 def _words_of(result: UpgradeResult, run: Run) -> Iterator[str]:
-    """``3 nodes replaced in 8:40 (surge)``, ``4 nodes at most, 0.14 node hours more than usual``."""
+    """``3 nodes replaced in 8:40 (surge)``, ``4 nodes at most``, ``0.14 extra node hours``."""
     yield _words_of_end(result)
     if result.forced:
         yield f"{format_count(len(result.forced), 'pod')} deleted by force"
     yield from words_of_driven_out(run)
     if run.pending:
-        yield f"{format_count(len(run.pending), 'pod')} without a node in the end"
+        yield f"{format_count(len(run.pending), 'pod')} pending afterwards"
     yield from [", ".join(words)] if (words := words_of_growth(result.scale_up)) else []
-    yield f"{result.peak_nodes} nodes at most, {result.more_node_hours:g} node hours more than usual"
+    yield f"{format_count(result.peak_nodes, 'node')} at most, {result.more_node_hours:g} extra node hours"
     yield from [] if result.cost is None else _words_of_cost(result.cost)
 
 
@@ -39,12 +39,12 @@ def _words_of_end(result: UpgradeResult) -> str:
     size = format_count(len(result.nodes), "node")
     if result.phase == "done":
         text = f"{size} replaced in {format_clock(result.time)} ({result.strategy})"
-        return f"{text}, which is longer than {format_clock(result.within or 0.0)}" if result.late else text
+        return f"{text}, longer than {format_clock(result.within or 0.0)}" if result.late else text
     ends = "hangs" if result.phase == "hangs" else "fails"
     done = sum(node.deleted is not None for node in result.nodes)
-    text = f"The upgrade {ends} after {format_clock(result.time)} with {done} of {size} replaced ({result.strategy})"
+    text = f"{done} of {size} replaced, {ends} after {format_clock(result.time)} ({result.strategy})"
     budgets = sorted({each.budget for each in result.obstacles if each.budget})
-    return f"{text}, on {format_some(budgets)}" if budgets else text
+    return f"{text}, blocked by budget {format_some(budgets)}" if budgets else text
 
 
 def _words_of_cost(cost: UpgradeCost) -> Iterator[str]:

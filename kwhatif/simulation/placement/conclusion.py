@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
-from kwhatif.results.outcome import NodeCount, NotCreated, Outcome, RefusedObject
+from kwhatif.results.outcome import FITS, Lead, NodeCount, NotCreated, Outcome, RefusedObject, lead_with
 from kwhatif.results.place import PlaceResult
 from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
 from kwhatif.simulation.placement.run import Run
@@ -22,20 +22,26 @@ def conclude(
     verdict: str,
     *,
     bad: bool = False,
+    lead: Lead | None = None,
 ) -> Outcome:
-    """The outcome of a run with a ``verdict``. ``bad``: something else that the command is about went wrong."""
+    """The outcome of a run with a ``verdict``, which ``lead`` begins: yes or no.
+
+    ``bad``: something else that the command is about went wrong.
+    """
     unknown = () if fidelity is None else gaps_of_verdict(fidelity, evicting=bool(run.victims))
     unknown += () if run.scale_up is None else run.scale_up.unknown
     more = [
-        *([f"{format_some(run.unsettled)}: evicts others in turns without end"] if run.unsettled else []),
+        *([f"{format_some(run.unsettled)}: evictions never end"] if run.unsettled else []),
         *unknown,
     ]
     queues = run.session.queues
     more = [*queues.words, *more]
     victims = (*queues.evicted, *run.victims)
+    good = run.good and not queues.pending and not bad
+    verdict = "; ".join([verdict.rstrip(".") if more else verdict, *more])
     return Outcome(
-        good=run.good and not queues.pending and not bad,
-        verdict="; ".join([verdict.rstrip(".") if more else verdict, *more]),
+        good=good,
+        verdict=lead_with(lead, verdict, good=good) if lead else verdict,
         pending=(*queues.pending, *run.pending),
         evicted=len(victims),
         victims=victims,
@@ -56,10 +62,11 @@ def conclude_in_words(
     words: Iterable[str],
     *,
     bad: bool = False,
+    lead: Lead | None = None,
 ) -> Outcome:
     """The same with a verdict of some words, empty ones left out, and of those about what was never created."""
     missing = words_of_never_made(run)
-    return conclude(run, fidelity, "; ".join(filter(None, [*words, *missing])), bad=bad)
+    return conclude(run, fidelity, "; ".join(filter(None, [*words, *missing])), bad=bad, lead=lead)
 
 
 def _added_nodes(run: Run) -> tuple[NodeCount, ...]:
@@ -83,9 +90,9 @@ def words_of_never_made(run: Run) -> list[str]:
 
 
 def words_of_driven_out(run: Run) -> list[str]:
-    """``1 other driven out``: pods that others took the place of."""
+    """``1 preempted``: pods that others took the place of."""
     count = sum(each.taken_by is not None for each in run.victims)
-    return [f"{format_count(count, 'other')} driven out"] if count else []
+    return [f"{count} preempted"] if count else []
 
 
 NOTHING_ASKED = "No pods to place."
@@ -94,23 +101,24 @@ NOTHING_ASKED = "No pods to place."
 def words_of(run: Run) -> str:
     """A verdict: the words about the pods of the question, and before and after them those about all others."""
     pushed_out = sum(each.cause == "evicted" for each in run.pending)
-    parts = [f"{format_count(pushed_out, 'victim stays', 'victims stay')} pending"] if pushed_out else []
+    parts = [f"{format_count(pushed_out, 'evicted pod stays', 'evicted pods stay')} pending"] if pushed_out else []
     parts += run.words
     if run.victims:
-        parts.append(format_count(len(run.victims), "victim"))
+        parts.append(f"{format_count(len(run.victims), 'pod')} evicted")
     if run.lost:
-        parts.append(f"{format_count(len(run.lost), 'pod')} gone for good")
+        parts.append(f"{format_count(len(run.lost), 'pod')} without a controller lost")
     parts += words_of_never_made(run)
     if run.stuck:
         parts.append(f"{format_count(run.stuck, 'rollout')} stuck")
     return ", ".join(parts) or NOTHING_ASKED
 
 
-def outcome_of(run: Run, fidelity: Fidelity, before: str = "") -> Outcome:
-    """The outcome of a run of the pods asked about; the verdict may have words ``before`` it."""
+def outcome_of(run: Run, fidelity: Fidelity, plan: str = "") -> Outcome:
+    """The outcome of a run of the pods of the question; the verdict ends with the ``plan`` of an autoscaler."""
     words = words_of(run)
-    verdict = "; ".join(filter(None, (before, words if words != NOTHING_ASKED or not before else "")))
-    return conclude(run, fidelity, verdict, bad=bool(run.stuck))
+    nothing = words == NOTHING_ASKED
+    verdict = "; ".join(filter(None, ("" if nothing and plan else words, plan)))
+    return conclude(run, fidelity, verdict, bad=bool(run.stuck), lead=None if nothing else FITS)
 
 
 def place_result_of(run: Run, fidelity: Fidelity) -> PlaceResult:

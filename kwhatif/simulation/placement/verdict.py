@@ -8,22 +8,30 @@ from collections.abc import Collection, Sequence
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import Placement, ScaleUp
 
-_BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed")
+_BESIDES = ("gated", "waiting", "skipped", "unclaimed")
 
 
 def words_of_placements(
     placements: Sequence[Placement], in_others: Collection[str] = (), scale_up: ScaleUp | None = None
 ) -> list[str]:
-    """``3 of 4 pods placed``, ``1 gated``.
+    """``3 of 4 pods placed``, ``1 gated``, ``1 of them on 1 new node``.
 
-    A pod that had to leave its node again counts as placed if one of ``in_others``, its replacement, runs.
+    A pod counts as placed if a new node comes for it. One that had to leave its node again
+    counts as placed if one of ``in_others``, its replacement, runs.
     """
     outcomes = Counter(each.outcome for each in placements)
-    placed = outcomes["placed"] + sum(each.outcome == "preempted" and each.pod in in_others for each in placements)
+    placed = (
+        outcomes["placed"]
+        + outcomes["autoscaled"]
+        + sum(each.outcome == "preempted" and each.pod in in_others for each in placements)
+    )
     number = len(placements)
     parts = [f"{placed} of {format_count(number, 'pod')} placed"] if number else []
     parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
-    return [*parts, *words_of_growth(scale_up)]
+    growth = words_of_growth(scale_up)
+    if growth and outcomes["autoscaled"]:
+        growth[0] = f"{outcomes['autoscaled']} of them on {growth[0]}"
+    return [*parts, *growth]
 
 
 def words_of_growth(scale_up: ScaleUp | None) -> list[str]:

@@ -348,7 +348,7 @@ def test_times_too_coarse_to_order_are_no_evidence_and_make_no_share(tmp_path: P
     assert [each.total for each in result.agreement] == [0, 0, 0]
     assert result.left_out == {"others were bound in the same second, and in which order is not known": 6}
     text = text_of(backtest_blocks(result))
-    assert text.startswith("No decision can be judged: of those in here none is evidence.")
+    assert text.startswith("No decision can be judged: none in this recording is evidence.")
     assert "%" not in text
     assert (result.exit_code, msgspec.structs.replace(result, need=99.0).exit_code) == (0, 1)
 

@@ -313,7 +313,7 @@ def test_nodes_for_a_release_that_does_not_fit_after_all_are_not_bought() -> Non
     result = kwhatif.capacity(**autoscaled("web.yaml"))
     assert (result.fits, result.next_fits, result.pods_each) == (0, 6, 7)
     assert (result.outcome.added_nodes, result.outcome.cost) == ((), 0.0)
-    assert result.outcome.verdict == "Fits 0 times, 0 pods. At least 1 were asked for."
+    assert result.outcome.verdict == "Does not fit: 0 times, 0 pods."
 
 
 def test_one_copy_buys_what_place_buys() -> None:

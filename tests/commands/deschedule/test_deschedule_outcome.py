@@ -43,42 +43,45 @@ ROWS = {
         [owned("p", "a")],
         victims=[("default/p", None)],
         good=True,
-        verdict="1 eviction in 1 cycle, 1 to another node, nothing better for it; the next cycle evicts nobody",
+        verdict="Safe to deschedule: 1 eviction in 1 cycle, 1 to another node, balance no better; "
+        "the next cycle evicts no pod",
     ),
     "a pod that finds none waits since it was evicted": Row(
         [node("a", taints=["x:NoSchedule"]), node("b", cpu="1")],
         [owned("p", "a", cpu="2")],
         pending=[("default/p-r1", "evicted")],
         victims=[("default/p", None)],
-        verdict="1 eviction in 1 cycle, 1 pending; the next cycle evicts nobody",
+        verdict="Not safe to deschedule: 1 eviction in 1 cycle, 1 pod pending; the next cycle evicts no pod",
     ),
     "whom it drives out of its new node is a victim and waits": Row(
         [node("a", taints=["x:NoSchedule"]), node("b", cpu="2")],
         [owned("p", "a", cpu="2", priority=10), owned("q", "b", cpu="2")],
         pending=[("default/q-r1", "evicted")],
         victims=[("default/p", None), ("default/q", "default/p-r1")],
-        verdict="1 eviction in 1 cycle, 1 to another node, 1 other driven out, 1 pending; the next cycle evicts nobody",
+        verdict="Not safe to deschedule: 1 eviction in 1 cycle, 1 to another node, 1 preempted, 1 pod pending; "
+        "the next cycle evicts no pod",
     ),
     "who waited before is tried, and not asked about": Row(
         [node("a", taints=["x:NoSchedule"]), node("b", cpu="2")],
         [owned("p", "a", cpu="1"), web("waits", "", cpu="9")],
         victims=[("default/p", None)],
         good=True,
-        verdict="1 eviction in 1 cycle, 1 to another node, nothing better for it; the next cycle evicts nobody",
+        verdict="Safe to deschedule: 1 eviction in 1 cycle, 1 to another node, balance no better; "
+        "the next cycle evicts no pod",
     ),
     "a pod that is evicted again is no good end though it has a node": Row(
         [node("a"), node("b")],
         [owned("p", "a", cpu="3")],
         LOW,
         victims=[("default/p", None)],
-        verdict="1 eviction in 1 cycle, 1 to another node, nothing better for it; "
+        verdict="Not safe to deschedule: 1 eviction in 1 cycle, 1 to another node, balance no better; "
         "the next cycle evicts 1 pod, 1 of them again",
     ),
     "one ready node is too few": Row(
         [node("a")],
         [owned("p", "a")],
         good=True,
-        verdict="The descheduler does nothing: it wants two ready nodes",
+        verdict="Safe to deschedule: the descheduler does nothing with fewer than two ready nodes",
     ),
 }
 
@@ -103,7 +106,7 @@ def test_a_plugin_that_fails_is_in_the_verdict() -> None:
         metricsUtilization={"source": "KubernetesMetrics"},
     )
     found = descheduled([node("a"), node("b")], [owned("p", "a")], chosen | metrics)
-    assert found.verdict == "Nobody is evicted; LowNodeUtilization failed"
+    assert found.verdict == "Not safe to deschedule: no pod is evicted; LowNodeUtilization failed"
     assert not found.good
 
 

@@ -287,6 +287,6 @@ def test_a_victim_that_stays_pending_on_one_side_is_in_verdict_and_text() -> Non
     full, roomy = snapshot_of(node("a"), low), snapshot_of(node("a", cpu="8"), low)
     result = compared(full, setup_of(), setup_of(), pod("urgent", cpu="2", priority=10), other=roomy)
     (waiting,) = result.a.outcome.pending
-    assert "1 without a node in A, 0 in B" in result.outcome.verdict
+    assert "1 pending in A, 0 in B" in result.outcome.verdict
     text = text_of(diff_blocks(result))
     assert f"A     {waiting.pod}" in text.partition("WITHOUT A NODE")[2]

@@ -178,7 +178,7 @@ def test_what_is_excluded_stays(exclusion: Object, tmp_path: Path) -> None:
     objects = [node("a"), *workload("web", ["a"])]
     result = asked(tmp_path, objects, used("web", 1, CPU, MEMORY), sizing=policy(exclude=[exclusion]))
     assert (result.workloads, result.unchanged["excluded"]) == ((), 1)
-    assert result.outcome.verdict.startswith("Requests stay as they are; Pod could not be read")
+    assert result.outcome.verdict.startswith("No change: requests stay as they are; Pod could not be read")
 
 
 def test_a_resize_takes_a_restart_or_a_new_pod(tmp_path: Path) -> None:

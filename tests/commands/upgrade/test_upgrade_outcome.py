@@ -44,35 +44,36 @@ ROWS = {
         {"within_seconds": 150.0},
         victims=[("default/web-1-0", None)],
         good=True,
-        verdict="1 node replaced in 2:30 (surge); 2 nodes at most, 0.04 node hours more than usual",
+        verdict="Safe to upgrade: 1 node replaced in 2:30 (surge); 2 nodes at most, 0.04 extra node hours",
     ),
     "one that is replaced too late": Row(
         [pool(1), replicas(1, 1)],
         {"within_seconds": 149.0},
         victims=[("default/web-1-0", None)],
-        verdict="1 node replaced in 2:30 (surge), which is longer than 2:29; 2 nodes at most, "
-        "0.04 node hours more than usual",
+        verdict="Not safe to upgrade: 1 node replaced in 2:30 (surge), longer than 2:29; 2 nodes at most, "
+        "0.04 extra node hours",
     ),
     "one that hangs on a budget, with everybody on a node": Row(
         [pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]],
         phase="hangs",
-        verdict="The upgrade hangs after 2:00 with 0 of 1 node replaced (surge), on default/web; 2 nodes at most, "
-        "0.03 node hours more than usual",
+        verdict="Not safe to upgrade: 0 of 1 node replaced, hangs after 2:00 (surge), blocked by budget default/web; "
+        "2 nodes at most, "
+        "0.03 extra node hours",
     ),
     "one that is replaced by force": Row(
         [pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]],
         strategy="gke-surge",
         victims=[("default/web-1-0", None)],
-        verdict="1 node replaced in 1:02:30 (gke-surge); 1 pod deleted by force; 2 nodes at most, 1.04 node hours more "
-        "than usual",
+        verdict="Not safe to upgrade: 1 node replaced in 1:02:30 (gke-surge); 1 pod deleted by force; 2 nodes at most, "
+        "1.04 extra node hours",
     ),
     "one whose new nodes are too small": Row(
         [pool(1), replicas(1, 1, cpu="3")],
         SMALLER,
         pending=[("default/web-1-r1", "evicted")],
         victims=[("default/web-1-0", None)],
-        verdict="1 node replaced in 2:30 (surge); 1 pod without a node in the end; 2 nodes at most, "
-        "0.04 node hours more than usual",
+        verdict="Not safe to upgrade: 1 node replaced in 2:30 (surge); 1 pod pending afterwards; 2 nodes at most, "
+        "0.04 extra node hours",
     ),
     "one whose pods drive others out": Row(
         [
@@ -85,8 +86,8 @@ ROWS = {
         SMALLER,
         pending=[("default/other-1-r1", "evicted")],
         victims=[("default/web-1-0", None), ("default/other-1-0", "default/web-1-r1")],
-        verdict="1 node replaced in 2:30 (surge); 1 other driven out; 1 pod without a node in the end; 2 nodes at "
-        "most, 0.04 node hours more than usual",
+        verdict="Not safe to upgrade: 1 node replaced in 2:30 (surge); 1 preempted; 1 pod pending afterwards; "
+        "2 nodes at most, 0.04 extra node hours",
     ),
 }
 

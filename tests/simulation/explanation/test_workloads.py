@@ -63,7 +63,10 @@ def test_the_first_that_finds_no_node_is_explained_as_the_cluster_was_then() -> 
     }
     assert [each.pod for each in report.alike] == ["default/web-7", "default/web-8"]
     assert isinstance(result.outcome, Outcome)
-    assert (result.outcome.verdict, result.exit_code) == ("5 of 8 pods placed; the snapshot holds no Pod", 1)
+    assert (result.outcome.verdict, result.exit_code) == (
+        "Does not fit: 5 of 8 pods placed; the snapshot holds no Pod",
+        1,
+    )
 
 
 def test_what_fits_is_explained_by_its_first_pod_and_what_never_fits_by_its_first() -> None:

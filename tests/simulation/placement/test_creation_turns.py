@@ -93,7 +93,7 @@ def test_a_pod_that_is_not_made_yet_says_whom_it_waits_for(tmp_path: Path) -> No
     assert result.placements[2].message == "it is made once default/db-0 is ready"
     assert [each.pod for each in result.outcome.pending] == ["default/db-0"]
     assert [(each.workload, each.pods) for each in result.outcome.not_created] == [("StatefulSet default/db", 2)]
-    assert result.verdict == "0 of 3 pods placed, 2 pods not created"
+    assert result.verdict == "Does not fit: 0 of 3 pods placed, 2 pods not created"
     assert result.exit_code == 1
 
 

@@ -18,10 +18,10 @@ def diff_blocks(result: DiffResult) -> list[Block]:
     """The report."""
     facts = Facts(tuple(_facts(result)))
     if not result.exit_code:
-        return [facts, Verdict("Nothing changed that scheduling can see.", True)]
+        return [facts, Verdict("No difference: nothing changed that the scheduler reads.", True)]
     kinds = len({change.kind for change in result.changes})
-    differ = format_count(len(result.changes), "object differs", "objects differ")
-    blocks: list[Block] = [Verdict(f"{differ}, of {format_count(kinds, 'kind')}.", False), facts]
+    differ = format_count(len(result.changes), "object")
+    blocks: list[Block] = [Verdict(f"Differs: {differ} of {format_count(kinds, 'kind')}.", False), facts]
     rows = [row for change in result.changes for row in _rows(change)]
     headers = ("kind [same]", "change [same]", "object [pod]", "where [same]", "fields")
     blocks += build_table("CHANGES", headers, rows, Grouping("row"))

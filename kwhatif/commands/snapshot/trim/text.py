@@ -25,7 +25,7 @@ def trim_blocks(result: TrimResult) -> list[Block]:
     outcomes = tuple((pod.pod, pod.outcome, pod.node or NONE, _describe_pod(pod)) for pod in result.pods)
     pods = "the pod" if len(result.pods) == 1 else "the pods"
     blocks: list[Block] = [
-        Verdict(f"The same comes of {pods} with {after} of {format_count(before, 'object')}.", True),
+        Verdict(f"Same decision for {pods} with {after} of {format_count(before, 'object')}.", True),
         Facts(pairs),
         table(("kind", "before", "after"), rows),
         Heading("SAME DECISION"),

@@ -24,9 +24,10 @@ def check_blocks(result: CheckResult) -> list[Block]:
 def _summary(result: CheckResult) -> str:
     held = format_count(result.objects, "object")
     if not result.findings:
-        return f"{result.source}: {held}, nothing is wrong."
+        return f"Valid: {result.source}, {held}, no errors."
     return (
-        f"{result.source}: {held}, {format_count(result.errors, 'error')}, {format_count(result.warnings, 'warning')}."
+        f"{'Invalid' if result.errors else 'Valid'}: {result.source}, {held}, {format_count(result.errors, 'error')}, "
+        f"{format_count(result.warnings, 'warning')}."
     )
 
 
