@@ -143,9 +143,10 @@ class ManifestOptions:
         str | None,
         Flag(
             "--at",
-            metavar="max|min|N%",
+            metavar="max|min|N%|stored",
             help="Ask with as many replicas as HorizontalPodAutoscalers and ScaledObjects allow at most, at least, or "
-            "at N percent of the way between. Default: as many as run today, within these bounds.",
+            "at N percent of the way between; stored: as manifests have them, before autoscalers act. Default: as many "
+            "as run today, within these bounds.",
         ),
     ] = None
 

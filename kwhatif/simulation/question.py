@@ -117,10 +117,11 @@ class Question(Command[R_co]):
             gates=scenario.gates,
         )
         expanded = as_asked(scenario.snapshot)
-        again = partial(as_asked, scenario.snapshot.copy()) if expanded.rollouts else None
+        before = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
+        again = partial(as_asked, before) if before is not None and expanded.rollouts else None
         if self.needs_pods(scenario) and not self.is_answered_by(expanded):
             require_pods(scenario.inputs.manifests, scenario.manifests, reading, scenario.snapshot)
-        return PreparedScenario.from_loaded(scenario, expanded, expand_again=again)
+        return PreparedScenario.from_loaded(scenario, expanded, expand_again=again, before_change=before)
 
     def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
         """The pods of the question, in the order in which they came."""

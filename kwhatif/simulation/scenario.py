@@ -83,14 +83,16 @@ class LoadedScenario(Scenario):
 class PreparedScenario(LoadedScenario):
     """A scenario whose manifests have become pods, and whose cluster is ready to be scheduled on.
 
-    ``expand_again`` expands manifests with updates once more, as the cluster was before any of it. ``pods_to_schedule``
-    are the pods of the question; ``named_pods`` are explained by themselves, each on the cluster as it is.
-    ``unknown_kinds`` are those of the manifests that may or may not make pods. ``make_scaler`` makes autoscalers for
-    another run. ``only_session`` is that of a question whose answer takes one run.
+    ``expand_again`` expands manifests with updates once more, as the cluster was before any of it: ``before_change``,
+    which is there only where it may be needed. ``pods_to_schedule`` are the pods of the question; ``named_pods`` are
+    explained by themselves, each on the cluster as it is. ``unknown_kinds`` are those of the manifests that may or may
+    not make pods. ``make_scaler`` makes autoscalers for another run. ``only_session`` is that of a question whose
+    answer takes one run.
     """
 
     expanded: ExpandedManifests
     expand_again: Callable[[], ExpandedManifests] | None = None
+    before_change: Snapshot | None = None
     pods_to_schedule: Sequence[PodToSchedule] = ()
     named_pods: Sequence[PodToSchedule] = ()
     unknown_kinds: Sequence[str] = ()

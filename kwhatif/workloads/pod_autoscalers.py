@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.response import Object
@@ -79,13 +79,22 @@ class PodAutoscaler:
         return self.min_replicas + -(-percent * max(self.max_replicas - self.min_replicas, 0) // 100)
 
 
-def parse_scale(text: str) -> int:
-    """``min``, ``max`` or ``50%`` as percent. Raises UsageError."""
+AS_STORED: Literal["stored"] = "stored"
+"""Scaled workloads with the replicas that their manifests have: the moment before their autoscalers act."""
+
+Position = int | Literal["stored"] | None
+"""Percent of the way between the bounds of autoscalers, ``AS_STORED``, or None for what runs today."""
+
+
+def parse_scale(text: str) -> Position:
+    """``min``, ``max`` or ``50%`` as percent, or ``stored``. Raises UsageError."""
+    if text == "stored":
+        return AS_STORED
     if text in ("min", "max"):
         return 0 if text == "min" else 100
     found = _PERCENTAGE.fullmatch(text)
     if found is None or int(found[1]) > 100:
-        raise UsageError(f"--at {text}: expected min, max or a percentage between them, such as 50%")
+        raise UsageError(f"--at {text}: expected min, max or a percentage between them, such as 50%, or stored")
     return int(found[1])
 
 

@@ -64,9 +64,10 @@ def test_replicas_under_the_load_of_today(obj: Json, running: int, replicas: int
     ],
 )
 def test_replicas_between_the_bounds(obj: Json, text: str, replicas: int) -> None:
-    found = pod_autoscaler_of(obj)
+    found, position = pod_autoscaler_of(obj), parse_scale(text)
     assert found is not None
-    assert found.replicas_at(parse_scale(text), 5) == replicas
+    assert isinstance(position, int)
+    assert found.replicas_at(position, 5) == replicas
 
 
 @given(st.integers(1, 50), st.integers(0, 50), st.integers(0, 100), st.integers(0, 200))

@@ -23,7 +23,6 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray
 from kwhatif.commands.chances.trials import Outcome
-from kwhatif.commands.gate.scaled_out import ScaledOutChange
 from kwhatif.commands.gate.units import Unit, subject_of_budget
 from kwhatif.commands.outage.failures import FailingCluster
 from kwhatif.progress import track
@@ -42,6 +41,7 @@ from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.scaled_out import ScaledOutChange
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 

@@ -30,7 +30,7 @@ from kwhatif.simulation.repository_policy import ReadPolicy
 from kwhatif.snapshot.read.objects import inside
 
 DEFAULT_RULES = (
-    *("blocking-budget", "fidelity", "limits", "preempts", "quota"),
+    *("blocking-budget", "fidelity", "limits", "preempts", "quota", "replicas-at-once"),
     *("rollout-deadlock", "single-node", "unschedulable"),
 )
 """What is looked at by default."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from kwhatif.commands.gate.files import describe_missing
 from kwhatif.commands.gate.gate_policy import EXEMPTIONS, find_forbidden, read_claims, settle
 from kwhatif.commands.gate.proposal import ChangeScenario, RolledOutChange, roll_out_change
 from kwhatif.commands.gate.rule import Rule
-from kwhatif.commands.gate.scaled_out import ScaledOutChange
 from kwhatif.commands.gate.units import Unit
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.progress import track
@@ -20,6 +19,7 @@ from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Finding, GateFiles, GateResult, RuleOutcome, describe_findings
 from kwhatif.simulation.placement.conclusion import conclude
+from kwhatif.simulation.placement.scaled_out import PodsOf, ScaledOutChange, place_scaled_out
 from kwhatif.simulation.question import PendingResult
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
 
@@ -42,13 +42,14 @@ class GateSettings:
     seed: int = 0
 
 
-def judge_change(
-    proposal: ChangeScenario, terms: GateSettings, scale_out: Callable[[], ScaledOutChange]
-) -> PendingResult[GateResult]:
-    """Roll a change out; the rules judge it once its fidelity is known. ``scale_out`` rolls it out once more, with its
-    workloads at the upper bounds of their autoscalers.
+def judge_change(proposal: ChangeScenario, terms: GateSettings, pods_of: PodsOf) -> PendingResult[GateResult]:
+    """Roll a change out; the rules judge it once its fidelity is known. ``pods_of`` names the pods of a scenario to
+    schedule.
     """
-    rolled_out = roll_out_change(proposal)
+    rolled_out = roll_out_change(proposal, pods_of)
+
+    def scale_out() -> ScaledOutChange:
+        return place_scaled_out(proposal, proposal.changes.apply, pods_of)
 
     def result(fidelity: Fidelity) -> GateResult:
         return _judgement(rolled_out, terms, rolled_out.context(fidelity, terms.seed, scale_out))

@@ -21,7 +21,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.chances.trials import ChancesBase, Outcome, outcomes_of
 from kwhatif.commands.gate.change import ChangeSet, compare_manifests, remove
 from kwhatif.commands.gate.context import Context
-from kwhatif.commands.gate.scaled_out import ScaledOutChange
 from kwhatif.commands.gate.units import subject_of, subject_of_workload, units_of
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Subject
@@ -34,6 +33,7 @@ from kwhatif.simulation.expansion.pods import template_paths
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.placement.scaled_out import PodsOf, ScaledOutChange, find_first_moments
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
@@ -43,14 +43,12 @@ from kwhatif.snapshot.format.model import Snapshot
 class ChangeScenario(PreparedScenario):
     """A change to judge.
 
-    ``changes`` are what differs, and ``before`` is the snapshot with all that is removed, ``before_change`` the one
-    without it, before anything is applied, where that is done more than once. ``cycles`` remembers what the scheduler
-    did.
+    ``changes`` are what differs, and ``before`` is the snapshot with all that is removed. ``cycles`` remembers what the
+    scheduler did.
     """
 
     changes: ChangeSet
     before: Snapshot
-    before_change: Snapshot | None = None
     cycles: CycleRecorder = field(default_factory=lambda: CycleRecorder())
 
 
@@ -119,8 +117,10 @@ class RolledOutChange:
         return tuple(_with_pod_counts(changes, self.proposal, context))
 
 
-def roll_out_change(proposal: ChangeScenario) -> RolledOutChange:
-    """Roll a change out to rest on the cluster of its session. The snapshot ``before`` is not changed."""
+def roll_out_change(proposal: ChangeScenario, pods_of: PodsOf) -> RolledOutChange:
+    """Roll a change out to rest on the cluster of its session. The snapshot ``before`` is not changed; ``pods_of``
+    names the pods of a scenario to schedule.
+    """
     session = proposal.session
     forked = session.cluster.fork()
     run = place_pods(
@@ -130,6 +130,8 @@ def roll_out_change(proposal: ChangeScenario) -> RolledOutChange:
         others=proposal.unknown_kinds,
         scaler=proposal.scaler,
     )
+    moments = tuple(find_first_moments(proposal, proposal.changes.apply, pods_of))
+    run = dataclasses.replace(run, first_moments=moments)
 
     def before() -> Cluster:
         if not proposal.changes.removed:

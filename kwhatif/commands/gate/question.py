@@ -20,7 +20,6 @@ from kwhatif.simulation.scenario import PreparedScenario
 if TYPE_CHECKING:
     from kwhatif.commands.gate.judgement import GateSettings
     from kwhatif.commands.gate.proposal import ChangeScenario
-    from kwhatif.commands.gate.scaled_out import ScaledOutChange
     from kwhatif.scheduling.driver import DriverOptions
 
 
@@ -109,18 +108,11 @@ class Gate(ChangeQuestion[GateResult]):
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
         from kwhatif.commands.gate.excerpts import with_excerpts
         from kwhatif.commands.gate.judgement import judge_change
-        from kwhatif.commands.gate.scaled_out import ScaledOutChange, place_scaled_out
 
         (scenario,) = scenarios
         proposal = cast("ChangeScenario", scenario)
 
-        def scale_out() -> ScaledOutChange:
-            before = proposal.before_change
-            if before is None:
-                return ScaledOutChange()
-            return place_scaled_out(scenario, before, proposal.changes.apply, self.select_pods)
-
-        answer = judge_change(proposal, self.terms, scale_out)
+        answer = judge_change(proposal, self.terms, self.select_pods)
 
         def result(fidelity: Fidelity) -> GateResult:
             result = answer.result(fidelity)

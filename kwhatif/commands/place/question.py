@@ -108,6 +108,7 @@ class Place(Question[PlaceResult]):
         from kwhatif.simulation.placement.conclusion import place_result_of
         from kwhatif.simulation.placement.hot_nodes import hot_nodes
         from kwhatif.simulation.placement.runs import place_pods
+        from kwhatif.simulation.placement.scaled_out import find_first_moments
         from kwhatif.simulation.placement.timeline import simulate_timeline
 
         (scenario,) = scenarios
@@ -127,6 +128,8 @@ class Place(Question[PlaceResult]):
                 others=scenario.unknown_kinds,
                 scaler=scenario.scaler,
             )
+        moments = find_first_moments(scenario, scenario.manifests, self.select_pods)
+        run = replace(run, first_moments=tuple(moments))
         for text in hot_nodes(scenario.snapshot, scenario.session.cluster, run.placements):
             notes.note(text)
 

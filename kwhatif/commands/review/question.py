@@ -53,7 +53,7 @@ class Review(ChangeQuestion[ReviewResult]):
 
         (scenario,) = scenarios
         proposal = cast("ChangeScenario", scenario)
-        rolled_out = roll_out_change(proposal)
+        rolled_out = roll_out_change(proposal, self.select_pods)
         run = rolled_out.run
         commands = Commands.for_change(self.base, scenario)
 

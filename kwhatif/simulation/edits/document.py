@@ -145,6 +145,7 @@ def apply_edits(snapshot: Snapshot, edits: Sequence[ParsedEdit], manifests: Sequ
         draft.moves_pods,
         tuple(draft.doubts),
         draft.replicas,
+        first_moments=tuple(draft.first_moments),
     )
 
 

@@ -51,6 +51,7 @@ class Draft:
         self.failed: list[FailedCreate] = []
         self.doubts: list[Doubts] = []
         self.notes: list[str] = []
+        self.first_moments: list[str] = []
         self.moves_pods = False
         self._keys = {pod.key for pod in self.pods}
         self.replacements = Replacements(taken=self._keys.__contains__)

@@ -19,7 +19,8 @@ class EditedSnapshot:
     ``covered`` are the kinds that the snapshot covered before. ``notes`` say what controllers did about the edits,
     ``failed`` what they could not do, ``doubts`` what the API server may have done about them. ``has_moved_pods``: pods
     were removed or made, or might have been. ``replicas`` are the new sizes of workloads of the manifests, by kind,
-    namespace and name. ``queues`` is what Kueue has decided.
+    namespace and name. ``queues`` is what Kueue has decided, ``first_moments``
+    what of it autoscalers of pods will not leave as it is.
     """
 
     snapshot: Snapshot
@@ -31,3 +32,4 @@ class EditedSnapshot:
     doubts: Sequence[Doubts] = ()
     replicas: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     queues: QueuedPods = NO_QUEUES
+    first_moments: Sequence[str] = ()

@@ -23,6 +23,7 @@ from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, ReplicaSet, StatefulSet
 from kwhatif.bounds import make_room
 from kwhatif.errors import InputError
+from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.objects import display_name_of
@@ -33,6 +34,7 @@ from kwhatif.workloads.deployment import DESIRED, MAXIMUM, SizedReplicaSet
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
 from kwhatif.workloads.object_creation import create_unless_there
 from kwhatif.workloads.objects import controller_of, integer, moment, name_of, namespace_of, section
+from kwhatif.workloads.pod_autoscalers import pod_autoscalers_of
 from kwhatif.workloads.rollout import plan_rollout
 from kwhatif.workloads.rollout_state import Step
 
@@ -68,7 +70,10 @@ def scale(draft: Draft, origin: str, replicas: int, kind: str, name: str, namesp
     new["spec"]["replicas"] = replicas
     draft.put_whole(new)
     _resize(draft, new, replicas)
-    _Scaling(draft, origin, old, new).run()
+    scaling = _Scaling(draft, origin, old, new)
+    scaling.run()
+    if outside := scaling.describe_bounds(replicas):
+        draft.first_moments.append(outside)
     return text
 
 
@@ -171,6 +176,14 @@ class _Scaling:
         self._refused = ""
         self._going: set[str] = set()
         self._going_claims: set[tuple[str, str]] = set()
+
+    def describe_bounds(self, replicas: int) -> str:
+        """That an autoscaler will not leave it at so many replicas; empty if it will."""
+        found = pod_autoscalers_of(self._new, self._server.world)
+        if len(found) != 1 or found[0].is_off(replicas) or found[0].replicas(replicas) == replicas:
+            return ""
+        count = format_count(replicas, "replica")
+        return f"{display_name_of(self._new)}: {count} until {found[0]} sets {found[0].replicas(replicas)}"
 
     def run(self) -> None:
         unfinished, missing = self._deployment() if self._new["kind"] == "Deployment" else self._others()

@@ -41,6 +41,7 @@ from kwhatif.workloads.daemon_set import homes_of
 from kwhatif.workloads.kueue_admission import as_admitted, is_queued, kueue_doubts
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import controller_of, group_of, section, stated_pods
+from kwhatif.workloads.pod_autoscalers import Position
 from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
 from kwhatif.workloads.rollout_state import Admit
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
@@ -58,16 +59,16 @@ def expand(
     minor: str = DEFAULT_MINOR,
     types: Types | None = None,
     gates: Mapping[str, bool] = MappingProxyType({}),
-    percent: int | None = None,
+    position: Position = None,
 ) -> ExpandedManifests:
     """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
 
     ``as_new`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
     ``admission.sent.VERBS``; the API server is one of a ``minor``, with feature ``gates`` set by hand, which serves
-    ``types``, if they are not those of that minor. Workloads that are scaled are at ``percent`` of the way between
+    ``types``, if they are not those of that minor. Workloads that are scaled are at a ``position`` between
     their bounds, or as their load of today has it.
     """
-    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates, percent).run(as_new=as_new)
+    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates, position).run(as_new=as_new)
 
 
 class _Expansion:
@@ -81,7 +82,7 @@ class _Expansion:
         minor: str,
         types: Types | None,
         gates: Mapping[str, bool],
-        percent: int | None,
+        position: Position,
     ) -> None:
         self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
         named = {(manifest.obj.kind or "", manifest.obj.name) for manifest in manifests}
@@ -91,7 +92,7 @@ class _Expansion:
         self._verb = verb
         self._nodes: list[Object] | None = None
         self._to_reconcile: list[tuple[Object, str, tuple[FieldChange, ...]]] = []
-        self._scaling = WorkloadScaling(self._world, percent, self._server.doubts)
+        self._scaling = WorkloadScaling(self._world, position, self._server.doubts)
         self._creations = PendingCreations(self._server)
         self._done = ExpandedManifests(
             world=self._world,

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.response import Doubts, FieldChange, Object, RequestRefusal
 from kwhatif.admission.server import ApiServer
@@ -184,6 +186,15 @@ class Rollout:
         self._failures[body["kind"], name_of(body)] = failed
         if failed not in self._done.failed:
             self._done.failed.append(failed)
+
+    def count_missing(self, pods: int) -> None:
+        """Count all pods that are not there, of those that are in the end: a controller stops at the first refusal."""
+        failed = [each for each in dict.fromkeys(self._failures.values()) if each.pods]
+        wanted = section(self._new, "spec").get("replicas")
+        missing = integer(wanted, 0) - pods - sum(each.pods for each in failed)
+        if failed and missing > 0:
+            place = self._done.failed.index(failed[0])
+            self._done.failed[place] = replace(failed[0], pods=failed[0].pods + missing)
 
     def _forget_failure(self, obj: Object) -> None:
         """A controller's later try went well."""

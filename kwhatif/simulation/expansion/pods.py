@@ -67,7 +67,7 @@ def expand_manifests(
         minor=minor,
         types=types_served(minor, snapshot, reading.api_resources, type_gates(minor, gates)),
         gates=gates,
-        percent=parse_scale(reading.at) if reading.at else None,
+        position=parse_scale(reading.at) if reading.at else None,
     )
 
 
@@ -170,6 +170,9 @@ def _record(expanded: ExpandedManifests, item: PodToSchedule) -> ExpandedPod:
 
 def build_rollout_plan(rollout: Rollout, plan_: Plan) -> RolloutPlan:
     """The outcome of a rollout, in names and numbers."""
+    if plan_.steps:
+        live = plan_.steps[-1].live
+        rollout.count_missing(live.old + live.new)
     return RolloutPlan(
         object=rollout.name,
         origin=rollout.origin,

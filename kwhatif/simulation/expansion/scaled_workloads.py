@@ -17,6 +17,7 @@ from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.objects import integer, section
 from kwhatif.workloads.pod_autoscalers import (
     PodAutoscaler,
+    Position,
     WorkloadKey,
     is_autoscaler,
     pod_autoscaler_of,
@@ -60,12 +61,12 @@ class ScaledWorkload:
 class WorkloadScaling:
     """The replicas of workloads under the autoscalers of a cluster and of manifests.
 
-    ``percent`` asks for the replicas at this position between the lower and the upper bounds; None for those under
-    today's load.
+    ``position`` asks for the replicas at a position between the lower and the upper bounds, or as they are stored; None
+    for those under today's load.
     """
 
-    def __init__(self, world: ObjectStore, percent: int | None, doubts: Doubts) -> None:
-        self._world, self._percent, self._doubts = world, percent, doubts
+    def __init__(self, world: ObjectStore, position: Position, doubts: Doubts) -> None:
+        self._world, self._position, self._doubts = world, position, doubts
         self.scaled: list[ScaledWorkload] = []
 
     def scale(self, obj: Object, origin: str, running: int | None = None) -> Object:
@@ -77,10 +78,13 @@ class WorkloadScaling:
         before = stored if running is None or autoscaler.is_off(stored) else running
         if autoscaler.is_off(before):
             before = stored
-        if self._percent is None:
-            replicas = autoscaler.replicas(before)
+        if self._position == "stored":
+            replicas = stored
+        elif self._position is not None:
+            replicas = autoscaler.replicas_at(self._position, before)
         else:
-            replicas = autoscaler.replicas_at(self._percent, before)
+            # What is beyond the upper bound is brought back to it, whatever the load is.
+            replicas = autoscaler.replicas(max(before, stored) if stored > autoscaler.max_replicas else before)
         key = str(obj["kind"]), namespace_of(obj), name_of(obj)
         self.scaled.append(ScaledWorkload(key, origin, autoscaler, stored, replicas))
         if replicas == stored and "replicas" in section(obj, "spec"):

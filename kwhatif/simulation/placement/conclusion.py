@@ -35,7 +35,7 @@ def conclude(
         *unknown,
     ]
     queues = run.session.queues
-    more = [*queues.words, *more]
+    more = [*(each.words for each in run.first_moments), *queues.words, *more]
     victims = (*queues.evicted, *run.victims)
     good = run.good and not queues.pending and not bad
     verdict = "; ".join([verdict.rstrip(".") if more else verdict, *more])

@@ -35,6 +35,17 @@ class Rest(NamedTuple):
     waiting: int
 
 
+class FirstMoment(NamedTuple):
+    """What happens to a ``workload`` (``Kind/namespace/name``) before autoscalers of pods act, in ``words``.
+
+    It is ``good`` if all pods find nodes without evictions.
+    """
+
+    words: str
+    good: bool
+    workload: str = ""
+
+
 @dataclass(frozen=True)
 class Run:
     """One run, from the cluster of a ``session`` until no pod would move, or as far as a question wants it.
@@ -62,6 +73,7 @@ class Run:
     unsettled           pods (``namespace/name``) that evict others in turns without end
     created             pods that controllers failed to create and created once a quota had room, by the failure
     removed_nodes       nodes that autoscalers removed again, which has ``saved`` so much a month
+    first_moments       what happens before autoscalers bring replicas down again
     refusals, failed    objects that the API server refused, and pods that controllers failed to create before
 
     What its fidelity hangs on:
@@ -99,6 +111,7 @@ class Run:
     created: Mapping[FailedCreate, int] = field(default_factory=dict)
     removed_nodes: tuple[NodeCount, ...] = ()
     saved: float | None = 0.0
+    first_moments: tuple[FirstMoment, ...] = ()
     refusals: Sequence[Refusal] = ()
     failed: Sequence[FailedCreate] = ()
     evicted: Sequence[str] = ()
@@ -140,7 +153,7 @@ class Run:
     def good(self) -> bool:
         """Whether every pod exists and has a node."""
         waits = self.pending or self.unsettled or self.lost
-        return not (waits or self.refusals or self.not_created)
+        return not (waits or self.refusals or self.not_created) and all(each.good for each in self.first_moments)
 
     def following(self, first: Run | None) -> Run:
         """The same where another run came ``first``: who waits after both counts once."""

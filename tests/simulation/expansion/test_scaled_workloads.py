@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwhatif import capacity, place
+from kwhatif import capacity, gate, place
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.place import PlaceResult
 from kwhatif.snapshot.format.model import Snapshot
@@ -115,3 +115,57 @@ def test_capacity_counts_releases_of_what_runs_or_of_all_that_may() -> None:
 def test_no_more_pods_are_made_than_may_be() -> None:
     with pytest.raises(InputError, match="max-pods"):
         place([web(), hpa(maxReplicas=2**31 - 1)], snapshot=snapshot_of([node("n1")]), at="max")
+
+
+QUOTA: Json = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "team", "namespace": "shop"},
+    "spec": {"hard": {"pods": "6"}},
+}
+FIVE = hpa(maxReplicas=5)
+BACK = "until HorizontalPodAutoscaler shop/web sets 5"
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "verdict", "code"),
+    [
+        pytest.param(
+            shop(FIVE, QUOTA),
+            f"Does not fit: 2 of 2 pods placed; Deployment shop/web: 30 replicas at once (24 not created) {BACK}",
+            1,
+            id="a quota refuses most of them",
+        ),
+        pytest.param(
+            shop(FIVE),
+            f"Does not fit: 2 of 2 pods placed; Deployment shop/web: 30 replicas at once (22 pending) {BACK}",
+            1,
+            id="the nodes have no room",
+        ),
+    ],
+)
+def test_more_replicas_than_an_autoscaler_allows_are_judged_at_once_and_at_rest(
+    snapshot: Snapshot, verdict: str, code: int
+) -> None:
+    placed = place([web(30)], snapshot=snapshot)
+    assert (placed.verdict, placed.exit_code) == (verdict, code)
+    judged = gate([web(30)], base=[web(3)], snapshot=snapshot)
+    assert verdict.partition("; ")[2] in judged.outcome.verdict
+    (finding,) = [each for each in judged.findings if each.rule == "replicas-at-once"]
+    assert (finding.message, str(finding.subject)) == (verdict.partition("; ")[2], "Deployment shop/web")
+
+
+def test_more_replicas_that_fit_until_they_go_again_are_no_harm() -> None:
+    placed = place([web(7)], snapshot=shop(FIVE))
+    assert placed.verdict == f"Fits: 2 of 2 pods placed; Deployment shop/web: 7 replicas at once {BACK}"
+    assert placed.exit_code == 0
+
+
+def test_an_edit_and_a_manifest_make_as_many_pods_before_the_autoscaler_acts() -> None:
+    snapshot = shop(FIVE, QUOTA)
+    edited = place(snapshot=snapshot, edits=[{"scale": {"kind": "Deployment", "name": "web", "replicas": 30}}])
+    stored = place([web(30)], snapshot=snapshot, at="stored")
+    for result in (edited, stored):
+        assert len(result.placements) == 3
+        assert [each.pods for each in result.outcome.not_created] == [24]
+    assert edited.verdict.endswith(f"Deployment shop/web: 30 replicas {BACK}")

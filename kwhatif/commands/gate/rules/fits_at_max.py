@@ -14,11 +14,11 @@ from msgspec import Meta
 from kwhatif.api.document_numbers import Count
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
-from kwhatif.commands.gate.scaled_out import ScaledOutChange
 from kwhatif.commands.gate.units import Unit
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+from kwhatif.simulation.placement.scaled_out import ScaledOutChange
 
 
 class FitsAtMaxParameters(Parameters, frozen=True, kw_only=True):

@@ -1,0 +1,79 @@
+"""Manifests with workloads at other replicas than those that their autoscalers give them: at their upper bounds, or as
+they are stored, before the autoscalers act.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kwhatif.results.amounts import format_count
+from kwhatif.results.outcome import EvictedPod, PendingPod
+from kwhatif.results.place import FailedCreate
+from kwhatif.simulation.cluster_files import merge
+from kwhatif.simulation.expansion.pods import expand_manifests
+from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.placement.run import FirstMoment
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.scenario import PreparedScenario
+from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.load import Manifest
+from kwhatif.workloads.pod_autoscalers import AS_STORED
+
+PodsOf = Callable[[PreparedScenario], Sequence[PodToSchedule]]
+
+
+@dataclass(frozen=True)
+class ScaledOutChange:
+    """The change with its workloads ``scaled`` out: who waits or loses a node then, and which pods could not be
+    created.
+    """
+
+    scaled: Sequence[ScaledWorkload] = ()
+    pending: Sequence[PendingPod] = ()
+    victims: Sequence[EvictedPod] = ()
+    failed: Sequence[FailedCreate] = ()
+
+
+def place_scaled_out(
+    scenario: PreparedScenario, manifests: Sequence[Manifest], pods_of: PodsOf, at: str = "max"
+) -> ScaledOutChange:
+    """Roll manifests out on the snapshot as it was before, with workloads scaled to where ``at`` says.
+
+    The scenario stays as it is; autoscalers of nodes help as they do in it.
+    """
+    if scenario.before_change is None:
+        return ScaledOutChange()
+    reading = dataclasses.replace(scenario.inputs.manifest_options, at=at)
+    snapshot, version = scenario.before_change.copy(), scenario.scheduler_options.kubernetes_version
+    expanded = expand_manifests(snapshot, manifests, reading, version, gates=scenario.gates)
+    expanded.doubts += scenario.edited.doubts
+    other = dataclasses.replace(scenario.with_snapshot(snapshot), expanded=expanded)
+    merge(other.snapshot, expanded.objects, Notes())
+    run = place_pods(other.new_session(), pods_of(other), rollouts=expanded.rollouts, scaler=scenario.scaler)
+    return ScaledOutChange(expanded.scaled, run.pending, run.victims, run.not_created or expanded.failed)
+
+
+def find_first_moments(
+    scenario: PreparedScenario, manifests: Sequence[Manifest], pods_of: PodsOf
+) -> Iterator[FirstMoment]:
+    """What happens at once where manifests, or edits, have more replicas than autoscalers leave their workloads."""
+    yield from (FirstMoment(text, good=True) for text in scenario.edited.first_moments)
+    more = [each for each in scenario.expanded.scaled if each.stored > each.replicas]
+    if not more or scenario.inputs.manifest_options.at:
+        return
+    run = place_scaled_out(scenario, manifests, pods_of, AS_STORED)
+    for each in more:
+        workload = "/".join(each.key)
+        pending = sum(pod.workload == workload for pod in run.pending)
+        missing = sum(failed.pods for failed in run.failed if failed.owner == str(each))
+        evicted = sum(victim.workload != workload for victim in run.victims)
+        trouble = [f"{missing} not created"] if missing else []
+        trouble += [f"{pending} pending"] if pending else []
+        trouble += [f"{format_count(evicted, 'other')} evicted"] if evicted else []
+        what = f"{each}: {format_count(each.stored, 'replica')} at once"
+        then = f"until {each.autoscaler} sets {each.replicas}"
+        words = " ".join(filter(None, [what, f"({', '.join(trouble)})" * bool(trouble), then]))
+        yield FirstMoment(words, good=not trouble, workload=workload)
