@@ -611,10 +611,10 @@ def test_paths_of_a_repository_are_joined_and_opened_by_its_tree() -> None:
     assert {module for module in modules() if "os.O_NONBLOCK" in _attributes(module)} <= {"snapshot.read.rooted_files"}
 
 
-def test_sessions_are_opened_one_way_and_assessed_by_the_stage() -> None:
-    """By a case or by another session; trimming asks what would be missing, and has no other question."""
+def test_sessions_are_opened_and_gaps_found_in_one_place() -> None:
+    """A session is opened by a scenario or by another session; no result has gaps that nobody looked for."""
     assert callers("Session") == {"simulation.session", "simulation.scenario"}
-    assert callers("assess") == {"simulation.pipeline", "commands.snapshot.trim.trim"}
+    assert callers("Fidelity") == {"simulation.fidelity.assess"}
 
 
 WALL_CLOCK = re.compile(r"(.*\.)?(datetime\.(now|utcnow|today)|date\.today|time\.(time|time_ns|clock_gettime(_ns)?))")

@@ -15,15 +15,14 @@ from kwhatif.progress import report_start
 from kwhatif.results.base import Result
 from kwhatif.results.place import failures_left
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 
 if TYPE_CHECKING:
-    from kwhatif.results.base import Fidelity, ResultStruct
+    from kwhatif.results.base import ResultStruct
     from kwhatif.simulation.cluster_map import ClusterObservation
     from kwhatif.simulation.edits.edited import EditedSnapshot
     from kwhatif.simulation.explanation.observer import PendingRecorder
-    from kwhatif.simulation.placement.run import Run
 
 R = TypeVar("R", bound=Result)
 
@@ -33,8 +32,8 @@ class PipelineState:
     """The state of a question between stages: one scenario, or the two that are compared, the notes, and in the end the
     result.
 
-    Options given once serve both scenarios. ``fidelities`` has that of each run of the ``answer``. For a page,
-    ``pending_recorder`` observes the run for pods that find no node.
+    Options given once serve both scenarios. For a page, ``pending_recorder`` observes the run for pods that find no
+    node.
     """
 
     question: Question[Any]
@@ -42,17 +41,10 @@ class PipelineState:
     notes: Notes
     loaded: Sequence[LoadedScenario] = ()
     prepared: Sequence[PreparedScenario] = ()
-    answer: PendingResult[Any] | None = None
-    fidelities: Sequence[Fidelity] = ()
+    answer: Answer[Any] | None = None
     result: Result | None = None
     pending_recorder: PendingRecorder | None = None
     beginning: ClusterObservation | None = None
-
-    @property
-    def ends(self) -> Sequence[Run]:
-        """The runs that leave the clusters behind: one of each scenario."""
-        assert self.answer is not None
-        return self.answer.ends or self.answer.runs[-len(self.prepared) :]
 
 
 def ask(question: Question[R], *scenarios: Scenario) -> R:
@@ -208,42 +200,26 @@ def session(state: PipelineState) -> PipelineState:
 
 
 def answer(state: PipelineState) -> PipelineState:
-    """Answer the question with the scheduler, by one or more runs."""
-    return replace(state, answer=state.question.answer(state.prepared, state.notes))
-
-
-def fidelity(state: PipelineState) -> PipelineState:
-    """Assess each run: unknown plugins are named, and under ``strict`` no gap may touch a pod."""
-    if not state.question.schedules:
-        return state
-    from msgspec import structs
-
-    from kwhatif.simulation.fidelity.assess import assess, require_no_gaps
-
-    assert state.answer is not None
-    outside = {
-        name for scenario in state.prepared if scenario.scheduler_options.plugins for name in scenario.setup.outside
-    }
-    for name in sorted(outside.difference(*(scenario.setup.used for scenario in state.prepared))):
-        state.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
-    of_manifests = tuple(dict.fromkeys(gap for scenario in state.prepared for gap in scenario.read.gaps))
-    found = [assess(record) for record in state.answer.runs]
-    found = [structs.replace(each, gaps=(*each.gaps, *of_manifests)) for each in found]
-    if state.scenarios[0].scheduler_options.strict:
-        for each in found:
-            require_no_gaps(each.touching)
-    return replace(state, fidelities=found)
+    """Answer the question with the scheduler, by one or more runs; plugins from outside that none of them used are
+    named.
+    """
+    found = state.question.answer(state.prepared, state.notes)
+    if state.question.schedules:
+        opened = [scenario for scenario in state.prepared if scenario.scheduler_options.plugins]
+        outside = {name for scenario in opened for name in scenario.setup.outside}
+        for name in sorted(outside.difference(*(scenario.setup.used for scenario in state.prepared))):
+            state.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
+    return replace(state, answer=found)
 
 
 def result(state: PipelineState) -> PipelineState:
-    """Make the result of the answer, given its fidelity, with pods that were never created."""
+    """The result of the answer, with pods that were never created."""
     assert state.answer is not None
-    first = state.prepared[0]
-    found: Result = state.answer.result(*state.fidelities)
+    first, ends = state.prepared[0], state.answer.ends
     fields = first.refusal_fields
-    if state.ends:
-        fields["failed"] = failures_left(fields["failed"], state.ends[0].end.created_later)
-    found = found.with_refusals(**fields)
+    if ends:
+        fields["failed"] = failures_left(fields["failed"], ends[0].end.created_later)
+    found: Result = state.answer.result.with_refusals(**fields)
     if found.lacks_nodes and not first.inputs.autoscale:
         from kwhatif.simulation.autoscaler_notes import note_autoscalers
 
@@ -262,7 +238,7 @@ def mapping(state: PipelineState) -> PipelineState:
     assert state.result is not None
     assert state.answer is not None
     report_start("Mapping the cluster")
-    looks = [observe_cluster(run.end.cluster, run.session.snapshot) for run in state.ends]
+    looks = [observe_cluster(run.end.cluster, run.session.snapshot) for run in state.answer.ends]
     if len(looks) > 1:
         states = {"A": looks[0], "B": looks[1]}
     else:
@@ -287,7 +263,6 @@ STAGES: tuple[Callable[[PipelineState], PipelineState], ...] = (
     merge,
     session,
     answer,
-    fidelity,
     result,
     mapping,
 )

@@ -1,15 +1,14 @@
-"""The interface of a question, and an answer before its fidelity is assessed."""
+"""The interface of a question, and its answer."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from kwhatif.results.base import Result
-from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement
 from kwhatif.simulation.command import Command
 from kwhatif.simulation.inputs import Files, Notes
@@ -26,21 +25,16 @@ R_co = TypeVar("R_co", bound=Result, covariant=True)
 
 
 @dataclass(frozen=True)
-class PendingResult(Generic[R_co]):
-    """What the scheduler did, before its fidelity is assessed.
+class Answer(Generic[R_co]):
+    """A result, and the runs that leave the clusters behind, of each scenario one, for its pages.
 
-    ``result`` makes the result, given the fidelity of each of the ``runs``. What has to wait for that is done there: a
-    file is written, rules judge, autoscalers go on from what is left. ``placements`` are what became of pods, to
-    explain one of them, ``groups`` what became of groups of pods. ``ends`` are the runs that leave the clusters behind,
-    of each scenario one; unsaid the last ones. ``beginning`` is where a map begins, unless with the cluster of the
-    scenario.
+    ``placements`` are what became of pods, of which a page explains those without a node. ``beginning`` is where its
+    map begins, unless with the cluster of the scenario.
     """
 
-    runs: Sequence[Run]
-    result: Callable[..., R_co]
-    placements: Sequence[Placement] = ()
-    groups: Sequence[GroupOutcome] = ()
+    result: R_co
     ends: Sequence[Run] = ()
+    placements: Sequence[Placement] = ()
     beginning: Session | None = None
 
 
@@ -140,6 +134,10 @@ class Question(Command[R_co]):
         """Options of the scheduler process."""
         return {}
 
+    def try_out(self, scenario: PreparedScenario) -> Run:
+        """The run that the answer stands on, of which ``--explain`` asks; for questions with that option."""
+        raise NotImplementedError
+
     @abstractmethod
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[R_co]:
-        """Answer the question with the scheduler."""
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[R_co]:
+        """Answer the question with the scheduler. Raises FidelityError if gaps forbid an answer."""

@@ -130,6 +130,8 @@ class PreparedScenario(LoadedScenario):
             self.setup,
             covered=covered,
             doubts=doubts,
+            gaps=self.read.gaps,
+            strict=self.scheduler_options.strict,
             creations=creations,
             queues=self.edited.queues,
             **options,

@@ -24,6 +24,7 @@ from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Dependency
+from kwhatif.results.base import Gap
 from kwhatif.results.place import FailedCreate
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.controllers import with_claims
@@ -114,8 +115,9 @@ class Session:
 
     ``covered`` are the kinds the snapshot can be trusted to know, if not all those it holds; ``shapes`` those of an
     earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
-    that led to the pods asked about, ``creations`` those of controllers that were refused for want of quota, ``queues``
-    what Kueue decided. The other ``options`` are those of the process.
+    that led to the pods asked about, ``gaps`` what is missing in their manifests; if ``strict``, none may touch a pod
+    of an answer. ``creations`` are those of controllers that were refused for want of quota, ``queues`` what Kueue
+    decided. The other ``options`` are those of the process.
     """
 
     def __init__(
@@ -126,6 +128,8 @@ class Session:
         covered: Collection[str] | None = None,
         shapes: ShapeTable | None = None,
         doubts: Sequence[Doubts] = (),
+        gaps: Sequence[Gap] = (),
+        strict: bool = False,
         creations: Creations | None = None,
         queues: QueuedPods = NO_QUEUES,
         **options: Unpack[DriverOptions],
@@ -134,6 +138,7 @@ class Session:
         self.setup = setup
         self.covered = snapshot.covered_kinds() if covered is None else frozenset(covered)
         self.doubts, self.creations, self.queues = doubts, creations, queues
+        self.gaps, self.strict = gaps, strict
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
@@ -255,7 +260,15 @@ class Session:
         """
         known = self.covered if covered is None else covered
         return Session(
-            snapshot, self.setup, covered=known, shapes=shapes, doubts=self.doubts, queues=self.queues, **options
+            snapshot,
+            self.setup,
+            covered=known,
+            shapes=shapes,
+            doubts=self.doubts,
+            gaps=self.gaps,
+            strict=self.strict,
+            queues=self.queues,
+            **options,
         )
 
     def fork(self, setup: Setup | None = None, **options: Unpack[DriverOptions]) -> Session:

@@ -40,8 +40,8 @@ class StudyBase:
             raise UsageError("--call-extenders: extenders are not called for many worlds")
         bare = PreparedScenario(
             Inputs(),
-            SchedulerOptions(plugins=scenario.scheduler_options.plugins),
-            read=ReadManifests(),
+            SchedulerOptions(plugins=scenario.scheduler_options.plugins, strict=scenario.scheduler_options.strict),
+            read=ReadManifests(gaps=scenario.read.gaps),
             edited=scenario.edited,
             scheduler=scenario.setup,
             expanded=ExpandedManifests(doubts=scenario.expanded.doubts),

@@ -36,7 +36,7 @@ def out(tmp_path: Path) -> str:
 def test_the_stages_are_these() -> None:
     assert [stage.__name__ for stage in STAGES] == [
         *("load", "edit", "rules", "expand", "queue"),
-        *("merge", "session", "answer", "fidelity", "result", "mapping"),
+        *("merge", "session", "answer", "result", "mapping"),
     ]
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from kwhatif.commands.capacity.capacity import measure_capacity
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.diff.diff import Side, compare_sides
-from kwhatif.results.base import Result
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.results.explain import ExplainResult
 from kwhatif.results.place import PlaceResult
@@ -19,14 +18,7 @@ from kwhatif.simulation.placement.conclusion import place_result_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.timeline import simulate_timeline
-from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.session import PodToSchedule, Session
-
-R = TypeVar("R", bound=Result)
-
-
-def concluded(answer: PendingResult[R]) -> R:
-    return answer.result(*map(assess, answer.runs))
 
 
 def told(run: Run) -> PlaceResult:
@@ -42,15 +34,15 @@ def simulate(session: Session, asked: Sequence[PodToSchedule], **options: Any) -
 
 
 def explain(session: Session, asked: Sequence[PodToSchedule], *looking: Any, **options: Any) -> ExplainResult:
-    return concluded(explain_pods(session, asked, *looking, **options))
+    return explain_pods(session, asked, *looking, **options).result
 
 
 def capacity(session: Session, expanded: ExpandedManifests, *, release: bool = False, **options: Any) -> CapacityResult:
     """Pods of one workload are counted one by one, those of several together."""
     several = len({item.owner or item.pod.key for item in expanded.all_pods()}) > 1
-    found = concluded(measure_capacity(session, expanded, single=not (release or several), **options))
+    found = measure_capacity(session, expanded, single=not (release or several), **options).result
     return found.with_refusals(refusals=tuple(expanded.refusals), failed=tuple(expanded.failed))
 
 
 def diff(a: Side, b: Side) -> DecisionDiff:
-    return concluded(compare_sides(a, b))
+    return compare_sides(a, b).result

@@ -32,7 +32,7 @@ from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.session import Session, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
@@ -59,7 +59,7 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         if max(len(self.catalogue), len(self._pools)) != 2:
             raise UsageError("nothing to compare: expected --node-pools once or twice, or --catalogue twice")
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PoolsDiff]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[PoolsDiff]:
         (scenario,) = scenarios
         return answer_after_placing(scenario, partial(self._after, scenario))
 

@@ -18,6 +18,7 @@ from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, observat
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.autoscalers.scaler import Autoscaler
 from kwhatif.simulation.command import Output
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.flag import Argument
 from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
@@ -25,7 +26,7 @@ from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.growth_alone import Growing
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
@@ -49,12 +50,12 @@ class AfterPlacing(Question[R_co]):
         return [item for item in super().select_pods(scenario) if not item.pod.metadata.deletion_timestamp]
 
 
-def answer_after_placing(scenario: PreparedScenario, after: Callable[[Run, Fidelity], R_co]) -> PendingResult[R_co]:
+def answer_after_placing(scenario: PreparedScenario, after: Callable[[Run, Fidelity], R_co]) -> Answer[R_co]:
     """Run the scheduler; ``after`` makes the result."""
     run = place_pods(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
-    return PendingResult([run], partial(after, run))
+    return Answer(after(run, assess(run)), [run])
 
 
 def after_growing(
@@ -62,14 +63,14 @@ def after_growing(
     autoscalers: Sequence[Autoscaler],
     after: Callable[[Run, Run, Fidelity], R_co],
     provision: float = PROVISION_SECONDS,
-) -> PendingResult[R_co]:
+) -> Answer[R_co]:
     """The same with a second run, in which autoscalers add nodes for pods that wait after the first."""
     growing = Growing(scenario, autoscalers, provision)
     run = place_pods(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
     grown = dataclasses.replace(growing.after(run), **scenario.refusal_fields)
-    return PendingResult([run], partial(after, run, grown), ends=[grown])
+    return Answer(after(run, grown, assess(run)), [grown])
 
 
 def snapshot_after(scenario: PreparedScenario, run: Run) -> Snapshot:
@@ -83,7 +84,7 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
 
     manifests: ManifestFiles = ()
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscaleResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[AutoscaleResult]:
         (scenario,) = scenarios
         known = groups_of(self.groups, scenario.snapshot, notes, scenario.inputs.now)
         grower = GroupAutoscaler(known)
@@ -121,7 +122,7 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
 
     manifests: ManifestFiles = ()
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[KarpenterResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[KarpenterResult]:
         (scenario,) = scenarios
         return after_growing(scenario, [self.grower(scenario)], partial(self.after, scenario))
 
@@ -164,7 +165,7 @@ class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
 
     nodes: Annotated[Sequence[str], Argument(metavar="NODE", completion="node", help="The nodes, by their names.")]
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[NodesExplained]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[NodesExplained]:
         from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, pools_of
@@ -194,7 +195,7 @@ class Autoscalers(AfterPlacing[AutoscalersResult]):
     cluster_autoscaler: Autoscale
     karpenter: Karpenter
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[AutoscalersResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[AutoscalersResult]:
         (scenario,) = scenarios
         known = groups_of(self.cluster_autoscaler.groups, scenario.snapshot, notes, scenario.inputs.now)
 

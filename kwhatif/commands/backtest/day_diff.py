@@ -39,12 +39,13 @@ from kwhatif.results.place import TimelineEntry
 from kwhatif.scheduling.controllers import grace_of
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.cluster_use import use_of
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.afterwards import store_volumes
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -236,7 +237,7 @@ class DayDiff(OtherPolicyOptions, Question[BacktestDiff]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestDiff]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[BacktestDiff]:
         recording, _ = self.recording_and_start
         note_missing(recording, notes)
         day = recorded_world(recording, scenarios[0].snapshot)
@@ -247,9 +248,8 @@ class DayDiff(OtherPolicyOptions, Question[BacktestDiff]):
         report_start("Living the day with the other configuration")
         b = Day(scenarios[1].new_session(prefers=a.homes), day).live(moments)
         label = f"policy {self.other}" if isinstance(self.other, str) else "a policy of its own"
-        result = partial(_compare_runs, day, a, b, label, Owners(scenarios[0].snapshot))
-        sessions = (a.session, b.session)
-        return PendingResult([Run(each) for each in sessions], result)
+        runs = [Run(a.session), Run(b.session)]
+        return Answer(_compare_runs(day, a, b, label, Owners(scenarios[0].snapshot), *map(assess, runs)), runs)
 
 
 def _moments(lasts: float) -> Iterator[float]:

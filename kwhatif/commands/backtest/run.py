@@ -34,9 +34,10 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_recording, load_snapshot
@@ -155,7 +156,7 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[BacktestResult]:
         (scenario,) = scenarios
         (recording, _), session = self.recording_and_start, scenario.session
         note_missing(recording, notes)
@@ -169,7 +170,8 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
             asked = ask_again(replay, searches, decision)
             account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
         bindings = count_bindings(recording, pods, there, session.setup.configuration)
-        return PendingResult([Run(session)], partial(account.result, searches, self.need, bindings))
+        run = Run(session)
+        return Answer(account.result(searches, self.need, bindings, assess(run)), [run])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +186,7 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[BacktestResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[BacktestResult]:
         (scenario,) = scenarios
         session = scenario.session
         bound = [pod for pod in session.snapshot.objects.list_all(Pod) if pod.spec.node_name and not _is_over(pod)]
@@ -207,7 +209,8 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
             f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are asked about; what else has changed "
             "since they were bound (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
         )
-        return PendingResult([Run(session)], partial(account.result, searches, self.need, None))
+        run = Run(session)
+        return Answer(account.result(searches, self.need, None, assess(run)), [run])
 
 
 _SAME_SECOND = "others were bound in the same second, and in which order is not known"

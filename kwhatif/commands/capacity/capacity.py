@@ -30,7 +30,6 @@ from kwhatif.commands.capacity.verdict import words_of_capacity
 from kwhatif.errors import UsageError
 from kwhatif.framework.status import Diagnosis
 from kwhatif.progress import report_progress
-from kwhatif.results.base import Fidelity
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import FailedCreate, Refusal, ScaleUp
 from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
@@ -40,6 +39,7 @@ from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
@@ -47,7 +47,7 @@ from kwhatif.simulation.placement.placements import skip_pod, skip_reason_of
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 
 _ASKED_AT_LEAST = 10
@@ -66,7 +66,7 @@ def measure_capacity(
     scaler: Scaler | None = None,
     refusals: Sequence[Refusal] | None = None,
     failed: Sequence[FailedCreate] | None = None,
-) -> PendingResult[CapacityResult]:
+) -> Answer[CapacityResult]:
     """Fill the cluster with copies of all pods of the manifests together, or with ``single`` ones of their template.
 
     A unit that the API server refuses in part does not fit once. ``limit`` ends the search early. Pods that are placed
@@ -107,24 +107,22 @@ def measure_capacity(
     scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
     verdict = words_of_capacity(fits, len(unit.pods), outcome["nodes"], scale_up, at_least)
     run = dataclasses.replace(run, scale_up=scale_up)
-
-    def make_result(fidelity: Fidelity) -> CapacityResult:
-        return CapacityResult(
-            outcome=conclude(run, fidelity, verdict).judge(good=fits >= at_least),
-            unit=unit.name,
-            fits=fits,
-            pods_each=len(unit.pods),
-            at_least=at_least,
-            ended=ended,
-            quota=quota,
-            first=len(first),
-            first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
-            scale_up=scale_up,
-            fidelity=fidelity,
-            **outcome,
-        )
-
-    return PendingResult([run], make_result)
+    fidelity = assess(run)
+    result = CapacityResult(
+        outcome=conclude(run, fidelity, verdict).judge(good=fits >= at_least),
+        unit=unit.name,
+        fits=fits,
+        pods_each=len(unit.pods),
+        at_least=at_least,
+        ended=ended,
+        quota=quota,
+        first=len(first),
+        first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
+        scale_up=scale_up,
+        fidelity=fidelity,
+        **outcome,
+    )
+    return Answer(result, [run])
 
 
 def _bounds_of(unit: Unit, quota: QuotaRoom | None, at_least: int, limit: int | None) -> dict[str, int]:

@@ -11,7 +11,7 @@ from kwhatif.commands.common_options import CLUSTER, MANIFESTS, RequiredManifest
 from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
@@ -44,7 +44,7 @@ class Capacity(Question[CapacityResult]):
         if self.limit is not None and self.limit < self.at_least:
             raise UsageError(f"--limit {self.limit} ends the count before --at-least {self.at_least} can be reached")
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[CapacityResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[CapacityResult]:
         from kwhatif.commands.capacity.capacity import measure_capacity
 
         (scenario,) = scenarios

@@ -19,7 +19,7 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import FITS, Outcome
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 
 if TYPE_CHECKING:
@@ -91,11 +91,12 @@ class Chances(FleetOptions, Question[ChancesResult]):
         if self.precision is not None and not 0 < self.precision < 1:
             raise UsageError(f"--precision {self.precision}: expected a number between 0 and 1, such as 0.02")
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ChancesResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ChancesResult]:
         from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, run_trial
         from kwhatif.commands.chances.trials import Outcome as TrialOutcome
         from kwhatif.fleet.dispatch import run
         from kwhatif.fleet.study import FailedTask, Study
+        from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.node_pools import zone_of
         from kwhatif.simulation.placement.run import Run
         from kwhatif.simulation.placement.runs import place_pods
@@ -125,24 +126,6 @@ class Chances(FleetOptions, Question[ChancesResult]):
             # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(name)
 
-        def result(fidelity: Fidelity) -> ChancesResult:
-            workloads = tuple(counts.workloads())
-            return ChancesResult(
-                outcome=self._outcome(scenario, shown, counts, workloads, errors, fidelity),
-                trials=counts.trials,
-                wanted=self.trials,
-                seed=self.seed,
-                precision=self.precision,
-                max_skew=self.max_skew,
-                topology_key=self.topology_key,
-                workloads=workloads,
-                pods=tuple(counts.pods()),
-                groups=tuple(counts.groups()) or msgspec.UNSET,
-                chance=tuple(_left_to_chance(session, has_groups=bool(shown.groups))),
-                errors=tuple(dict.fromkeys(errors)),
-                fidelity=fidelity,
-            )
-
         basis = Run(
             session,
             scenario.pods_to_schedule,
@@ -151,7 +134,23 @@ class Chances(FleetOptions, Question[ChancesResult]):
             scenario.expanded.rollouts,
             by_group=bool(shown.groups),
         )
-        return PendingResult([basis], result)
+        workloads, fidelity = tuple(counts.workloads()), assess(basis)
+        result = ChancesResult(
+            outcome=self._outcome(scenario, shown, counts, workloads, errors, fidelity),
+            trials=counts.trials,
+            wanted=self.trials,
+            seed=self.seed,
+            precision=self.precision,
+            max_skew=self.max_skew,
+            topology_key=self.topology_key,
+            workloads=workloads,
+            pods=tuple(counts.pods()),
+            groups=tuple(counts.groups()) or msgspec.UNSET,
+            chance=tuple(_left_to_chance(session, has_groups=bool(shown.groups))),
+            errors=tuple(dict.fromkeys(errors)),
+            fidelity=fidelity,
+        )
+        return Answer(result, [basis])
 
     def _outcome(
         self,

@@ -14,10 +14,9 @@ from kwhatif.commands.deschedule.question import Deschedule
 from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
-from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import DIFFERS, Outcome
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 
@@ -34,21 +33,14 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
         if len(self.deschedule) != 2:
             raise UsageError(f"--deschedule is given {len(self.deschedule)} times: there are two sides")
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleDiff]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DescheduleDiff]:
         sides = [
             Deschedule(descheduler_policy=policy, metrics=self.metrics, until_quiet=True).answer(scenarios, notes)
             for policy in self.deschedule
         ]
-        a, b = sides
-
-        def result(of_a: Fidelity, of_b: Fidelity) -> DescheduleDiff:
-            left, right = a.result(of_a), b.result(of_b)
-            found = DescheduleDiff(
-                outcome=Outcome(good=True, verdict=""), a=left, b=right, pods=tuple(_differences(left, right))
-            )
-            return replace(found, outcome=_outcome_of(found))
-
-        return PendingResult([*a.runs, *b.runs], result)
+        a, b = (side.result for side in sides)
+        found = DescheduleDiff(outcome=Outcome(good=True, verdict=""), a=a, b=b, pods=tuple(_differences(a, b)))
+        return Answer(replace(found, outcome=_outcome_of(found)), sides[-1].ends)
 
 
 def _outcome_of(result: DescheduleDiff) -> Outcome:

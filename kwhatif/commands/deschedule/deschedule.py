@@ -29,14 +29,14 @@ from kwhatif.commands.deschedule.result import (
 )
 from kwhatif.commands.deschedule.verdict import outcome_of_cycles
 from kwhatif.descheduling.descheduler import Cycle
-from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import NodeCount, Outcome
 from kwhatif.results.place import Placement, ScaleUp
 from kwhatif.simulation.autoscalers.scaler import apply_scale_up
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.recreated_pods import owner_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.verdict import words_of_good
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 
 _SHARES = ("cpu", "memory")
 
@@ -48,7 +48,7 @@ def follow_cycles(
     removals: Removals | None = None,
     before: Run | None = None,
     **never_made: Any,
-) -> PendingResult[DescheduleResult]:
+) -> Answer[DescheduleResult]:
     """Run the cycles, and tell. ``policy`` is what messages call the policy; what was ``never_made`` is so many fields
     of a run.
     """
@@ -104,11 +104,8 @@ def follow_cycles(
     )
     placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
 
-    def make_result(fidelity: Fidelity) -> DescheduleResult:
-        found: DescheduleResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
-        return replace(found, outcome=outcome_of_cycles(found, run, placed))
-
-    return PendingResult([run], make_result, placements)
+    found: DescheduleResult = result(outcome=Outcome(good=True, verdict=""), fidelity=assess(run, before))
+    return Answer(replace(found, outcome=outcome_of_cycles(found, run, placed)), [run], placements)
 
 
 def _run_of(moves: Moves, before: Run | None) -> Run:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, ClassVar
 
 from kwhatif.api.core import Pod
@@ -22,10 +21,11 @@ from kwhatif.errors import UsageError
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.edits.selection import chosen_pods
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.flag import Argument
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 
@@ -48,7 +48,7 @@ class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplain
         if not self.words:
             raise UsageError("name the pods to explain: pods of the snapshot")
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleExplained]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DescheduleExplained]:
         (scenario,) = scenarios
         snapshot = scenario.snapshot
         policy, source = require_descheduler_policy(self.deschedule, snapshot)
@@ -61,8 +61,8 @@ class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplain
         skipped = descheduler.cycle(with_protected=False).skipped
         chosen = {pod.key: pod for word in self.words for pod in chosen_pods(word, snapshot.objects.list_all(Pod))}
         pods = tuple(_explain(descheduler, pod, skipped=skipped) for pod in chosen.values())
-        result = partial(DescheduleExplained, policy=source, pods=pods)
-        return PendingResult([Run(session)], lambda fidelity: result(fidelity=fidelity))
+        run = Run(session)
+        return Answer(DescheduleExplained(policy=source, pods=pods, fidelity=assess(run)), [run])
 
 
 def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDescheduled:

@@ -13,7 +13,7 @@ from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
@@ -96,7 +96,7 @@ class Deschedule(Question[DescheduleResult]):
         if scenario.inputs.manifests:
             raise UsageError("deschedule asks about pods that run: it takes no manifests")
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DescheduleResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DescheduleResult]:
         from kwhatif.api.workloads_and_storage import PodDisruptionBudget
         from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
         from kwhatif.commands.deschedule.deschedule import follow_cycles
@@ -104,7 +104,7 @@ class Deschedule(Question[DescheduleResult]):
         from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
         from kwhatif.commands.deschedule.usage_files import read_usage
         from kwhatif.scheduling.eviction_budgets import EvictionBudgets
-        from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
+        from kwhatif.simulation.placement.runs import place_scenario
 
         (scenario,) = scenarios
         scaler = scenario.scaler
@@ -119,8 +119,7 @@ class Deschedule(Question[DescheduleResult]):
         found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
         removals = self._removals(scenario)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
-        answer = follow_cycles(found, source, cycles, removals, before, **scenario.refusal_fields)
-        return add_placement_before(before, answer)
+        return follow_cycles(found, source, cycles, removals, before, **scenario.refusal_fields)
 
     @staticmethod
     def _removals(scenario: PreparedScenario) -> Removals | None:

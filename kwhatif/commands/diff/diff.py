@@ -10,13 +10,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from msgspec.structs import replace
 
 from kwhatif.commands.diff.verdict import outcome_of_diff
 from kwhatif.framework.evaluation import PluginScore
-from kwhatif.results.base import Fidelity
 from kwhatif.results.diff import Away, DecisionDiff, NodeScores, PodChange, Rule
 from kwhatif.results.diff import Side as SideResult
 from kwhatif.results.outcome import Outcome
@@ -26,6 +24,7 @@ from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.cluster_use import skews, use_of
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.placing import PlacementRun
@@ -33,7 +32,7 @@ from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_in_turn
 from kwhatif.simulation.placement.totals import totals
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.versions import Features, rows
@@ -84,7 +83,7 @@ class Side:
     make_scaler: Callable[[], Scaler] | None = None
 
 
-def compare_sides(a: Side, b: Side) -> PendingResult[DecisionDiff]:
+def compare_sides(a: Side, b: Side) -> Answer[DecisionDiff]:
     """Compare: each side's pods are scheduled, then its updates rolled out."""
     run_a = _run(a, {}, {})
     chosen = _choices(run_a.placements)
@@ -105,8 +104,10 @@ def compare_sides(a: Side, b: Side) -> PendingResult[DecisionDiff]:
     of_a = _scores_of_others(a, of_b) if of_b else {}
     changes = [_explain_change(change, of_a, moved) for change in _changes(matched, run_a.placements, run_b.placements)]
     tried = {placement.pod for run in (run_a, run_b) for placement in run.placements}
-    result = partial(
-        DecisionDiff,
+    result = DecisionDiff(
+        outcome=Outcome(good=True, verdict=""),
+        a=_build_side_result(a, run_a),
+        b=_build_side_result(b, run_b),
         pods=sum(any(end is not None and end.pod in tried for end in pair) for pair in matched),
         replayed=len(a.replayed.pods),
         changes=tuple(changes),
@@ -116,17 +117,12 @@ def compare_sides(a: Side, b: Side) -> PendingResult[DecisionDiff]:
         skews=tuple(skews(run_a.end.cluster, run_b.end.cluster)),
         rules=tuple(_rules(run_a.session.setup.features, run_b.session.setup.features, changes)),
     )
-
-    def standing(a_on: Fidelity, b_on: Fidelity) -> DecisionDiff:
-        of_a, of_b = _build_side_result(a, run_a, a_on), _build_side_result(b, run_b, b_on)
-        found: DecisionDiff = result(outcome=Outcome(good=True, verdict=""), a=of_a, b=of_b)
-        return replace(found, outcome=outcome_of_diff(found))
-
-    return PendingResult([run_a.run, run_b.run], standing)
+    return Answer(replace(result, outcome=outcome_of_diff(result)), [run_a.run, run_b.run])
 
 
-def _build_side_result(side: Side, made: _SideRun, fidelity: Fidelity) -> SideResult:
+def _build_side_result(side: Side, made: _SideRun) -> SideResult:
     run, numbers = made.run, totals(made.placements, made.end.cluster)
+    fidelity = assess(run)
     return SideResult(
         outcome=outcome_of(run, fidelity),
         label=side.label,

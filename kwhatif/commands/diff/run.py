@@ -12,7 +12,7 @@ from kwhatif.commands.diff.options import DiffOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.simulation.inputs import Files, Notes, SchedulerOptions
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
@@ -56,7 +56,7 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
             both.append(Scenario(of_side, at_version(engine, _value_of_side(self.policy or [None], side))))
         return both
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DecisionDiff]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DecisionDiff]:
         a, b = (self._side(number, cast("ReplayScenario", scenario)) for number, scenario in enumerate(scenarios))
         return compare_sides(a, b)
 

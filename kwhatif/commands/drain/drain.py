@@ -12,7 +12,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,11 +25,11 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.drain.filters import Filters
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
-from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Remaining
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import conclude_in_words
 from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
@@ -38,7 +37,7 @@ from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -49,7 +48,7 @@ def drain_nodes(
     scaler: Scaler | None = None,
     before: Run | None = None,
     **never_made: Any,
-) -> PendingResult[DrainResult]:
+) -> Answer[DrainResult]:
     """Drain nodes, all of which are cordoned, in this order. What was ``never_made`` is so many fields of a run.
 
     Autoscalers may help replacements, and may have helped pods that were placed ``earlier``.
@@ -76,8 +75,16 @@ def drain_nodes(
     groups = tuple(disrupted_groups(members, after.end.cluster))
     words = "" if before is None else f"{words_of_good(before.placements)} placed before; "
     driven_out = len(after.victims) - len(run.emptied)
-    result = partial(
-        DrainResult,
+    rollouts = () if before is None else before.rollouts
+    fidelity = assess(after, before)
+    result = DrainResult(
+        outcome=conclude_in_words(
+            after,
+            fidelity,
+            [words + _verdict(nodes, after, driven_out, groups)],
+            bad=not all(each.drained for each in nodes) or any(each.unfinished for each in rollouts),
+            lead=("Safe to drain", "Not safe to drain"),
+        ),
         nodes=nodes,
         pods=pods,
         budgets=run.budgets.uses(),
@@ -86,17 +93,11 @@ def drain_nodes(
         groups=groups or msgspec.UNSET,
         scale_up=after.scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
+        before=() if before is None else tuple(before.placements),
+        rollouts=rollouts,
+        fidelity=fidelity,
     )
-
-    def make_result(fidelity: Fidelity) -> DrainResult:
-        stuck = not all(each.drained for each in nodes) or any(
-            each.unfinished for each in (() if before is None else before.rollouts)
-        )
-        verdict = words + _verdict(nodes, after, driven_out, groups)
-        outcome = conclude_in_words(after, fidelity, [verdict], bad=stuck, lead=("Safe to drain", "Not safe to drain"))
-        return result(fidelity=fidelity, outcome=outcome)
-
-    return PendingResult([after], make_result)
+    return Answer(result, [after])
 
 
 def _verdict(nodes: Sequence[DrainedNode], run: Run, driven_out: int, groups: Sequence[GroupDisruption]) -> str:

@@ -10,7 +10,7 @@ from kwhatif.commands.common_options import CLUSTER, ManifestsBefore
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.flag import Argument, Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
@@ -66,10 +66,10 @@ class Drain(Question[DrainResult]):
 
         return [node for text in self.nodes for node in chosen_nodes(text, scenario.snapshot.objects.list_all(Node))]
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[DrainResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DrainResult]:
         from kwhatif.commands.drain.drain import drain_nodes
         from kwhatif.commands.drain.filters import Filters
-        from kwhatif.simulation.placement.runs import merge_placed, place_scenario
+        from kwhatif.simulation.placement.runs import place_scenario
 
         (scenario,) = scenarios
         scaler = scenario.scaler
@@ -82,5 +82,4 @@ class Drain(Question[DrainResult]):
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(scenario))
         session = scenario.new_session()
-        answer = drain_nodes(session, list(names), filters, scaler, before, **scenario.refusal_fields)
-        return merge_placed(before, answer)
+        return drain_nodes(session, list(names), filters, scaler, before, **scenario.refusal_fields)

@@ -13,7 +13,7 @@ from kwhatif.results.amounts import format_some
 from kwhatif.results.expand import ExpandResult
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.inputs import Notes, SchedulerOptions
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import PreparedScenario
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Expand(Question[ExpandResult]):
         """Warnings of the API server are an answer, too."""
         return bool(expanded.refusals or expanded.warnings)
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExpandResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ExpandResult]:
         from kwhatif.simulation.cluster_files import unknown_kinds
         from kwhatif.simulation.expansion.pods import summarize_expansion
         from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
@@ -78,7 +78,5 @@ class Expand(Question[ExpandResult]):
             notes.warn(f"{gap} [{format_some(gap.pods)}]")
         gaps += [*of_server, *scenario.read.gaps]
         if scenario.scheduler_options.strict:
-            # The stage has nothing to assess: no scheduler ran, only the API server.
             require_no_gaps(gaps)
-        result = replace(result, edits=tuple(scenario.snapshot.edits), gaps=tuple(gaps))
-        return PendingResult((), lambda: result)
+        return Answer(replace(result, edits=tuple(scenario.snapshot.edits), gaps=tuple(gaps)))

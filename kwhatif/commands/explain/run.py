@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import accumulate
 from typing import Any, ClassVar
 
 import msgspec
@@ -39,11 +38,12 @@ from kwhatif.simulation.explanation.groups import explain_running_groups, group_
 from kwhatif.simulation.explanation.observer import AttemptRecorder, reports_of
 from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
 from kwhatif.simulation.explanation.workloads import explain_workloads
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pods, split_words
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
@@ -89,7 +89,7 @@ class ExplainPods(PodQuestion[ExplainResult]):
         asked = [*moved, *scenario.expanded.pods, *waiting]
         return dataclasses.replace(scenario, named_pods=named, pods_to_schedule=asked)
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ExplainResult]:
         (scenario,) = scenarios
         parts = []
         if scenario.manifests or scenario.pods_to_schedule:
@@ -103,7 +103,7 @@ class ExplainPods(PodQuestion[ExplainResult]):
                 is_meant=lambda item: item.pod.key not in moved,
             )
             found = dataclasses.replace(found, run=dataclasses.replace(found.run, **scenario.refusal_fields))
-            parts.append(found.pending())
+            parts.append(found.answer())
         parts += _explain_named(
             scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule
         )
@@ -187,40 +187,32 @@ class ExplainRun(Question[ExplainResult]):
         )
         return {**options, "detailed": True, "observer": self._watch}
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ExplainResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ExplainResult]:
         (scenario,) = scenarios
         self._watch.session = scenario.session
         self.explain_options.check(scenario.session)
-        run = self.run.answer(scenarios, notes)
-        end = run.runs[-1].end
-        placements = {each.pod: each for each in run.placements}
+        run = self.run.try_out(scenario)
+        end = run.end
+        placements = {each.pod: each for each in (*run.replacements, *run.placements)}
         own, offered = self._later
         tried, others = self._select_pods(scenario, placements, list(offered.expanded.all_pods()))
         origins = PodOrigins.of(scenario.session.snapshot)
-        owners = {origins.owner_of(item.pod) for basis in run.runs for item in basis.pods_to_schedule}
+        owners = {origins.owner_of(item.pod) for item in run.pods_to_schedule}
         tried_in = TrialCluster(end.sandbox(), origins, owners)
         named, _ = split_groups(end, [item for item in tried if item.owner])
         outcomes = [each for each in run.groups if _key_of(each) in named]
-        every = [item for basis in run.runs for item in basis.pods_to_schedule]
-        groups = group_reports(end, outcomes, every, with_fixes=self.explain_options.fixes)
+        groups = group_reports(end, outcomes, run.pods_to_schedule, with_fixes=self.explain_options.fixes)
         explained = {item.pod.key for each in outcomes for item in named[_key_of(each)]}
         single = [item for item in tried if item.pod.key not in explained]
         reports = reports_of(single, placements, self._watch.try_of, self.explain_options, tried_in)
-        about = {item.pod.key for item in tried}
-        bases = [dataclasses.replace(basis, about=about) for basis in run.runs]
-        nodes, warnings = len(scenario.session.cluster), scenario.session.setup.configuration.warnings
-        parts = [
-            PendingResult(
-                bases,
-                lambda fidelity: ExplainResult(
-                    nodes=nodes,
-                    groups=groups or msgspec.UNSET,
-                    pods=tuple(reports),
-                    fidelity=fidelity,
-                    warnings=warnings,
-                ),
-            )
-        ]
+        result = ExplainResult(
+            nodes=len(scenario.session.cluster),
+            groups=groups or msgspec.UNSET,
+            pods=tuple(reports),
+            fidelity=assess(dataclasses.replace(run, about={item.pod.key for item in tried})),
+            warnings=scenario.session.setup.configuration.warnings,
+        )
+        parts = [Answer(result, [run])]
         if own.files:
             after = explain_workloads(
                 end,
@@ -230,12 +222,12 @@ class ExplainRun(Question[ExplainResult]):
                 others=scenario.unknown_kinds,
             )
             run_after = dataclasses.replace(after.run, refusals=own.expanded.refusals, failed=own.expanded.failed)
-            parts.append(dataclasses.replace(after, run=run_after).pending())
+            parts.append(dataclasses.replace(after, run=run_after).answer())
         if others:
             placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
             state = f"after {placed} found a node"
             parts += _explain_named(scenario, end, others, self.explain_options, state=state)
-        return dataclasses.replace(_in_one(parts), ends=run.ends or run.runs[-1:])
+        return _in_one(parts)
 
     def _select_pods(
         self, scenario: PreparedScenario, of_run: Mapping[str, Placement], offered: Sequence[PodToSchedule]
@@ -272,7 +264,7 @@ def _explain_named(
     *,
     state: str = "",
     but: Sequence[PodToSchedule] = (),
-) -> Iterator[PendingResult[ExplainResult]]:
+) -> Iterator[Answer[ExplainResult]]:
     """Pods that are named, each by itself; members of a group that is named as a whole, together.
 
     Groups of which others are placed, whom to do without (``but``), are explained there.
@@ -297,23 +289,18 @@ class _LaterManifests:
     expanded: ExpandedManifests = field(default_factory=ExpandedManifests)
 
 
-def _in_one(parts: Sequence[PendingResult[ExplainResult]]) -> PendingResult[ExplainResult]:
+def _in_one(parts: Sequence[Answer[ExplainResult]]) -> Answer[ExplainResult]:
     """The answer that all parts make; one of them at most has an outcome."""
     if len(parts) == 1:
         return parts[0]
-    ends = list(accumulate(len(part.runs) for part in parts))
-
-    def result(*fidelities: Fidelity) -> ExplainResult:
-        found = [part.result(*fidelities[end - len(part.runs) : end]) for part, end in zip(parts, ends, strict=True)]
-        first = next((each for each in found if isinstance(each.outcome, Outcome)), found[0])
-        return replace(
-            first,
-            groups=tuple(report for each in found for report in each.group_reports) or msgspec.UNSET,
-            pods=tuple(report for each in found for report in each.pods),
-            fidelity=reduce(_both, (each.fidelity for each in found)),
-        )
-
-    return PendingResult([basis for part in parts for basis in part.runs], result, ends=parts[0].runs)
+    results = [part.result for part in parts]
+    result = replace(
+        next((each for each in results if isinstance(each.outcome, Outcome)), results[0]),
+        groups=tuple(report for each in results for report in each.group_reports) or msgspec.UNSET,
+        pods=tuple(report for each in results for report in each.pods),
+        fidelity=reduce(_both, (each.fidelity for each in results)),
+    )
+    return Answer(result, parts[0].ends)
 
 
 def _both(fidelity: Fidelity, other: Fidelity) -> Fidelity:

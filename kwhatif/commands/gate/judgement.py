@@ -16,11 +16,11 @@ from kwhatif.commands.gate.units import Unit
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count, format_some
-from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Finding, GateFiles, GateResult, RuleOutcome, describe_findings
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.scaled_out import PodsOf, ScaledOutChange, place_scaled_out
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
@@ -42,19 +42,16 @@ class GateSettings:
     seed: int = 0
 
 
-def judge_change(proposal: ChangeScenario, terms: GateSettings, pods_of: PodsOf) -> PendingResult[GateResult]:
-    """Roll a change out; the rules judge it once its fidelity is known. ``pods_of`` names the pods of a scenario to
-    schedule.
-    """
+def judge_change(proposal: ChangeScenario, terms: GateSettings, pods_of: PodsOf) -> Answer[GateResult]:
+    """Roll a change out; the rules judge it. ``pods_of`` names the pods of a scenario to schedule."""
     rolled_out = roll_out_change(proposal, pods_of)
+    run = rolled_out.run
 
     def scale_out() -> ScaledOutChange:
         return place_scaled_out(proposal, proposal.changes.apply, pods_of)
 
-    def result(fidelity: Fidelity) -> GateResult:
-        return _judgement(rolled_out, terms, rolled_out.context(fidelity, terms.seed, scale_out))
-
-    return PendingResult([rolled_out.run], result, tuple(rolled_out.run.placements))
+    result = _judgement(rolled_out, terms, rolled_out.context(assess(run), terms.seed, scale_out))
+    return Answer(result, [run], run.placements)
 
 
 def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Context) -> GateResult:

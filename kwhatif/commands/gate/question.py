@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from kwhatif.commands.common_options import Explained, Seed
 from kwhatif.commands.gate.change_question import ChangeQuestion
-from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import GateResult
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.scenario import PreparedScenario
 
 if TYPE_CHECKING:
     from kwhatif.commands.gate.judgement import GateSettings
     from kwhatif.commands.gate.proposal import ChangeScenario
     from kwhatif.scheduling.driver import DriverOptions
+    from kwhatif.simulation.placement.run import Run
 
 
 _FORMATS = ("json", "yaml", "markdown", "junit", "sarif", "github", "gitlab", "tap")
@@ -105,7 +105,12 @@ class Gate(ChangeQuestion[GateResult]):
         moving = bool(expanded.pods) or any(each.wants_pods for each in expanded.rollouts)
         return moving or any((budget.namespace, budget.name) not in watched for budget in budgets)
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[GateResult]:
+    def try_out(self, scenario: PreparedScenario) -> Run:
+        from kwhatif.commands.gate.proposal import roll_out_change
+
+        return roll_out_change(cast("ChangeScenario", scenario), self.select_pods).run
+
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[GateResult]:
         from kwhatif.commands.gate.excerpts import with_excerpts
         from kwhatif.commands.gate.judgement import judge_change
 
@@ -113,13 +118,6 @@ class Gate(ChangeQuestion[GateResult]):
         proposal = cast("ChangeScenario", scenario)
 
         answer = judge_change(proposal, self.terms, self.select_pods)
-
-        def result(fidelity: Fidelity) -> GateResult:
-            result = answer.result(fidelity)
-            for text in result.warnings:
-                notes.warn(text)
-            if scenario.inputs.with_map:
-                return with_excerpts(result)
-            return result
-
-        return replace(answer, result=result)
+        for text in answer.result.warnings:
+            notes.warn(text)
+        return replace(answer, result=with_excerpts(answer.result)) if scenario.inputs.with_map else answer

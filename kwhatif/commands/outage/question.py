@@ -12,12 +12,11 @@ import msgspec
 from kwhatif.commands.common_options import CLUSTER, FleetOptions, ManifestsBefore
 from kwhatif.commands.outage.options import FailureOptions
 from kwhatif.errors import UsageError
-from kwhatif.results.base import Fidelity
 from kwhatif.results.disruption import FailedWorld, Failure, OutageResult, Requirement, Scope
 from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.flag import Flag, split_words
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 if TYPE_CHECKING:
@@ -110,15 +109,16 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
             return self
         return replace(self, failures=tuple(KINDS[kind] for kind in self.survive if kind in KINDS) or EACH)
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[OutageResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[OutageResult]:
         from kwhatif.api.core import Node
         from kwhatif.commands.outage.effects import OutageBase, simulate_failure
         from kwhatif.commands.outage.failures import find_failures
         from kwhatif.commands.outage.verdict import outcome_of_outage
         from kwhatif.fleet.dispatch import run
         from kwhatif.fleet.study import FailedTask, Study
+        from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.run import Run
-        from kwhatif.simulation.placement.runs import merge_placed, place_scenario
+        from kwhatif.simulation.placement.runs import place_scenario
         from kwhatif.simulation.study import StudyBase
 
         (scenario,) = scenarios
@@ -138,28 +138,27 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
                 failures.append(found)
         failures.sort(key=lambda each: (*(-bad for bad in each.badness), each.kind, each.name))
 
-        def result(fidelity: Fidelity) -> OutageResult:
-            found = OutageResult(
-                outcome=Outcome(good=True, verdict=""),
-                nodes=len(session.cluster),
-                scopes=tuple(self._scopes(failures, there)),
-                failures=tuple(failures),
-                survive=tuple(self.survive),
-                require=tuple(self.require),
-                errors=tuple(errors),
-                assumed=tuple(self._list_assumptions(wanted, there)),
-                fidelity=fidelity,
-                **scenario.refusal_fields,
-            )
-            return msgspec.structs.replace(found, outcome=outcome_of_outage(found, record))
-
         examples = list(_examples(session, failures))
         for each in examples:
             # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(each.pod.spec.scheduler_name)
         by_group = not any(each.evicted for each in failures)
         record = Run(session, examples, by_group=by_group, **scenario.refusal_fields)
-        return merge_placed(before, PendingResult([record], result))
+        result = OutageResult(
+            outcome=Outcome(good=True, verdict=""),
+            nodes=len(session.cluster),
+            scopes=tuple(self._scopes(failures, there)),
+            failures=tuple(failures),
+            survive=tuple(self.survive),
+            require=tuple(self.require),
+            errors=tuple(errors),
+            assumed=tuple(self._list_assumptions(wanted, there)),
+            before=() if before is None else tuple(before.placements),
+            rollouts=() if before is None else before.rollouts,
+            fidelity=assess(record, before),
+            **scenario.refusal_fields,
+        )
+        return Answer(msgspec.structs.replace(result, outcome=outcome_of_outage(result, record)), [record])
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
         asked: Counter[str] = Counter()

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS, Explained, ManifestFiles, Seed
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
-from kwhatif.results.base import Fidelity
 from kwhatif.results.place import PlaceResult
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
@@ -104,42 +103,43 @@ class Place(Question[PlaceResult]):
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"seed": self.seed, "detailed": self.detailed}
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[PlaceResult]:
-        from kwhatif.simulation.placement.conclusion import place_result_of
-        from kwhatif.simulation.placement.hot_nodes import hot_nodes
+    def try_out(self, scenario: PreparedScenario) -> Run:
         from kwhatif.simulation.placement.runs import place_pods
-        from kwhatif.simulation.placement.scaled_out import find_first_moments
         from kwhatif.simulation.placement.timeline import simulate_timeline
 
-        (scenario,) = scenarios
         if self.timeline:
-            run = simulate_timeline(
+            return simulate_timeline(
                 scenario.session,
                 scenario.pods_to_schedule,
                 recreate=self.recreate,
                 others=scenario.unknown_kinds,
                 scaler=scenario.scaler,
             )
-        else:
-            run = place_pods(
-                scenario.session,
-                scenario.pods_to_schedule,
-                rollouts=scenario.expanded.rollouts,
-                others=scenario.unknown_kinds,
-                scaler=scenario.scaler,
-            )
+        return place_pods(
+            scenario.session,
+            scenario.pods_to_schedule,
+            rollouts=scenario.expanded.rollouts,
+            others=scenario.unknown_kinds,
+            scaler=scenario.scaler,
+        )
+
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[PlaceResult]:
+        from kwhatif.simulation.fidelity.assess import assess
+        from kwhatif.simulation.placement.conclusion import place_result_of
+        from kwhatif.simulation.placement.hot_nodes import hot_nodes
+        from kwhatif.simulation.placement.scaled_out import find_first_moments
+
+        (scenario,) = scenarios
+        run = self.try_out(scenario)
         moments = find_first_moments(scenario, scenario.manifests, self.select_pods)
         run = replace(run, first_moments=tuple(moments))
         for text in hot_nodes(scenario.snapshot, scenario.session.cluster, run.placements):
             notes.note(text)
-
-        def result(fidelity: Fidelity) -> PlaceResult:
-            if self.write_snapshot:
-                self._write(scenario, run, notes)
-            return place_result_of(replace(run, **scenario.refusal_fields), fidelity)
-
-        placements = [*run.replacements, *run.placements]
-        return PendingResult([run], result, placements, run.groups)
+        fidelity = assess(run)
+        if self.write_snapshot:
+            self._write(scenario, run, notes)
+        result = place_result_of(replace(run, **scenario.refusal_fields), fidelity)
+        return Answer(result, [run], [*run.replacements, *run.placements])
 
     def _write(self, scenario: PreparedScenario, run: Run, notes: Notes) -> None:
         """Write the cluster afterwards."""

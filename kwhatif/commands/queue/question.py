@@ -9,7 +9,7 @@ from typing import ClassVar
 from kwhatif.commands.common_options import ManifestFiles
 from kwhatif.commands.queue.result import QueueResult
 from kwhatif.simulation.inputs import Notes, SchedulerOptions
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.scenario_options import ScenarioOptions
 
@@ -42,7 +42,7 @@ class Queue(Question[QueueResult]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[QueueResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[QueueResult]:
         from kwhatif.commands.queue.report import result_of
         from kwhatif.simulation.queueing.queue_run import decide_queues
 
@@ -50,4 +50,4 @@ class Queue(Question[QueueResult]):
         result = result_of(scenario, decide_queues(scenario))
         for gap in result.gaps:
             notes.warn(str(gap))
-        return PendingResult((), lambda: result)
+        return Answer(result)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 from kwhatif.commands.gate.change_question import ChangeQuestion
 from kwhatif.commands.review.result import ReviewResult
-from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import GateFiles
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.scenario import PreparedScenario
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Review(ChangeQuestion[ReviewResult]):
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"observer": cast("ChangeScenario", scenario).cycles}
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[ReviewResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ReviewResult]:
         from kwhatif.commands.gate.files import describe_missing
         from kwhatif.commands.gate.proposal import roll_out_change
         from kwhatif.commands.review.commands import Commands
@@ -48,6 +47,7 @@ class Review(ChangeQuestion[ReviewResult]):
         )
         from kwhatif.commands.review.remedies import find_remedies
         from kwhatif.commands.review.risks import RiskSearch
+        from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.afterwards import snapshot_after_run
         from kwhatif.simulation.placement.conclusion import conclude, outcome_of
 
@@ -56,36 +56,34 @@ class Review(ChangeQuestion[ReviewResult]):
         rolled_out = roll_out_change(proposal, self.select_pods)
         run = rolled_out.run
         commands = Commands.for_change(self.base, scenario)
-
-        def result(fidelity: Fidelity) -> ReviewResult:
-            context = rolled_out.context(fidelity)
-            after = snapshot_after_run(proposal.session.snapshot, proposal.edited.covered, proposal.expanded, run)
-            search = RiskSearch(rolled_out, after, context, commands)
-            risks = search.risks()
-            files = proposal.read.files or GateFiles()
-            concluded = dataclasses.replace(run, **proposal.refusal_fields)
-            if files.missing:
-                outcome = conclude(concluded, fidelity, f"unknown: {describe_missing(files)}").judge(good=False)
-            else:
-                outcome = outcome_of(concluded, fidelity)
-            return ReviewResult(
-                outcome=outcome,
-                files=files,
-                changes=rolled_out.changes(context),
-                requests=tuple(changed_requests(context)),
-                workloads=tuple(placed_workloads(context, commands)),
-                evicted=tuple(evicted_pods(run.placements)),
-                budgets=tuple(changed_budgets(proposal.before, after)),
-                quotas=tuple(changed_quotas(context, proposal.before, after)),
-                rollouts=run.rollouts,
-                scale_up=run.scale_up,
-                risks=risks,
-                examined=tuple(search.examined),
-                remedies=() if outcome.good else tuple(find_remedies(proposal, commands)),
-                refusals=tuple(concluded.refusals),
-                failed=tuple(concluded.failed),
-                fidelity=fidelity,
-                more=commands.gate,
-            )
-
-        return PendingResult([run], result, tuple(run.placements))
+        fidelity = assess(run)
+        context = rolled_out.context(fidelity)
+        after = snapshot_after_run(proposal.session.snapshot, proposal.edited.covered, proposal.expanded, run)
+        search = RiskSearch(rolled_out, after, context, commands)
+        risks = search.risks()
+        files = proposal.read.files or GateFiles()
+        concluded = dataclasses.replace(run, **proposal.refusal_fields)
+        if files.missing:
+            outcome = conclude(concluded, fidelity, f"unknown: {describe_missing(files)}").judge(good=False)
+        else:
+            outcome = outcome_of(concluded, fidelity)
+        result = ReviewResult(
+            outcome=outcome,
+            files=files,
+            changes=rolled_out.changes(context),
+            requests=tuple(changed_requests(context)),
+            workloads=tuple(placed_workloads(context, commands)),
+            evicted=tuple(evicted_pods(run.placements)),
+            budgets=tuple(changed_budgets(proposal.before, after)),
+            quotas=tuple(changed_quotas(context, proposal.before, after)),
+            rollouts=run.rollouts,
+            scale_up=run.scale_up,
+            risks=risks,
+            examined=tuple(search.examined),
+            remedies=() if outcome.good else tuple(find_remedies(proposal, commands)),
+            refusals=tuple(concluded.refusals),
+            failed=tuple(concluded.failed),
+            fidelity=fidelity,
+            more=commands.gate,
+        )
+        return Answer(result, [run], run.placements)

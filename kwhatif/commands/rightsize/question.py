@@ -12,10 +12,9 @@ from kwhatif.commands.rightsize.options import FORMS, PATCHES, UsageOptions
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import rightsize_result
 from kwhatif.errors import UsageError
-from kwhatif.results.base import Fidelity
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
@@ -117,12 +116,13 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         # What is wrong with these is said before anything else is read.
         _ = self.policy, self.known_prices
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[RightsizeResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[RightsizeResult]:
         from kwhatif.commands.rightsize.advice_files import write_advice
         from kwhatif.commands.rightsize.consequence import SizingTrial
         from kwhatif.commands.rightsize.prices import price_by
         from kwhatif.commands.rightsize.relaxation import find_bounds
         from kwhatif.commands.rightsize.steps import steps_of
+        from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.run import Run
 
         (scenario,) = scenarios
@@ -139,19 +139,12 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         )
         state = after.state
         basis = Run(state.first, state.asked, state.placements, scenario.unknown_kinds, after=state.session)
-
-        def result(fidelity: Fidelity) -> RightsizeResult:
-            if self.write:
-                written = write_advice(self.write, self.write_as, findings.changes, findings.scalings)
-                notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
-            return rightsize_result(scenario, self.policy, findings, before, after, bounds, steps, fidelity)
-
-        return PendingResult(
-            [basis],
-            result,
-            after.state.placements,
-            beginning=before.state.session,
-        )
+        fidelity = assess(basis)
+        if self.write:
+            written = write_advice(self.write, self.write_as, findings.changes, findings.scalings)
+            notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
+        result = rightsize_result(scenario, self.policy, findings, before, after, bounds, steps, fidelity)
+        return Answer(result, [basis], state.placements, before.state.session)
 
     def _findings(self, scenario: PreparedScenario, notes: Notes) -> Findings:
         from kwhatif.commands.rightsize.advice import advise

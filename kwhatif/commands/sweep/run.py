@@ -35,13 +35,13 @@ from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.policy.render import yaml_text
 from kwhatif.progress import report_start
-from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome as WholeOutcome
 from kwhatif.simulation.autoscalers.node_prices import Prices, prices_of, read_prices
 from kwhatif.simulation.expansion.pods import expand_manifests
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.study import StudyBase
@@ -103,7 +103,7 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return not self.replay
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[SweepResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[SweepResult]:
         setup = scenarios[0].setup
         if any(scenario.setup.configuration != setup.configuration for scenario in scenarios):
             raise UsageError("the clusters have policies of their own: name the one to begin with, with --policy")
@@ -135,25 +135,23 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
             self._write(best, yaml_text(build_variant(setup, self.known_space, best.settings)), notes)
         known = [(each.settings, each.measures) for each in told if each.settings and each.on]
         influences = tuple(influences_of(self.known_space.axes, known))
-
-        def result(*fidelity: Fidelity) -> SweepResult:
-            return SweepResult(
-                outcome=WholeOutcome.from_words(_words_of(best, len(told)), good=True),
-                sample=_sample_in_words(self.known_space, sampled - 1),
-                seed=self.seed,
-                searched=len(policies) - sampled,
-                repeated=repeated,
-                snapshots=tuple(scenario.snapshot.source for scenario in scenarios),
-                pods=sum(len(basis.placements) for basis in bases),
-                replayed=sum(len(site.replayed.pods) for site in sites),
-                objectives=objectives,
-                best=best.number,
-                points=tuple(told),
-                influences=influences,
-                fidelity=fidelity,
-            )
-
-        return PendingResult(bases, result)
+        fidelity = tuple(map(assess, bases))
+        result = SweepResult(
+            outcome=WholeOutcome.from_words(_words_of(best, len(told)), good=True),
+            sample=_sample_in_words(self.known_space, sampled - 1),
+            seed=self.seed,
+            searched=len(policies) - sampled,
+            repeated=repeated,
+            snapshots=tuple(scenario.snapshot.source for scenario in scenarios),
+            pods=sum(len(basis.placements) for basis in bases),
+            replayed=sum(len(site.replayed.pods) for site in sites),
+            objectives=objectives,
+            best=best.number,
+            points=tuple(told),
+            influences=influences,
+            fidelity=fidelity,
+        )
+        return Answer(result, bases)
 
     def _site(self, scenario: ReplayScenario, notes: Notes) -> SweepCluster:
         reading, version = scenario.inputs.manifest_options, scenario.scheduler_options.kubernetes_version

@@ -13,12 +13,11 @@ from msgspec import structs
 from kwhatif.commands.common_options import CLUSTER, PricesFile
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.errors import UsageError
-from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import ScaleUp
 from kwhatif.simulation.flag import Flag, parse_duration
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.question import PendingResult, Question
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy, ReplacementPlan, nodes_of
@@ -190,7 +189,7 @@ class Upgrade(Question[UpgradeResult]):
 
         return read_prices(self.prices) if self.prices else None
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[UpgradeResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[UpgradeResult]:
         from kwhatif.api.core import Node
         from kwhatif.commands.upgrade.replacing_nodes import add_new_nodes, in_delete_order
         from kwhatif.commands.upgrade.simulation import replace_pool
@@ -198,7 +197,8 @@ class Upgrade(Question[UpgradeResult]):
         from kwhatif.simulation.autoscalers.scaler import apply_scale_up
         from kwhatif.simulation.edits.draft import Draft
         from kwhatif.simulation.edits.selection import pool_nodes
-        from kwhatif.simulation.placement.runs import add_placement_before, place_scenario
+        from kwhatif.simulation.fidelity.assess import assess
+        from kwhatif.simulation.placement.runs import place_scenario
         from kwhatif.simulation.placement.verdict import words_of_good
 
         (scenario,) = scenarios
@@ -252,11 +252,8 @@ class Upgrade(Question[UpgradeResult]):
         )
         placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
 
-        def make_result(fidelity: Fidelity) -> UpgradeResult:
-            told: UpgradeResult = result(outcome=Outcome(good=True, verdict=""), fidelity=fidelity)
-            return structs.replace(told, outcome=outcome_of_upgrade(told, run, placed))
-
-        return add_placement_before(before, PendingResult([run], make_result, placements))
+        told: UpgradeResult = result(outcome=Outcome(good=True, verdict=""), fidelity=assess(run, before))
+        return Answer(structs.replace(told, outcome=outcome_of_upgrade(told, run, placed)), [run], placements)
 
     def _plan(self, size: int, zones: int) -> ReplacementPlan:
         """The plan for a pool of ``size`` nodes in a number of ``zones``. Raises UsageError."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,9 +21,10 @@ from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.simulation.explanation.fixes import TrialCluster, smallest_fixes
 from kwhatif.simulation.explanation.largest_node import describe_largest_node
 from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.placements import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def explain_pods(
     *,
     state: str = "",
     others: Sequence[str] = (),
-) -> PendingResult[ExplainResult]:
+) -> Answer[ExplainResult]:
     """Explain each pod by itself, on the cluster as it is; nothing is placed.
 
     A running pod is taken off its node first, so that the answer is where it would go now. Of pods with the same owner
@@ -60,13 +60,14 @@ def explain_pods(
             reports[alike] = replace(first, alike=(*first.alike, placement))
         else:
             reports[alike] = replace(report_of(decided, looking), state=state)
-    result = partial(
-        ExplainResult,
+    run = Run(session, asked, placements, others)
+    result = ExplainResult(
         nodes=len(session.cluster),
         pods=tuple(reports.values()),
+        fidelity=assess(run),
         warnings=session.setup.configuration.warnings,
     )
-    return PendingResult([Run(session, asked, placements, others)], lambda fidelity: result(fidelity=fidelity))
+    return Answer(result, [run])
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -18,8 +17,9 @@ from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.explanation.group_fixes import group_fixes
 from kwhatif.simulation.explanation.group_room import unbind
 from kwhatif.simulation.explanation.group_trials import GroupTrials, schedule_group
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
@@ -53,19 +53,19 @@ def explain_running_groups(
     *,
     with_fixes: bool,
     others: Sequence[str] = (),
-) -> PendingResult[ExplainResult]:
+) -> Answer[ExplainResult]:
     """Explain groups whose members in question all have nodes: where they would be placed today."""
     reports = tuple(_explain_running(session, key, items, with_fixes=with_fixes) for key, items in groups.items())
     asked = [item for items in groups.values() for item in items]
-    result = partial(
-        ExplainResult,
+    run = Run(session, asked, (), others, by_group=True)
+    result = ExplainResult(
         nodes=len(session.cluster),
         groups=reports,
         pods=(),
+        fidelity=assess(run),
         warnings=session.setup.configuration.warnings,
     )
-    record = Run(session, asked, (), others, by_group=True)
-    return PendingResult([record], lambda fidelity: result(fidelity=fidelity))
+    return Answer(result, [run])
 
 
 def explain_groups_of(run: Run, *, with_fixes: bool) -> tuple[GroupReport, ...]:

@@ -14,7 +14,6 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.progress import track
-from kwhatif.results.base import Fidelity
 from kwhatif.results.explain import ExplainResult, GroupReport, PodReport, WorkloadReport
 from kwhatif.results.place import Placement
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
@@ -23,12 +22,13 @@ from kwhatif.simulation.explanation.fixes import TrialCluster
 from kwhatif.simulation.explanation.groups import explain_groups_of, group_of
 from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder, report_of_attempt
 from kwhatif.simulation.explanation.options import ExplainOptions
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.placement.totals import cause
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 
 IN_THE_END = "in the end, when nobody would move any more"
@@ -44,22 +44,19 @@ class WorkloadExplanation:
     pods: tuple[PodReport, ...]
     groups: tuple[GroupReport, ...] = ()
 
-    def pending(self) -> PendingResult[ExplainResult]:
+    def answer(self) -> Answer[ExplainResult]:
         """The answer, whose outcome is that of the run."""
-
-        def result(fidelity: Fidelity) -> ExplainResult:
-            session = self.run.session
-            return ExplainResult(
-                outcome=outcome_of(self.run, fidelity),
-                nodes=len(session.cluster),
-                workloads=self.workloads,
-                groups=self.groups or msgspec.UNSET,
-                pods=self.pods,
-                fidelity=fidelity,
-                warnings=session.setup.configuration.warnings,
-            )
-
-        return PendingResult([self.run], result)
+        session, fidelity = self.run.session, assess(self.run)
+        result = ExplainResult(
+            outcome=outcome_of(self.run, fidelity),
+            nodes=len(session.cluster),
+            workloads=self.workloads,
+            groups=self.groups or msgspec.UNSET,
+            pods=self.pods,
+            fidelity=fidelity,
+            warnings=session.setup.configuration.warnings,
+        )
+        return Answer(result, [self.run])
 
 
 def explain_workloads(

@@ -95,8 +95,19 @@ def _number(number: int, what: str) -> str:
 _BUDGET = "PodDisruptionBudget"
 
 
-def assess(run: Run) -> Fidelity:
-    """The fidelity report of a run."""
+def assess(run: Run, before: Run | None = None) -> Fidelity:
+    """The fidelity report of a run, with the gaps of one that came ``before`` it.
+
+    Raises FidelityError if its session is strict and a gap touches a pod of the question.
+    """
+    earlier = () if before is None else assess(before).gaps
+    fidelity = _assess_alone(run)
+    if run.session.strict:
+        require_no_gaps(fidelity.touching)
+    return replace(fidelity, gaps=tuple(dict.fromkeys((*earlier, *fidelity.gaps)))) if earlier else fidelity
+
+
+def _assess_alone(run: Run) -> Fidelity:
     session, asked, rollouts = run.session, run.pods_to_schedule, run.updates
     snapshot, setup = session.snapshot, session.setup
     gaps = [
@@ -151,7 +162,7 @@ def assess(run: Run) -> Fidelity:
         age_seconds=msgspec.UNSET if snapshot.age is None else snapshot.age,
         source=snapshot.source,
         edits=tuple(snapshot.edits),
-        gaps=tuple(gaps),
+        gaps=(*gaps, *session.gaps),
     )
 
 

@@ -6,11 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
-import msgspec
-
-from kwhatif.results.base import Fidelity, Result
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
@@ -23,7 +19,6 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
 from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
-from kwhatif.simulation.question import PendingResult
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -109,31 +104,3 @@ def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> 
     after = snapshot_after_run(session.snapshot, scenario.edited.covered, scenario.expanded, before)
     scenario = replace(scenario, expanded=replace(scenario.expanded, creations=before.end.creations))
     return scenario.with_snapshot(after), before
-
-
-R = TypeVar("R", bound=Result)
-
-
-def add_placement_before(before: Run | None, answer: PendingResult[R]) -> PendingResult[R]:
-    """The answer with the gaps of the earlier placements, if there were any."""
-    if before is None:
-        return answer
-    make: Callable[[Fidelity], R] = answer.result
-
-    def result(first: Fidelity, then: Fidelity) -> R:
-        gaps = tuple(dict.fromkeys((*first.gaps, *then.gaps)))
-        return make(msgspec.structs.replace(then, gaps=gaps))
-
-    return replace(answer, runs=[before, *answer.runs], result=result)
-
-
-def merge_placed(before: Run | None, answer: PendingResult[R]) -> PendingResult[R]:
-    """The same for results that also show the earlier placements, as their ``before`` and ``rollouts``."""
-    if before is None:
-        return answer
-
-    def result(fidelity: Fidelity) -> R:
-        found = answer.result(fidelity)
-        return msgspec.structs.replace(found, before=tuple(before.placements), rollouts=before.rollouts)
-
-    return add_placement_before(before, replace(answer, result=result))

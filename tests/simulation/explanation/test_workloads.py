@@ -13,7 +13,7 @@ from kwhatif.simulation.explanation.observer import MOST_RECORDED
 from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.explanation.workloads import BEFORE_ALL, explain_workloads
 from tests.builders import node, pod
-from tests.commands.answers import concluded, place
+from tests.commands.answers import place
 from tests.simulation.sessions import asking, session_of
 
 SET = ("apps/v1", "ReplicaSet")
@@ -34,7 +34,7 @@ def explained(
     before = {info.key: row for info, row in session.cluster.pods()}
     found = explain_workloads(session, asking(*change), looking or ExplainOptions())
     assert {info.key: row for info, row in session.cluster.pods()} == before
-    result = concluded(found.pending())
+    result = found.answer().result
     assert result.outcome == place(session_of(nodes, bound), asking(*change)).outcome
     return result
 

@@ -10,13 +10,13 @@ from kwhatif.commands.common_options import CLUSTER
 from kwhatif.commands.snapshot.trim.result import TrimResult
 from kwhatif.commands.snapshot.trim.trim import build_trim_result, check_and_write, trim, unbind_pods
 from kwhatif.errors import InputError, UsageError
-from kwhatif.results.base import Fidelity
 from kwhatif.simulation.command import REPORTS, Output
+from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.pod_selection import PodQuestion
-from kwhatif.simulation.question import PendingResult
+from kwhatif.simulation.question import Answer
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule
 
@@ -89,7 +89,7 @@ class Trim(PodQuestion[TrimResult]):
         named = self.find_named(scenario, names, choice)
         return replace(scenario, pods_to_schedule=[*own, *(item for item in named if item.pod.key not in given)])
 
-    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> PendingResult[TrimResult]:
+    def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[TrimResult]:
         (scenario,) = scenarios
         for item in scenario.pods_to_schedule:
             name = item.pod.spec.scheduler_name
@@ -99,12 +99,9 @@ class Trim(PodQuestion[TrimResult]):
         whole = scenario.snapshot
         before, waiting = unbind_pods(whole, scenario.pods_to_schedule)
         session = scenario.with_snapshot(before).new_session()
-
-        def result(fidelity: Fidelity) -> TrimResult:
-            for gap in fidelity.touching:
-                notes.warn(f"the decision may be another: {gap.what}: {gap.effect}")
-            trimmed = trim(session, waiting, nodes_too=self.nodes_too, most_steps=self.steps)
-            decision = check_and_write(trimmed, session, waiting, self.output, loosely=self.nodes_too)
-            return build_trim_result(whole, trimmed, decision, self.output, scenario.scheduler_options)
-
-        return PendingResult([place_pods(session, waiting)], result)
+        run = place_pods(session, waiting)
+        for gap in assess(run).touching:
+            notes.warn(f"the decision may be another: {gap.what}: {gap.effect}")
+        trimmed = trim(session, waiting, nodes_too=self.nodes_too, most_steps=self.steps)
+        decision = check_and_write(trimmed, session, waiting, self.output, loosely=self.nodes_too)
+        return Answer(build_trim_result(whole, trimmed, decision, self.output, scenario.scheduler_options), [run])
