@@ -57,6 +57,8 @@ _JOB_SETS = _by("jobset.sigs.k8s.io/replicatedjob-name")
 _COMPLETION = "batch.kubernetes.io/job-completion-index"
 _KUBEFLOW = ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob")
 
+POD_ROW = JobRow("Pod", "", "pod", single=True, optional=True)
+
 ROWS: tuple[JobRow, ...] = (
     JobRow("JobSet", "jobset.x-k8s.io", "jobset.x-k8s.io/jobset", _JOB_SETS, _COMPLETION),
     JobRow("TrainJob", "trainer.kubeflow.org", "trainer.kubeflow.org/trainjob", _JOB_SETS, _COMPLETION),
@@ -78,7 +80,7 @@ ROWS: tuple[JobRow, ...] = (
     ),
     JobRow("StatefulSet", "apps", "statefulset", index_label="apps.kubernetes.io/pod-index", optional=True),
     JobRow("Deployment", "apps", "deployment", single=True, optional=True),
-    JobRow("Pod", "", "pod", single=True, optional=True),
+    POD_ROW,
 )
 _BY_KIND = {(row.group, row.kind): row for row in ROWS}
 

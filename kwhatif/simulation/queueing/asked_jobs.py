@@ -14,11 +14,12 @@ from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.jobs.batch_job import BATCH_JOB
 from kwhatif.kueue.jobs.job_framework import JobFramework, JobKind, JobOutcome, workload_name
-from kwhatif.kueue.jobs.job_kinds import POD_GROUP_LABEL, JobRow, job_kind, part_pods, pod_sets_of, row_of
+from kwhatif.kueue.jobs.job_kinds import POD_GROUP_LABEL, POD_ROW, JobRow, job_kind, part_pods, pod_sets_of, row_of
 from kwhatif.kueue.kueue_objects import KueueObjects
 from kwhatif.simulation.expansion.objects import complete_object, display_name_of
 from kwhatif.simulation.queueing.decisions import AskedJob
 from kwhatif.simulation.scenario import PreparedScenario
+from kwhatif.simulation.session import PodToSchedule
 from kwhatif.workloads.objects import group_of, labels_of, name_of, namespace_of, section
 
 _BATCH = "batch/job"
@@ -34,17 +35,7 @@ class AskedJobs:
         self._frameworks = found.configuration.integrations.frameworks
         classes = found.priority_classes
         self._framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
-        self._pods: dict[str, list[Pod]] = {}
-        groups: dict[str, list[Pod]] = {}
-        for item in scenario.expanded.pods:
-            group = (item.pod.metadata.labels or {}).get(POD_GROUP_LABEL)
-            if group and not item.owner:
-                # The first pod of a group stands for all of them.
-                members = groups.setdefault(f"{item.pod.namespace}/{group}", [])
-                self._pods[f"Pod {item.pod.key}"] = [] if members else members
-                members.append(item.pod)
-            else:
-                self._pods.setdefault(item.owner or f"Pod {item.pod.key}", []).append(item.pod)
+        self._items = _by_manifest(scenario.expanded.pods)
 
     def make(self) -> list[AskedJob]:
         """The new jobs, in the order of their manifests; those that are updated keep the Workloads that they have."""
@@ -57,19 +48,27 @@ class AskedJobs:
         return found
 
     def _jobs_of(self, obj: Object, origin: str) -> Iterator[AskedJob]:
-        group, kind, name = group_of(obj), obj["kind"], display_name_of(obj)
-        if (group, kind) == ("batch", "Job"):
-            stored = self._scenario.expanded.world.get("Job", namespace_of(obj), name_of(obj))
+        name = display_name_of(obj)
+        key = origin, name if name_of(obj) else obj["kind"]
+        items = self._items.get(key, [])
+        pods = [each.pod for each in items]
+        if (group_of(obj), obj["kind"]) == ("batch", "Job"):
+            # One without a name has got its name from the API server.
+            name = items[0].owner if items and items[0].owner else name
+            stored = self._scenario.expanded.world.get("Job", namespace_of(obj), name.rpartition("/")[2])
             if stored is not None:
                 outcome = self._make(stored, BATCH_JOB, _BATCH)
-                yield AskedJob(name, origin, obj, outcome, {pod.key: "main" for pod in self._pods.get(name, ())})
+                yield AskedJob(name, origin, obj, outcome, {pod.key: "main" for pod in pods})
             return
-        row, names_queue = row_of(group, kind), QUEUE_LABEL in labels_of(obj)
-        if row is not None and (pods := self._pods.get(name)):
+        row, names_queue = row_of(group_of(obj), obj["kind"]), QUEUE_LABEL in labels_of(obj)
+        if row is None and any(QUEUE_LABEL in (pod.metadata.labels or {}) for pod in pods):
+            # Whoever made them: Kueue looks at pods that name a queue themselves.
+            row = POD_ROW
+        if row is not None and pods:
             for job in self._parts_of(row, obj, origin, pods):
                 if job.outcome != JobOutcome() or not row.optional or names_queue:
                     yield job
-        elif names_queue and name not in self._pods:
+        elif names_queue and key not in self._items:
             yield AskedJob(name, origin, obj, None)
 
     def _parts_of(self, row: JobRow, obj: Object, origin: str, pods: Sequence[Pod]) -> Iterator[AskedJob]:
@@ -77,18 +76,21 @@ class AskedJobs:
         for part, members in part_pods(row, pods).items():
             pod_sets, names = pod_sets_of(row, obj, members)
             kind = job_kind(row, pod_sets)
-            own, name = obj, display_name_of(obj)
+            # An object of another kind may not say its namespace, which its pods have.
+            metadata = {**section(obj, "metadata"), "namespace": members[0].namespace}
+            own = {**obj, "metadata": metadata}
+            name = display_name_of(own)
             if row.single:
-                own = {**obj, "metadata": {**section(obj, "metadata"), "name": part}}
-                name = f"Pod {namespace_of(obj)}/{part}"
+                labels = {**(members[0].metadata.labels or {}), **labels_of(obj)}
+                own["metadata"] = {**metadata, "name": part, "labels": labels}
+                name = f"Pod {members[0].namespace}/{part}"
             elif row.apart:
                 name = f"{name} group {part}"
             outcome = self._make(own, kind, row.framework)
             if row.apart and outcome.workload is not None:
-                metadata = outcome.workload.metadata
-                called = workload_name(name_of(obj), metadata.uid or "", kind, part)
-                uid = f"{metadata.uid}/{part}"
-                named = replace(outcome.workload, metadata=replace(metadata, name=called, uid=uid))
+                made = outcome.workload.metadata
+                called = workload_name(name_of(obj), made.uid or "", kind, part)
+                named = replace(outcome.workload, metadata=replace(made, name=called, uid=f"{made.uid}/{part}"))
                 outcome = JobOutcome(named)
             yield AskedJob(name, origin, obj, outcome, names)
 
@@ -99,6 +101,29 @@ class AskedJobs:
         metadata["uid"] = metadata.get("uid") or f"{namespace_of(job)}/{name_of(job)}"
         metadata["creationTimestamp"] = format_time(self._now // SECOND)
         return self._framework.make({**job, "metadata": metadata}, kind)
+
+
+def _by_manifest(pods: Iterable[PodToSchedule]) -> dict[tuple[str, str], list[PodToSchedule]]:
+    """The pods by the manifest that they come from: its origin, and its name in answers, or only its kind.
+
+    The first pod of a group stands for all of them; others have none.
+    """
+    found: dict[tuple[str, str], list[PodToSchedule]] = {}
+    groups: dict[str, list[PodToSchedule]] = {}
+    for item in pods:
+        owner = item.owner or f"Pod {item.pod.key}"
+        group = (item.pod.metadata.labels or {}).get(POD_GROUP_LABEL)
+        members: list[PodToSchedule] | None = None
+        if group and not item.owner:
+            members = groups.setdefault(f"{item.pod.namespace}/{group}", [])
+            members.append(item)
+            members = members if len(members) == 1 else []
+        for key in ((item.origin, owner), (item.origin, owner.partition(" ")[0])):
+            if members is None:
+                found.setdefault(key, []).append(item)
+            else:
+                found[key] = members
+    return found
 
 
 def names_of(jobs: Iterable[AskedJob]) -> set[str]:

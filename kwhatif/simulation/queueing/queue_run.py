@@ -38,7 +38,7 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     path = scenario.scheduler_options.kueue_config
     found = kueue_objects(objects, scenario.snapshot.whole, read_configuration(path) if path else {})
     now = _time_of(scenario, found.workloads)
-    _know_namespaces(found, scenario.manifests, objects, gaps)
+    _know_namespaces(found, scenario, objects, gaps)
     jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()
     workloads = [each.workload for each in jobs if each.workload is not None]
     workloads += _workloads_of(scenario.manifests, now)
@@ -50,6 +50,11 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     decisions.note(first)
     decisions.note(then)
     decisions.is_restless, decisions.evicted = run.is_restless, run.evicted_workloads
+    if claiming := [
+        each.key for each in workloads if any(one.template.spec.resource_claims for one in each.spec.pod_sets or ())
+    ]:
+        what = "devices that pods claim are not counted as quota here"
+        gaps.append(Gap(what=what, effect="their workloads may wait for quota of a device class", pods=tuple(claiming)))
     return decisions
 
 
@@ -103,11 +108,12 @@ def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
     return any(f"{each.kind} {workload.namespace}/{each.name}" in names for each in owners)
 
 
-def _know_namespaces(found: KueueObjects, manifests: Sequence[Manifest], objects: Objects, gaps: list[Gap]) -> None:
+def _know_namespaces(found: KueueObjects, scenario: PreparedScenario, objects: Objects, gaps: list[Gap]) -> None:
     """Without any Namespace in the snapshot each is taken to be there, without labels of its own."""
     if found.namespaces or "Namespace" in objects.known_kinds():
         return
-    names = sorted({*(each.namespace for each in found.workloads), *(each.obj.namespace for each in manifests)})
+    places = {*(each.namespace for each in found.workloads), *(each.obj.namespace for each in scenario.manifests)}
+    names = sorted(places | {each.pod.namespace for each in scenario.expanded.pods})
     found.namespaces = [Namespace(metadata=ObjectMeta(name=name, labels={_KIND_LABEL: name})) for name in names]
     if any(each.spec.namespace_selector not in (None, LabelSelector()) for each in found.cluster_queues):
         effect = "each is taken to be there, with its name as its only label"
