@@ -116,7 +116,7 @@ def _without_workload(jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
                 workload="", job=job.name, status="refused", is_new=True, message=outcome.refused or outcome.failed
             )
         elif outcome.workload is None:
-            message = "it has no queue, and its namespace no default one: it starts without Kueue"
+            message = "it has no queue, or its namespace or kind is not managed: it starts without Kueue"
             yield QueuedWorkload(workload="", job=job.name, status="unmanaged", is_new=True, message=message)
 
 

@@ -124,3 +124,35 @@ def test_only_kinds_whose_integration_is_on_are_managed(tmp_path: Any) -> None:
     made = there(*queues(cluster_queue("a", "0")))
     result = kwhatif.queue([asked], snapshot=made, kueue_config=str(path))
     assert [each.status for each in result.workloads] == ["unmanaged"]
+
+
+def test_a_job_that_the_api_server_names_is_asked_about() -> None:
+    template = {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}
+    asked = plain("Job", "batch/v1", {"suspend": True, "template": template})
+    asked["metadata"] = {**asked["metadata"], "generateName": "train-"}
+    del asked["metadata"]["name"]
+    result = kwhatif.queue([asked], snapshot=there(*queues(plenty())))
+    assert [each.status for each in result.workloads] == ["admitted"]
+
+
+def test_an_object_of_another_kind_is_in_the_namespace_of_its_pods() -> None:
+    asked = queued(example("MPIJob.kubeflow.org"))
+    del asked["metadata"]["namespace"]
+    default = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    (found,) = kwhatif.queue([asked], snapshot=there(default, *queues(plenty()))).workloads
+    assert (found.message, found.workload[:12]) == ("LocalQueue a doesn't exist", "default/mpij")
+
+
+def test_pods_that_name_a_queue_are_managed_whoever_makes_them() -> None:
+    asked = example("Workflow.argoproj.io")
+    asked["metadata"]["namespace"] = "ml"
+    asked["spec"] = {**asked["spec"], "podMetadata": {"labels": dict(QUEUE)}}
+    result = kwhatif.queue([asked], snapshot=there(*queues(plenty())))
+    assert {each.status for each in result.workloads} == {"admitted"}
+    assert {each.workload.startswith("ml/pod-") for each in result.workloads} == {True}
+
+
+def test_devices_that_pods_claim_are_said_not_to_count() -> None:
+    spec = {"containers": [CONTAINER], "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
+    result = kwhatif.queue([plain("Pod", "v1", spec)], snapshot=there(*queues(plenty())))
+    assert [gap.what for gap in result.gaps] == ["devices that pods claim are not counted as quota here"]
