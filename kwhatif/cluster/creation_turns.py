@@ -5,7 +5,7 @@ Here a pod is ready once it has a node. Upstream: processReplica of pkg/controll
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 
 from kwhatif.api.core import Pod
@@ -19,10 +19,13 @@ FindPod = Callable[[str], tuple[PodInfo, int] | None]
 
 
 class CreationTurns:
-    """The turns of pods that come into being during a run; those among the ``objects`` exist already."""
+    """The turns of pods that come into being during a run.
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
+    Those among the ``objects`` exist already, but for those (``namespace/name``) ``made_later``.
+    """
+
+    def __init__(self, objects: Objects, made_later: Collection[str] = ()) -> None:
+        self._objects, self._made_later = objects, frozenset(made_later)
         self._uids: dict[str, set[str]] = {}
 
     @cached_property
@@ -40,7 +43,7 @@ class CreationTurns:
         found = set()
         for pod in self._objects.list_all(Pod):
             owner = pod.controller
-            if owner is not None and owner.kind == _KIND:
+            if owner is not None and owner.kind == _KIND and pod.key not in self._made_later:
                 found.add(pod.identity)
                 self._uids.setdefault(pod.key, set()).add(pod.identity)
         return found

@@ -134,6 +134,7 @@ class PreparedScenario(LoadedScenario):
             strict=self.scheduler_options.strict,
             creations=creations,
             queues=self.edited.queues,
+            made_later={item.pod.key for item in self.edited.waiting_pods},
             **options,
         )
 

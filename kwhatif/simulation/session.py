@@ -117,7 +117,8 @@ class Session:
     earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
     that led to the pods asked about, ``gaps`` what is missing in their manifests; if ``strict``, none may touch a pod
     of an answer. ``creations`` are those of controllers that were refused for want of quota, ``queues`` what Kueue
-    decided. The other ``options`` are those of the process.
+    decided; pods of the snapshot that are ``made_later`` (``namespace/name``) come in the turn of their StatefulSet.
+    The other ``options`` are those of the process.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Session:
         strict: bool = False,
         creations: Creations | None = None,
         queues: QueuedPods = NO_QUEUES,
+        made_later: Collection[str] = (),
         **options: Unpack[DriverOptions],
     ) -> None:
         self.snapshot = snapshot
@@ -139,6 +141,7 @@ class Session:
         self.covered = snapshot.covered_kinds() if covered is None else frozenset(covered)
         self.doubts, self.creations, self.queues = doubts, creations, queues
         self.gaps, self.strict = gaps, strict
+        self._made_later = made_later
         self._uids: dict[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
@@ -149,7 +152,7 @@ class Session:
     def make_pods_in_turn(self) -> None:
         """Let StatefulSets make pods as those before them get a node, from now on; all that are there exist."""
         if self.cluster.creation_turns is None:
-            self.cluster.creation_turns = CreationTurns(self.snapshot.objects)
+            self.cluster.creation_turns = CreationTurns(self.snapshot.objects, self._made_later)
 
     @property
     def created_later(self) -> Mapping[FailedCreate, int]:

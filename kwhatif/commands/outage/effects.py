@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
@@ -166,7 +167,8 @@ class FailureEffects:
         names = self.session.cluster.columns.names
         home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
         losses, members = _Losses(self.standing, home), self._members
-        again = [info for info in self._failing.pods_on(node_failure.nodes) if self._try_to_recreate(info, losses)]
+        lost = sorted(self._failing.pods_on(node_failure.nodes), key=self._place_of)
+        again = [info for info in lost if self._try_to_recreate(info, losses)]
         self._replacements.begin_anew()
         with pods_to_make(), self._failing.without(node_failure.nodes) as driver:
             queue = []
@@ -182,6 +184,14 @@ class FailureEffects:
             headroom = tuple(_headroom(driver.cluster))
             groups = tuple(disrupted_groups(members, driver.cluster))
         return losses.failure(node_failure, run, headroom, groups)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {pod.key: place for place, pod in enumerate(self.session.snapshot.objects.list_all(Pod))}
+
+    def _place_of(self, info: PodInfo) -> int:
+        """The place of a pod in the snapshot, the order in which pods of nodes that go are made again."""
+        return self._places.get(info.key, len(self._places))
 
     def _try_to_recreate(self, info: PodInfo, losses: _Losses) -> bool:
         """Whether the pod is replaced; other outcomes are recorded."""

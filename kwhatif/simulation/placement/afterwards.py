@@ -72,11 +72,12 @@ def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:
     cluster = run.end.cluster
     running = {info.key: _running(info.pod, cluster.columns.names[row]) for info, row in cluster.pods()}
     others = {pod.key: pod for pod in run.left}
+    gone = {*run.removed, *(each.pod for each in (*run.placements, *run.replacements) if each.outcome == "uncreated")}
     found: dict[str, Pod] = {}
     for pod in before:
         if pod.key in running or pod.key in others:
             found[pod.key] = running.get(pod.key) or others[pod.key]
-        elif pod.key not in run.removed and not _left(pod, cluster):
+        elif pod.key not in gone and not _left(pod, cluster):
             found[pod.key] = pod
     return list((found | others | running).values())
 
