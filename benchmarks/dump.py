@@ -269,7 +269,7 @@ class Pages:
 
 
 def serve(node_count: int, pod_count: int) -> None:
-    """Serve for ever; the port and the size of all lists are printed when everything is ready."""
+    """Serve forever; the port and the size of all lists are printed when everything is ready."""
     pages = Pages(node_count, pod_count)
 
     class Handler(BaseHTTPRequestHandler):

@@ -288,7 +288,7 @@ def deschedule(
 ) -> DescheduleResult:
     """Run the descheduler's next cycle, decision for decision as release 0.35, and follow whom it evicts.
 
-    Evicted pods are made again by their controllers and placed by the scheduler; then it is told whether they find a
+    Evicted pods are recreated by their controllers and placed by the scheduler; then it is told whether they find a
     node, whether nodes are in better balance, and whether the next cycle evicts the same pods again."""
 
 def diff(
@@ -1122,5 +1122,5 @@ def upgrade(
 ) -> UpgradeResult:
     """Replace the nodes of a pool in simulated time, as the service that runs it would.
 
-    Nodes are cordoned and drained as far as disruption budgets allow; pods take their grace period to go, are made
-    again, find a node or wait for one, and become ready. What is in the way is named."""
+    Nodes are cordoned and drained as far as disruption budgets allow; pods take their grace period to go, are
+    recreated, find a node or wait for one, and become ready. What is in the way is named."""

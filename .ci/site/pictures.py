@@ -1,4 +1,7 @@
-"""Commands of the documents, run for real, and what a terminal of 110 columns shows of them as a picture."""
+"""Commands of the documents, run for real, and what a terminal of 110 columns shows of them as a picture.
+
+``python .ci/site/pictures.py`` draws the picture of each tutorial anew: that of its first command.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +100,13 @@ def _answer(command: str) -> Picture | None:
     return Picture(command, done.stdout) if done.returncode in (0, 1) and done.stdout else None
 
 
+def draw_tutorials() -> None:
+    """Write ``docs/tutorials/pictures``."""
+    for page in sorted((ROOT / "docs/tutorials").glob("*.md")):
+        first = commands(page.read_text("utf-8"))[0]
+        (page.parent / "pictures" / f"{page.stem}.svg").write_text(taken([first])[first].svg(), "utf-8")
+
+
 # A terminal is what says so: the answer is then as wide as COLUMNS.
 _ON_A_TERMINAL = """
 import sys
@@ -105,3 +115,6 @@ sys.argv[0] = "kwhatif"
 from kwhatif.cli.main import main
 main()
 """
+
+if __name__ == "__main__":
+    draw_tutorials()

@@ -93,8 +93,8 @@ QUOTA = "ResourceQuota"
 DEFAULT_PLUGINS: tuple[str, ...] = (*(plugin.name for plugin in PLUGINS if plugin.by_default), QUOTA)
 
 NOT_MODELLED: tuple[str, ...] = (
-    "Which admission webhooks would be asked is told where they are known; what they would change or refuse is not.",
-    "Admission policies are asked where the snapshot or the manifests hold them, but for those that use `authorizer`.",
+    "Admission webhooks that would be called are named where they are known, but not what they would change or refuse.",
+    "Admission policies count where the snapshot or the manifests hold them, except those that use `authorizer`.",
     "Pod Security is judged where the cluster's namespaces are known, service accounts where those are.",
 )
 

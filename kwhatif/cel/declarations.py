@@ -159,7 +159,7 @@ MOST_WEIGHT = 1_000_000
 def weight(*values: object) -> int:
     """How many characters and elements there are in values, however often one list stands in another.
 
-    Raises OverBudget beyond ``MOST_WEIGHT``: what walks such values would take for ever.
+    Raises OverBudget beyond ``MOST_WEIGHT``: what walks such values would take forever.
     """
     total, rest = 0, list(values)
     while rest:

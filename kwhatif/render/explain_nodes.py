@@ -243,13 +243,11 @@ def describe_victims_of_fix(fix: Fix) -> str:
     told = [f"{victim.pod} {_describe_end(victim)}" for victim in fix.victims]
     theirs = {victim.replacement for victim in fix.victims}
     others = [pod for pod in fix.pending if pod not in theirs]
-    told += (
-        [f"{format_some(others)} {'stays' if len(others) == 1 else 'stay'} pending on their account"] if others else []
-    )
+    told += [f"{format_some(others)} {'stays' if len(others) == 1 else 'stay'} pending as a result"] if others else []
     return ", ".join(told)
 
 
 def _describe_end(victim: Victim) -> str:
     if victim.lands_on:
         return f"goes to {victim.lands_on}"
-    return "stays pending" if victim.replacement else "is gone for good"
+    return "stays pending" if victim.replacement else "is lost"

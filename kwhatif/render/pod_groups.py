@@ -59,7 +59,7 @@ def _facts(report: GroupReport) -> Iterator[tuple[str, str]]:
     outcome = report.outcome
     if report.runs_in:
         yield "Runs in", report.runs_in
-    yield "Asked today" if report.runs_in else "Outcome", outcome.text
+    yield "Today" if report.runs_in else "Outcome", outcome.text
     if report.topology_key:
         yield "All in one", report.topology_key
     if outcome.bound and (where := _where(outcome)) != _NO_DOMAIN:

@@ -97,12 +97,12 @@ def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
     """Empty without autoscalers."""
     if found is None:
         return []
-    columns = ("node [node, pod]", "of [same]", "type [same]", "pods", "there after [same]", "a month [same]")
+    columns = ("node [node, pod]", "of [same]", "type [same]", "pods", "ready after [same]", "a month [same]")
     blocks = build_table("NEW NODES", columns, map(_node, found.nodes), Grouping("node"))
     headers = ("group", "size", "then", "at most", "a month")
     blocks += build_table("GROUPS THAT GROW", headers, map(_group, found.groups))
     refused = [(each.pod, "; ".join(map(str, each.refusals))) for each in found.unhelped]
-    blocks += build_table("WHY NO NODE COMES", ("pod [pod]", "why [same]"), refused, Grouping("pod", always=True))
+    blocks += build_table("WHY NO NODE IS ADDED", ("pod [pod]", "why [same]"), refused, Grouping("pod", always=True))
     return [*blocks, *chance_blocks(found.chance)]
 
 

@@ -14,7 +14,7 @@ from kwhatif.results.outcome import Outcome as AtRest
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, ScaleUp, Victim, homeless_victims
 
 Requirement = Literal["back", "replicas", "quorum", "budgets"]
-"""What surviving takes: every pod that is made again finds a node; no workload loses all its replicas, no StatefulSet
+"""What surviving takes: every pod that is recreated finds a node; no workload loses all its replicas, no StatefulSet
 half of them and no gang its minCount, no PodDisruptionBudget a pod too many."""
 
 Outcome = Literal["back", "pending", "waiting", "lost", "bound"]
@@ -124,7 +124,7 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
 
     @property
     def stuck(self) -> int:
-        """Pods that have no node in the end, of those that are or would be made again."""
+        """Pods that have no node in the end, of those that are or would be recreated."""
         return self.pending + self.waiting + self.homeless
 
     @property
@@ -296,5 +296,5 @@ class DrainResult(Concluded, frozen=True, kw_only=True):
 
     @property
     def homeless(self) -> tuple[Victim, ...]:
-        """Pods evicted by replacements, or before, that find no other node when they are made again."""
+        """Pods evicted by replacements, or before, that find no other node when they are recreated."""
         return homeless_victims((*self.before, *self.placements))

@@ -73,13 +73,13 @@ class GroupOutcome(ResultStruct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """``gang ml/train: 6 of 8 find a node, needs 8: nobody runs``."""
+        """``gang ml/train: 6 of 8 find a node, needs 8: none run``."""
         what = f"gang {self.group}" if self.needs else f"group {self.group}"
         running = f" beside {self.running} that run" if self.running else ""
         needs = f", needs {self.needs}" if self.needs else ""
         if self.outcome == "gated":
             return f"{what}: {self.members} of {self.needs} pods are there: waits for the others"
-        end = f"{self.bound} run" if self.bound else "nobody runs"
+        end = f"{self.bound} run" if self.bound else "none run"
         if isinstance(self.waits, SiblingWait):
             end = self.waits.text
         if self.bound and self.bound + self.running < self.needs:
@@ -92,7 +92,7 @@ class GroupDisruption(ResultStruct, frozen=True, kw_only=True):
     run ``after``.
 
     ``needs`` is a gang's minCount, 0 for a group of the basic policy. Members that run after it, and do not stay, were
-    made again and found a node.
+    recreated and found a node.
     """
 
     group: str
@@ -118,7 +118,7 @@ class GroupDisruption(ResultStruct, frozen=True, kw_only=True):
         verb = "loses its quorum" if self.loses_quorum else "is disrupted"
         needs = f", needs {self.needs}" if self.needs else ""
         again = self.after - self.stay
-        rest = f"{again} run again elsewhere" if again else "nobody runs again"
+        rest = f"{again} run again elsewhere" if again else "none run again"
         short = ", too few" if again and self.is_broken else ""
         return f"{what} {verb}: {self.stay} of {self.before} stay{needs}; {rest}{short}"
 

@@ -25,7 +25,7 @@ def lead_with(lead: Lead, words: str, *, good: bool) -> str:
 
 
 Cause = Literal["new", "evicted", "waiting"]
-"""Why a pod is looking for a node: it is new, it was evicted (or made again for one that was), or it waited before."""
+"""Why a pod is looking for a node: it is new, it was evicted (or recreated for one that was), or it waited before."""
 
 
 class PendingPod(ResultStruct, frozen=True, kw_only=True):

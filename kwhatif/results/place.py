@@ -254,7 +254,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
 
 
 def homeless_victims(placements: Sequence[Placement]) -> tuple[Victim, ...]:
-    """The victims of these placements that find no other node when they are made again."""
+    """The victims of these placements that find no other node when they are recreated."""
     victims = (victim for placement in placements for victim in placement.victims)
     return tuple(victim for victim in victims if victim.replacement and not victim.lands_on)
 
@@ -381,7 +381,7 @@ class Pool(ResultStruct, frozen=True, kw_only=True):
 class Totals(ResultStruct, frozen=True, kw_only=True):
     """Placements in numbers: all ``pods``, and of these the ``placed``, the ``autoscaled``, the ``skipped`` (nothing to
     do) and the ``unplaced`` with their ``causes``, the most frequent first. ``pools`` say what is allocated afterwards,
-    in which victims that are made again have a part.
+    in which victims that are recreated have a part.
     """
 
     pods: int = 0
@@ -428,5 +428,5 @@ class PlaceResult(Concluded, frozen=True, kw_only=True):
 
     @property
     def homeless(self) -> tuple[Victim, ...]:
-        """Victims that stay pending when they are made again."""
+        """Victims that stay pending when they are recreated."""
         return homeless_victims(self.placements)

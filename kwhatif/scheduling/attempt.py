@@ -1,4 +1,4 @@
-"""The outcome of one scheduling cycle, and the limit of retries for failures that would repeat for ever."""
+"""The outcome of one scheduling cycle, and the limit of retries for failures that would repeat forever."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Replacements:
         self._made.clear()
 
     def replace_lost(self, lost: Iterable[PodInfo], cluster: Cluster) -> list[tuple[PodInfo, PodInfo]]:
-        """Each of the pods that is made again elsewhere, with the one in its place, which has its claims."""
+        """Each of the pods that is recreated elsewhere, with the one in its place, which has its claims."""
         made = ((old, self.replacement_of(old.pod)) for old in lost if is_made_elsewhere(old))
         return [(old, self.wrap(old, again, cluster)) for old, again in made if again is not None]
 
@@ -125,7 +125,7 @@ class Replacements:
 
 
 def _fresh(pod: Pod, name: str, suffix: str) -> Pod:
-    make_room(1, f"pods made again, {pod.namespace}/{name}")
+    make_room(1, f"pods recreated, {pod.namespace}/{name}")
     meta = replace(
         pod.metadata,
         name=name,

@@ -125,8 +125,8 @@ class Setup:
         if missing and not self.skip_unknown:
             one = len(missing) == 1
             raise PolicyError(
-                f"plugin{'' if one else 's'} {', '.join(missing)} {'is' if one else 'are'} enabled but nobody provides "
-                f"{'it' if one else 'them'}: name {'it' if one else 'them'} with --plugin, or go on without "
+                f"plugin{'' if one else 's'} {', '.join(missing)} {'is' if one else 'are'} enabled, but no plugin "
+                f"provides {'it' if one else 'them'}: name {'it' if one else 'them'} with --plugin, or go on without "
                 f"{'it' if one else 'them'} with --skip-unknown-plugins{describe_others(missing)}"
             )
         return strangers

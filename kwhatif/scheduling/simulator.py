@@ -211,7 +211,7 @@ class Simulator:
         moments = self.driver.deadlines()
         if self._agenda.next is not None:
             moments.append(self._agenda.next)
-        # A cluster without nodes is an error to the scheduler, which tries again for ever; nothing can change here.
+        # A cluster without nodes is an error to the scheduler, which tries again forever; nothing can change here.
         backing_off = self.queue.backing_off() if len(self.cluster) else []
         if backing_off:
             end = min(self.queue.backoff_end(pod) for pod in backing_off)

@@ -45,7 +45,7 @@ class Output:
     formats: tuple[str, ...] = ("table", "wide", "json", "yaml", "markdown")
     reports: tuple[str, ...] = REPORTS
     rows: str = "--all"
-    rows_help: str = "Show every row. Default: tables from 20 rows on are told in groups."
+    rows_help: str = "Show every row. Default: tables from 20 rows on are grouped."
     help: str = "The format to print."
     report_help: str = (
         "Also write a report to a file: html (one page to look at, offline), json, yaml or markdown (repeatable)."

@@ -20,7 +20,7 @@ class ReplacementPlan:
     are drained at the same time, all that the other two allow if it is None. ``cordons_all``: all old nodes are
     cordoned before the first is drained; ``waits_for_all``: all new nodes are ready before that.
 
-    A drain that takes longer than ``drain_timeout`` (None: for ever) is ``after_timeout`` forced, or ends the upgrade.
+    A drain that takes longer than ``drain_timeout`` (None: forever) is ``after_timeout`` forced, or ends the upgrade.
     What a budget forbids is asked for again every ``retry`` seconds. A drained node stays for ``node_soak`` seconds,
     then it is deleted; with ``keeps_old`` all stay until ``pool_soak`` seconds after the last one was drained.
 

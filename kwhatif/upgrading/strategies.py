@@ -35,7 +35,7 @@ def plan_of(strategy: str, size: int, zones: int) -> ReplacementPlan:
 
 
 def _surge(size: int, zones: int) -> ReplacementPlan:
-    """Nothing but the numbers that are given: as kubectl drains, for ever."""
+    """Nothing but the numbers that are given: as kubectl drains, forever."""
     return ReplacementPlan("surge")
 
 

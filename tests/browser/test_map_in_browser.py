@@ -127,7 +127,7 @@ LABELS = """() => {
 def test_a_gang_that_does_not_fit_is_seen_on_its_domains(opened: Open, tmp_path: Path) -> None:
     page = opened(made("gang", tmp_path)).page
     said = page.locator("main > section").nth(1).locator("p.flag.bad")
-    assert said.inner_text() == "✗ gang ml/pretrain: 8 of 12 find a node, needs 12: nobody runs"
+    assert said.inner_text() == "✗ gang ml/pretrain: 8 of 12 find a node, needs 12: none run"
     bad = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--bad').trim()")
     assert page.evaluate(POOLS) == [
         [f"{rack} · 4 · ✗ {fit} of 12 fit", bad] for rack, fit in (("rack-1", 5), ("rack-2", 8), ("rack-3", 4))

@@ -195,7 +195,7 @@ def test_plugins_from_outside_answer_too(tmp_path: Path) -> None:
     }
     file = tmp_path / "cats.jsonl"
     file.write_text(json.dumps(scenario))
-    assert "OnlyCats is enabled but nobody provides it" in refused("conformance", str(file))
+    assert "OnlyCats is enabled, but no plugin provides it" in refused("conformance", str(file))
     out = tmp_path / "answers"
     assert run("conformance", str(file), "--plugin", "data/plugins.py:OnlyCats", "--answers", str(out)).code == 0
     assert "were no cats" in out.read_text()

@@ -261,7 +261,7 @@ def test_a_file_and_the_options_that_say_the_same_give_the_same_answer(tmp_path:
 def test_what_controllers_did_is_noted() -> None:
     ran = run("place", "--snapshot", SAMPLE, "--remove-node", "general-b-1", "-o", "name")
     assert ran.notes == [
-        "note: --remove-node general-b-1: 10 pods lost their node: 8 made again by their controllers and to be placed, "
+        "note: --remove-node general-b-1: 10 pods lost their node: 8 recreated by their controllers and to be placed, "
         "2 of daemon sets, which want none there (kube-system/kube-proxy-msw2h, monitoring/node-exporter-7629d)",
         "warning: the snapshot does not say which Kubernetes it is of: taken to be 1.36, as its nodes' kubelets are "
         "(v1.36.1); --kubernetes-version says otherwise",

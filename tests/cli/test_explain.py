@@ -292,4 +292,4 @@ def test_other_objects_count_and_are_told() -> None:
     assert ran.code == 0
     assert "goes to dog-1" in ran.out
     assert "Node dog-1 added" in ran.err
-    assert "* nobody here knows what to make of: 1 Gadget" in ran.out
+    assert "* kinds unknown to kwhatif: 1 Gadget" in ran.out

@@ -41,7 +41,7 @@ def test_a_group_is_a_row(name: str, gates: str, line: str) -> None:
 def test_a_group_that_does_not_fit_tells_what_it_lacks_in_each_domain() -> None:
     lines = place("pretrain", RACKS)
     assert any(
-        line.startswith("unschedulable gang ml/pretrain: 8 of 12 find a node, needs 12: nobody runs") for line in lines
+        line.startswith("unschedulable gang ml/pretrain: 8 of 12 find a node, needs 12: none run") for line in lines
     )
     assert any("ml/pretrain rack-2 4 8/12 4 nvidia.com/gpu short for 4 of 12 members" in line for line in lines)
 
@@ -68,7 +68,7 @@ def explain(*words: str) -> list[str]:
 def test_a_word_for_a_group_that_runs_asks_where_it_would_go_today() -> None:
     lines = explain("podgroup/batch", "-n", "ml")
     assert "Runs in: rack-1-node-0, rack-1-node-1, rack-1-node-2" in lines
-    assert "Asked today: gang ml/batch: 3 of 3 find a node, needs 3: 3 run" in lines
+    assert "Today: gang ml/batch: 3 of 3 find a node, needs 3: 3 run" in lines
 
 
 def test_a_single_member_is_explained_by_itself() -> None:
@@ -103,5 +103,5 @@ def test_the_page_of_an_explanation_has_the_groups_and_their_domains(tmp_path: P
 
 def test_a_job_of_the_samples_becomes_a_gang_where_the_gate_is_on() -> None:
     lines = place("job", f"{GANGS},WorkloadWithJob=true")
-    assert any("gang ml/index-" in line and "8 of 10 find a node, needs 10: nobody runs" in line for line in lines)
+    assert any("gang ml/index-" in line and "8 of 10 find a node, needs 10: none run" in line for line in lines)
     assert not any("gang ml/" in line for line in place("job", GANGS))

@@ -112,7 +112,7 @@ def test_workloads_become_pods() -> None:
 
 def test_kinds_that_nobody_knows_are_told_as_a_gap() -> None:
     (gap,) = place("data/others.yaml").fidelity.touching
-    assert gap.what == "nobody here knows what to make of: 1 Gadget"
+    assert gap.what == "kinds unknown to kwhatif: 1 Gadget"
     assert "1 Gadget" in refused("place", "data/others.yaml", "--snapshot", CLUSTER, "--strict")
     assert place("data/others.yaml", "--ignore-unknown").fidelity.touching == ()
 
@@ -261,13 +261,13 @@ def test_strict_refuses_an_answer_that_a_gap_touches() -> None:
 
 def test_a_plugin_nobody_provides_is_an_error_that_names_it() -> None:
     error = refused("place", SMALL, "--snapshot", CLUSTER, "--policy", "data/unknown-plugin.yaml")
-    assert error.startswith("plugin Coordinating is enabled but nobody provides it")
+    assert error.startswith("plugin Coordinating is enabled, but no plugin provides it")
 
 
 def test_unknown_plugins_can_be_skipped_which_is_told() -> None:
     found = place(SMALL, "--policy", "data/unknown-plugin.yaml", "--skip-unknown-plugins")
     (gap,) = found.fidelity.touching
-    assert gap.what == "plugin Coordinating is enabled but nobody provides it"
+    assert gap.what == "plugin Coordinating is enabled, but no plugin provides it"
     assert gap.pods == ("default/small",)
     ran = run(
         "place",
@@ -282,7 +282,7 @@ def test_unknown_plugins_can_be_skipped_which_is_told() -> None:
     )
     assert ran.out == "pod/default/small -> node/bee-1\n"
     assert ran.notes == [
-        "warning: plugin Coordinating is enabled but nobody provides it: whatever it would reject, score or bind "
+        "warning: plugin Coordinating is enabled, but no plugin provides it: whatever it would reject, score or bind "
         "is left out"
     ]
 
@@ -292,7 +292,7 @@ def test_it_is_told_who_does_what_only_a_skipped_plugin_did(tmp_path: Path) -> N
     file.write_text(json.dumps(profile_document(plugins={"queueSort": GANG})))
     found = place(SMALL, "--policy", str(file), "--skip-unknown-plugins")
     assert [gap.what for gap in found.fidelity.touching] == [
-        "plugin Gang is enabled but nobody provides it",
+        "plugin Gang is enabled, but no plugin provides it",
         "without them no plugin sorts the queue",
     ]
 

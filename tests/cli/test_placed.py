@@ -139,7 +139,7 @@ def test_names_alone_leave_no_refusal_and_no_missing_pod_unsaid(tmp_path: Path) 
 
 GADGET = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"replicas": 2}}
 STANDS_ON: dict[str, tuple[list[Any], list[Any], str]] = {
-    "a kind that nobody knows": ([deployment(), GADGET], [], "nobody here knows what to make of: 1 Gadget"),
+    "a kind that nobody knows": ([deployment(), GADGET], [], "kinds unknown to kwhatif: 1 Gadget"),
     "a workload that is missing while its pods are there": (
         [deployment()],
         [{**pod("web-old-x", nodeName="a"), "metadata": {"name": "web-old-x", "namespace": "default"}}],

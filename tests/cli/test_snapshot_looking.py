@@ -203,7 +203,7 @@ def test_trim_gives_the_same_bytes_every_time_and_a_file_of_its_owner(tmp_path: 
 def test_trim_that_runs_out_of_steps_says_so(tmp_path: Path) -> None:
     ran = run("snapshot", "trim", "vip", "-f", PODS, "--snapshot", CLUSTER, "--steps", "1", "-o", str(tmp_path / "x"))
     assert ran.code == 0
-    assert any("1 decision made again; it stopped there" in line for line in ran.lines)
+    assert any("1 decision replayed; it stopped there" in line for line in ran.lines)
 
 
 PLACE = "$.spec.schedulerName"

@@ -71,7 +71,7 @@ CASES = [
     pytest.param(
         2,
         "rack",
-        "gang default/g loses its quorum: 2 of 4 stay, needs 4; nobody runs again",
+        "gang default/g loses its quorum: 2 of 4 stay, needs 4; none run again",
         id="another rack has room, but the group is kept in one",
     ),
     pytest.param(
@@ -122,7 +122,7 @@ def test_surviving_may_take_the_quorum_of_gangs() -> None:
 
 def test_a_gang_with_members_to_spare_keeps_its_quorum() -> None:
     result = drain(racks(a=2), group("g", least=2), *workers("a-0", "a-0", "a-1", "a-1"))
-    assert texts(result.groups) == ["gang default/g is disrupted: 2 of 4 stay, needs 2; nobody runs again"]
+    assert texts(result.groups) == ["gang default/g is disrupted: 2 of 4 stay, needs 2; none run again"]
     assert "quorum" not in result.outcome.verdict
 
 

@@ -25,7 +25,7 @@ def test_whose_plugin_it_is_and_what_it_does_to_an_answer(tmp_path: Path, plugin
     cluster, policy = write_cluster(tmp_path, plain_node("n1")), policy_with(plugin)
     with pytest.raises(PolicyError) as caught:
         kwhatif.place(plain_pod("p"), snapshot=cluster, policy=policy)
-    assert f"plugin {plugin} is enabled but nobody provides it" in str(caught.value)
+    assert f"plugin {plugin} is enabled, but no plugin provides it" in str(caught.value)
     assert told in str(caught.value)
     result = kwhatif.place(plain_pod("p"), snapshot=cluster, policy=policy, skip_unknown_plugins=True)
     (gap,) = [gap for gap in result.fidelity.gaps if plugin in gap.what]

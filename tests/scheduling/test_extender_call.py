@@ -216,7 +216,7 @@ def test_a_server_that_drips_does_not_get_more_time() -> None:
         done = threading.Event()
         dripping = threading.Thread(target=drip)
         dripping.start()
-        # A caller that waits as long as something comes would wait for ever.
+        # A caller that waits as long as something comes would wait forever.
         with pytest.raises(ExtenderError) as caught:
             caller.post(url, b"{}")
         done.set()

@@ -55,7 +55,7 @@ def test_a_plugin_from_outside_gets_plain_arguments() -> None:
 
 def test_a_plugin_that_nobody_provides_is_an_error() -> None:
     setup = setup_of(ENABLES_MINE)
-    with pytest.raises(PolicyError, match="plugin Mine is enabled but nobody provides it"):
+    with pytest.raises(PolicyError, match="plugin Mine is enabled, but no plugin provides it"):
         setup.profile(setup.configuration.profiles[0])
 
 

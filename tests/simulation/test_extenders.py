@@ -73,7 +73,7 @@ def test_calls_are_counted_and_failures_told(tmp_path: Path) -> None:
         url = server.url
     pods = len(result.placements)
     asked, failed = gaps(result)
-    assert asked.what == f"extender {url} was asked: {pods} filter, 1 failed"
+    assert asked.what == f"extender {url} was called: {pods} filter, 1 failed"
     assert asked.pods == ()
     text = f"failed filter with extender at URL {url}/filter, code 500"
     assert (failed.what, failed.effect) == (f"extender {url} failed to filter once: {text}", "it was skipped")
@@ -111,8 +111,8 @@ def test_a_binding_that_was_not_made_is_told(tmp_path: Path) -> None:
     number = sum(placement.good for placement in result.placements)
     pods = "1 pod" if number == 1 else f"{number} pods"
     assert told == [
-        f"extender {server.url} was asked: no call",
-        f"extender {server.url} would bind {pods}, and was not asked to (--call-extender-bind does)",
+        f"extender {server.url} was called: no call",
+        f"extender {server.url} would bind {pods}, and was not called (--call-extender-bind does)",
     ]
     assert bound == [placement.pod.partition("/")[2] for placement in again.placements if placement.good]
 

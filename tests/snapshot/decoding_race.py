@@ -1,6 +1,6 @@
 """Processes that read a cluster for the first time, in threads that all begin to decode at the same moment.
 
-To be run alone, as ``python -m tests.snapshot.decoding_race NUMBER``: what was decoded before is safe for ever. Each
+To be run alone, as ``python -m tests.snapshot.decoding_race NUMBER``: what was decoded before is safe forever. Each
 process is forked from one in which nothing was. The exit code says how many of them crashed.
 """
 

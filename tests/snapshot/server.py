@@ -202,7 +202,7 @@ class ApiServer:
         self._planned.append(_Planned(path, fault, times, after, params or {}))
 
     def put(self, target: str, *answers: Any) -> None:
-        """Answer a path with its query with these bodies in turn, the last of them for ever."""
+        """Answer a path with its query with these bodies in turn, the last of them forever."""
         rest = list(answers)
         self._put[key_of(target)] = lambda: Answer(body=rest.pop(0) if len(rest) > 1 else rest[0])
 

@@ -76,7 +76,7 @@ HTML = Answer(200, "<html><body>Sign in</body></html>", type="text/html")
 TABLE = (
     Row("429 with `Retry-After`, twice", "/api/v1/pods", Answer(429, headers={"Retry-After": "7"}), COMPLETE, times=2),
     Row(
-        "429 for ever",
+        "429 forever",
         "/api/v1/pods",
         Answer(429, headers={"Retry-After": "0"}),
         NOTHING,
@@ -87,7 +87,7 @@ TABLE = (
         "503 from a proxy, without a Status", "/api/v1/nodes", Answer(503, "busy", type="text/plain"), COMPLETE, times=2
     ),
     Row(
-        "503 for ever",
+        "503 forever",
         "/apis/apps/v1/deployments",
         refusal(503, "overloaded"),
         NOTHING,
@@ -149,7 +149,7 @@ TABLE = (
         "$.items[0].spec.taints: expected a list",
     ),
     Row(
-        "a list whose next page is the same page for ever",
+        "a list whose next page is the same page forever",
         "/api/v1/pods",
         Answer(200, {"kind": "PodList", "metadata": {"continue": "again"}, "items": []}),
         NOTHING,
@@ -180,9 +180,9 @@ TABLE = (
     Row("a byte now and then", "/api/v1/nodes", Drip(), NOTHING, IN_TIME, words=HURRIED),
     Row("a byte now and then for the version", "/version", Drip(), NOTHING, IN_TIME, words=HURRIED),
     Row("no answer, once", "/api/v1/pods", Silence(), COMPLETE, "no answer within", 1, 2, words=PATIENT),
-    Row("no answer for ever", "/api/v1/pods", Silence(), NOTHING, "no answer within the time allowed", words=IMPATIENT),
+    Row("no answer forever", "/api/v1/pods", Silence(), NOTHING, "no answer within the time allowed", words=IMPATIENT),
     Row("a 503 with `Retry-After` of a year", "/api/v1/pods", LATER, COMPLETE, "asking again", times=1),
-    Row("410 for ever", "/api/v1/pods", refusal(410), NOTHING, "expires before it is read (410)"),
+    Row("410 forever", "/api/v1/pods", refusal(410), NOTHING, "expires before it is read (410)"),
     # --- answers that are something else
     Row("a list of another kind", "/api/v1/pods", kind_of("NodeList"), NOTHING, 'a PodList, found kind "NodeList"'),
     Row("a list of no kind", "/api/v1/pods", Answer(200, {"items": []}), NOTHING, 'expected a PodList, found kind ""'),
@@ -239,7 +239,7 @@ TABLE = (
         "a chunk of a length that is no number", "/api/v1/pods", Raw(CHUNKED + b"many\r\n{}"), NOTHING, "asked 6 times"
     ),
     Row("a chunk that is cut", "/api/v1/pods", Raw(CHUNKED + b"ff\r\n{"), COMPLETE, "asking again", times=1),
-    Row("the connection closed for ever", "/api/v1/pods", Slam(), NOTHING, "asked 6 times", after=2),
+    Row("the connection closed forever", "/api/v1/pods", Slam(), NOTHING, "asked 6 times", after=2),
 )
 
 

@@ -1,8 +1,8 @@
 """The plan of cluster-autoscaler after a scheduler run; and scheduler and autoscaler in turns until neither acts.
 
 First the cluster grows as long as that helps. When no group helps any more, unneeded nodes are removed, and their pods
-are made again and placed. A node stays if its removal would leave a pod pending that is not now: the autoscaler would
-remove it and bring it back for ever.
+are recreated and placed. A node stays if its removal would leave a pod pending that is not now: the autoscaler would
+remove it and bring it back forever.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class _Shrinking:
         return QuietStep(time=self._time, what=what, nodes=len(self.session.cluster), waiting=len(self._pending))
 
     def _without(self, going: set[str]) -> Run:
-        """The cluster without these nodes, whose pods are made again by their controllers."""
+        """The cluster without these nodes, whose pods are recreated by their controllers."""
         cluster, snapshot = self.session.cluster, self.session.snapshot.copy()
         names, staying, leaving = cluster.columns.names, list[Pod](), list[Pod]()
         for info, row in cluster.pods():

@@ -49,7 +49,7 @@ class AgreementOptions(RecordingOptions):
     ] = 0
     last: Annotated[
         int,
-        Flag("--last", metavar="N", least=1, shows_default=True, help="How many pods of a snapshot are asked about."),
+        Flag("--last", metavar="N", least=1, shows_default=True, help="How many pods of a snapshot are judged."),
     ] = 100
 
 

@@ -206,7 +206,7 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
                 account.add(decision, _replay_decision(cluster, searches, decision, pods[0]), partial(judged, at))
             _take_off(cluster, pods)
         notes.note(
-            f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are asked about; what else has changed "
+            f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are judged; what else has changed "
             "since they were bound (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
         )
         run = Run(session)

@@ -108,7 +108,7 @@ def _curves(result: BacktestResult) -> list[dict[str, Any]] | None:
 VIEW = View(lambda result, look: backtest_blocks(result))
 PAGE = PageSpec(
     "backtest",
-    lambda result: ("bad", "Less agrees than was asked for") if result.exit_code else ("plain", "How much agrees"),
+    lambda result: ("bad", "Less agrees than required") if result.exit_code else ("plain", "How much agrees"),
     backtest_blocks,
     "Decisions",
     data=lambda result: {"curves": _curves(result)},

@@ -62,7 +62,7 @@ class GroupTrial(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     """What a trial came to: of each workload's pods the nodes ("" for none), how many others each workload evicted, and
     by how many pods its fullest place exceeds its emptiest. ``pending`` counts all pods that wait in the end,
-    those made again for evicted ones included. ``groups`` are those of the pods.
+    those recreated for evicted ones included. ``groups`` are those of the pods.
     """
 
     homes: dict[str, dict[str, str]]

@@ -1,6 +1,6 @@
 """Descheduler and scheduler in turns: a cycle, the replacements, and the next cycle, until no pod is evicted.
 
-A state of the cluster that recurs, with all pods of each owner on the same nodes, recurs for ever: it is reported with
+A state of the cluster that recurs, with all pods of each owner on the same nodes, recurs forever: it is reported with
 the pods that move.
 """
 

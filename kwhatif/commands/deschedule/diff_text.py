@@ -32,7 +32,7 @@ def deschedule_diff_blocks(result: DescheduleDiff) -> list[Block]:
 
 def _rest(side: DescheduleResult) -> str:
     if side.thrash:
-        return f"never: {format_count(len(side.thrash), 'pod')} moved for ever"
+        return f"never: {format_count(len(side.thrash), 'pod moves', 'pods move')} forever"
     return f"after {format_count(side.cycles, 'cycle')}" if side.quiet else "not yet"
 
 

@@ -34,9 +34,9 @@ class Move:
 
 @dataclass
 class Moves:
-    """The pods of a cluster while some of them are evicted and made again, by ``namespace/name``.
+    """The pods of a cluster while some of them are evicted and recreated, by ``namespace/name``.
 
-    ``pending`` are those that had no node before, and were tried again. Pods that were made again and had to leave for
+    ``pending`` are those that had no node before, and were tried again. Pods that were recreated and had to leave for
     others have their ``successors``.
     """
 

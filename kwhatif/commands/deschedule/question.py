@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Deschedule(Question[DescheduleResult]):
     """Run the descheduler's next cycle, decision for decision as release 0.35, and follow whom it evicts.
 
-    Evicted pods are made again by their controllers and placed by the scheduler; then it is told whether they find a
+    Evicted pods are recreated by their controllers and placed by the scheduler; then it is told whether they find a
     node, whether nodes are in better balance, and whether the next cycle evicts the same pods again.
     """
 

@@ -121,7 +121,7 @@ class RemovedNode(ResultStruct, frozen=True, kw_only=True):
 
 
 class Thrash(ResultStruct, frozen=True, kw_only=True):
-    """A pod that is moved for ever: ``nodes`` in the order of its way, which begins anew after ``period`` cycles."""
+    """A pod that is moved forever: ``nodes`` in the order of its way, which begins anew after ``period`` cycles."""
 
     pod: str
     owner: str
@@ -172,7 +172,7 @@ class DescheduleResult(Concluded, frozen=True, kw_only=True):
 
     @property
     def pending(self) -> tuple[Placement, ...]:
-        """Pods made again that find no node in the end."""
+        """Pods recreated that find no node in the end."""
         return tuple(each for each in self.placements if not each.good and each.outcome != "preempted")
 
     @property

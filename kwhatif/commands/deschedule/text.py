@@ -30,7 +30,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     """The report."""
     headers: tuple[str, ...] = (
         *("cycle [same, spare 2]", "pod [pod]", "from [node, same]", "by [same]", "why [spare 3]"),
-        *("made again as [pod, spare 1]", "then [same]"),
+        *("recreated as [pod, spare 1]", "then [same]"),
     )
     rows = [(p.cycle, p.pod, p.node, p.plugin, p.reason, p.replacement or NONE, _then(p)) for p in result.pods]
     blocks = build_table("EVICTED", headers, rows, Grouping("pod"))
@@ -79,7 +79,7 @@ def _then(pod: DescheduledPod) -> str:
 def _thrash_blocks(result: DescheduleResult) -> list[Block]:
     if not result.thrash:
         return []
-    return [Heading("MOVED FOR EVER"), Lines(tuple(map(_way, result.thrash)), listed=True)]
+    return [Heading("MOVES FOREVER"), Lines(tuple(map(_way, result.thrash)), listed=True)]
 
 
 def _way(thrash: Thrash) -> str:
@@ -87,9 +87,9 @@ def _way(thrash: Thrash) -> str:
     by = join_texts(thrash.plugins)
     every = "every cycle" if thrash.period == 1 else f"every {thrash.period} cycles"
     if len(nodes) == 1:
-        return f"{thrash.pod} is evicted from {nodes[0]} and comes back to it for ever, {every} (by {by})"
+        return f"{thrash.pod} is evicted from {nodes[0]} and comes back to it forever, {every} (by {by})"
     between = f"{', '.join(nodes[:-1])} and {nodes[-1]}"
-    return f"{thrash.pod} moves between {between} for ever, {every} (by {by})"
+    return f"{thrash.pod} moves between {between} forever, {every} (by {by})"
 
 
 def _stop_reason(plugin: PluginOutcome) -> str:
@@ -120,7 +120,7 @@ def _balance_blocks(result: DescheduleResult) -> list[Block]:
         (each.name, _format_measure(each, each.before), _format_measure(each, each.after), _judge(each))
         for each in result.balance.measures
     ]
-    return build_table("WHETHER IT HELPS", ("", "before", "after", ""), rows)
+    return build_table("BALANCE", ("", "before", "after", ""), rows)
 
 
 def _format_measure(measure: Measure, value: float) -> str:

@@ -249,7 +249,7 @@ class _Drain:
 
     @property
     def recreated_pods(self) -> list[PodToSchedule]:
-        """The pods that were made again."""
+        """The pods that were recreated."""
         return self._recreated.asked
 
     def requested_beside(self, names: Sequence[str]) -> Amounts:
@@ -280,4 +280,4 @@ def _why_not_again(pod: Pod) -> str:
         return "no controller makes it again"
     if pod.metadata.deletion_timestamp:
         return "it was being deleted, and replaced before"
-    return f"nobody here knows whether a {owner.kind} makes it again"
+    return f"whether a {owner.kind} recreates it is unknown"

@@ -35,7 +35,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers = (
         *("node [node, spare 4]", "turn [spare 3]", "pod [pod]", "made by [same, spare 2]"),
-        *("budget [same, spare 5]", "made again as [pod, spare 1]", "lands on [node]"),
+        *("budget [same, spare 5]", "recreated as [pod, spare 1]", "lands on [node]"),
     )
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
     blocks += build_table("EVICTIONS", headers, rows, Grouping("pod"))
@@ -52,7 +52,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     placements = (*result.before, *result.placements)
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
     blocks += build_table(
-        "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS MADE AGAIN",
+        "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS RECREATED",
         ("pod [pod, same]", "for [pod, same]", "on [node, spare 1]", "then lands on [node]"),
         victims,
         Grouping("pod"),
@@ -78,7 +78,7 @@ def _way(pod: DrainedPod) -> tuple[str, str]:
 
 
 def _then(victim: Victim) -> str:
-    return victim.lands_on or ("nowhere" if victim.replacement else "it is not made again")
+    return victim.lands_on or ("nowhere" if victim.replacement else "it is not recreated")
 
 
 def _shares(each: Remaining) -> Iterator[str]:

@@ -98,7 +98,7 @@ def _words_of(result: ExplainResult) -> str:
 
 
 def _describe_groups(groups: Sequence[GroupReport]) -> str:
-    """``gang ml/train: 6 of 8 find a node, needs 8: nobody runs.``, or how many groups run."""
+    """``gang ml/train: 6 of 8 find a node, needs 8: none run.``, or how many groups run."""
     if len(groups) == 1:
         return f"{groups[0].outcome.text}."
     running = sum(report.outcome.good for report in groups)
@@ -236,7 +236,7 @@ def _facts(report: PodReport, nodes: int, minor: str) -> Iterator[tuple[str, str
     placement = report.placement
     if report.runs_on:
         yield "Runs on", f"{report.runs_on}, since {report.since}" if report.since else report.runs_on
-    yield "Asked today" if report.runs_on else "Outcome", _outcome(placement, nodes, minor)
+    yield "Today" if report.runs_on else "Outcome", _outcome(placement, nodes, minor)
     yield "Priority", str(placement.priority)
     yield "Scheduler", placement.scheduler or NONE
     if report.state:

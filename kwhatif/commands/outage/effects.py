@@ -244,7 +244,7 @@ class _Losses:
         made = {info.key: info for _, info in replaced}
         for victim in run.victims[len(emptied) :]:
             left = made.get(victim.pod) or self.standing.running.get(victim.pod)
-            # Who is neither has been made again in the meantime.
+            # Who is neither has been recreated in the meantime.
             is_made_again = left is None or is_made_elsewhere(left)
             counts = self.counts.setdefault(_name_of(victim), Counter())
             counts["evicted"] += 1

@@ -23,7 +23,7 @@ class FailureOptions:
             positional=True,
             parse=split_words,
             metavar="nodes,zones,pools",
-            help="All of these, one after the other. Default, if nothing else is asked about: all three.",
+            help="All of these, one after the other. Default, if no other failure is named: all three.",
         ),
     ] = ()
     nodes: Annotated[

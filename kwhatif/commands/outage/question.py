@@ -47,7 +47,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         bool,
         Flag(
             "--unreachable",
-            help="The nodes stop answering and stay in the cluster, so that pods of StatefulSets are not made again.",
+            help="The nodes stop answering and stay in the cluster, so that pods of StatefulSets are not recreated.",
         ),
     ] = False
     survive: Annotated[
@@ -91,7 +91,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
                 raise UsageError(f"--survive {kind}: expected node, zone, pool, pair, or a label that --by names")
             if kind not in asked:
                 how = f"--each {KINDS[kind]} does" if kind in KINDS else "--pairs does"
-                raise UsageError(f"--survive {kind}: no such failure is asked about; {how}")
+                raise UsageError(f"--survive {kind}: no such failure is tried; {how}")
 
     def _asked_kinds(self) -> set[str]:
         from kwhatif.commands.outage.failures import PAIR
@@ -181,16 +181,16 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         if self.unreachable:
             yield (
                 "the nodes stop answering and stay in the cluster: their pods are deleted once they no longer tolerate "
-                "that, but pods of StatefulSets are not made again before somebody deletes the node or the pod by force"
+                "that, but pods of StatefulSets are not recreated before somebody deletes the node or the pod by force"
             )
         else:
             yield (
-                "the nodes are deleted, so that all their pods are made again, those of StatefulSets included "
+                "the nodes are deleted, so that all their pods are recreated, those of StatefulSets included "
                 "(--unreachable: they stay in the cluster and do not answer)"
             )
         yield "pods that wait for a node already are not tried again, and no autoscaler adds nodes"
         if wanted.pairs and there[PAIR] > wanted.most_pairs:
-            sample = f"a sample of {wanted.most_pairs} is asked about (--seed {wanted.seed})"
+            sample = f"a sample of {wanted.most_pairs} is tried (--seed {wanted.seed})"
             yield f"of {there[PAIR]} pairs of nodes {sample}"
 
 

@@ -80,7 +80,7 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     blocks = build_table("THE WORST FIRST", headers, rows, Grouping("failure"))
     harmless = len(result.failures) - len(harmful)
     if harmless:
-        rest = "all pods come back elsewhere, no workload is down, and nobody is evicted"
+        rest = "all pods come back elsewhere, no workload is down, and no pod is evicted"
         blocks.append(Facts(((f"in {format_part(harmless, len(result.failures), 'failure')}", rest),)))
     return blocks
 
@@ -104,7 +104,7 @@ def _matrix(worst: Sequence[Failure]) -> list[Block]:
         "workload",
         *(Column(failure.title, name=True, same=True) for failure in worst),
     )
-    return build_table("WHAT IT MEANS FOR WORKLOADS", headers, rows, Grouping("workload", totals=False))
+    return build_table("EFFECT ON WORKLOADS", headers, rows, Grouping("workload", totals=False))
 
 
 def _cell(hit: Hit) -> str:
@@ -113,7 +113,7 @@ def _cell(hit: Hit) -> str:
     if hit.pending:
         said.append(f"{hit.pending} of {hit.replicas} pending")
     if hit.waiting:
-        said.append(f"{hit.waiting} of {hit.replicas} not made again")
+        said.append(f"{hit.waiting} of {hit.replicas} not recreated")
     if hit.gone:
         said.append("lost")
     if hit.down:
@@ -122,7 +122,7 @@ def _cell(hit: Hit) -> str:
         again = 2 * (hit.replicas - hit.lost + hit.back) > hit.replicas
         said.append("no quorum for a while" if again else "no quorum")
     if hit.evicted:
-        said.append(f"{hit.evicted} evicted" + (f", {hit.homeless} homeless" if hit.homeless else ""))
+        said.append(f"{hit.evicted} evicted" + (f", {hit.homeless} of them pending" if hit.homeless else ""))
     return ", ".join(said)
 
 
@@ -131,12 +131,12 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
     headers: tuple[str, ...] = ("failure", "pod [pod]", "workload [same]", "message [same]")
     yield from build_table("PENDING", headers, pending, Grouping("pod"))
     waiting = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "waiting"]
-    heading = "NOT MADE AGAIN UNTIL THE NODE IS DELETED"
+    heading = "NOT RECREATED UNTIL THE NODE IS DELETED"
     yield from build_table(heading, headers[:3], waiting, Grouping("pod"))
     lost = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "lost"]
     yield from build_table("LOST FOR GOOD", headers[:2], [row[:2] for row in lost], Grouping("pod", whole=True))
     evicted = [
-        (f.title, v.pod, p.replacement, v.node, v.lands_on or ("nowhere" if v.replacement else "it is not made again"))
+        (f.title, v.pod, p.replacement, v.node, v.lands_on or ("nowhere" if v.replacement else "it is not recreated"))
         for f in harmful
         for p in f.lost_pods
         for v in p.victims

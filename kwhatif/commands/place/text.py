@@ -89,7 +89,8 @@ def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
         return []
     shown = pending if everything else list({skeleton(each.reason): each for each in reversed(pending)}.values())[::-1]
     shown = shown if everything else shown[:MOST_COMMANDS]
-    more = [f"{len(pending) - len(shown)} more pods likewise, by their names."] if len(shown) < len(pending) else []
+    left = len(pending) - len(shown)
+    more = [f"{format_count(left, 'more pod')} without a node: --explain POD works for any of them."] if left else []
     groups = result.groups if isinstance(result.groups, tuple) else ()
     names = [f"podgroup/{group.group}" for group in groups if not group.good] + [each.pod for each in shown]
     return [

@@ -182,4 +182,4 @@ def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
             "the other before the next loop looks, and which resource binds is not proven by asking again"
         )
     if before.state.removed is None:
-        notes.note("no autoscaler was asked which nodes could go: --autoscale FILE names one")
+        notes.note("no autoscaler says which nodes could go: --autoscale FILE names one")

@@ -177,7 +177,7 @@ class _PoolConsolidation:
 
 
 def _drain_together(state: SteadyState, going: Collection[str], helper: Scaler | None) -> bool:
-    """Nodes go, and their pods are made again; not if one of these found no node, which no autoscaler would let be."""
+    """Nodes go, and their pods are recreated; not if one of these found no node, which no autoscaler would let be."""
     session = state.session
     names = session.cluster.columns.names
     moving = [_recreate(info.pod) for info, row in session.cluster.pods() if names[row] in going and _is_movable(info)]
@@ -227,7 +227,7 @@ def _drain_in_turn(state: SteadyState, world: AutoscalingContext, names: Sequenc
 
 
 def _is_movable(info: PodInfo) -> bool:
-    """Whether the pod is made again elsewhere when its node goes."""
+    """Whether the pod is recreated elsewhere when its node goes."""
     return not info.pod.is_mirror and not is_of_daemon_set(info.pod)
 
 

@@ -32,7 +32,7 @@ def rightsize_blocks(result: RightsizeResult) -> list[Block]:
     blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     blocks += build_table("BEFORE AND AFTER", ("at rest", "before", "after"), _sides(result.before, result.after))
     blocks += build_table(
-        "WHAT BINDS", ("pool", "resource", "before", "after", "others", "with no end of it"), _binds(result)
+        "LIMITING RESOURCES", ("pool", "resource", "before", "after", "others", "if unlimited"), _binds(result)
     )
     blocks += _steps(result)
     blocks += build_table(
@@ -133,7 +133,7 @@ def _steps(result: RightsizeResult) -> list[Block]:
         text = f"{workloads} {format_count(whole, 'node')}, all that can be won."
         lines = [Lines((text,))]
     headers = ("workload", "nodes", "cost a month", "pending", "CPU", "memory")
-    return [*build_table("STEP BY STEP, EACH AFTER THOSE BEFORE IT", headers, map(_step, result.steps)), *lines]
+    return [*build_table("SAVINGS, ONE WORKLOAD AFTER THE OTHER", headers, map(_step, result.steps)), *lines]
 
 
 def _step(step: Step) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
         course = _SweepRun(self, SweepClusters(self.known_space, sites))
         outcomes = course.outcomes(policies, self.rows)
         if all(isinstance(each, str) for each in outcomes):
-            raise UsageError(f"no policy could be asked: {outcomes[0]}")
+            raise UsageError(f"no policy could be tried: {outcomes[0]}")
         sampled = len(policies)
         if self.search:
             course.refine(objectives, policies, outcomes)

@@ -89,7 +89,7 @@ class Evictions:
         return [pod.key for pod in self.waiting if owner_of(pod) == owner]
 
     def as_now(self, pod: Pod) -> Pod:
-        """The pod with the status that it has by now, if it was made again: ready, or running and not ready yet."""
+        """The pod with the status that it has by now, if it was recreated: ready, or running and not ready yet."""
         if pod.identity not in self._made_again:
             return pod
         conditions = [Condition(type="Ready", status="True" if pod.identity in self._ready else "False")]

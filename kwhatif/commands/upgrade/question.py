@@ -47,8 +47,8 @@ def _parse_readiness(texts: Sequence[str]) -> dict[str, float]:
 class Upgrade(Question[UpgradeResult]):
     """Replace the nodes of a pool in simulated time, as the service that runs it would.
 
-    Nodes are cordoned and drained as far as disruption budgets allow; pods take their grace period to go, are made
-    again, find a node or wait for one, and become ready. What is in the way is named.
+    Nodes are cordoned and drained as far as disruption budgets allow; pods take their grace period to go, are
+    recreated, find a node or wait for one, and become ready. What is in the way is named.
     """
 
     takes = AutoscaledOptions

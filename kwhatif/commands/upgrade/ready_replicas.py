@@ -55,7 +55,7 @@ class Workloads:
             workload.lowest, workload.at = workload.ready, now
 
     def gains(self, pod: Pod) -> None:
-        """A pod made again is ready."""
+        """A pod recreated is ready."""
         workload = self._workloads.get(owner_of(pod))
         if workload is not None:
             workload.ready += 1

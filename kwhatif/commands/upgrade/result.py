@@ -44,7 +44,7 @@ class Obstacle(ResultStruct, frozen=True, kw_only=True):
 
 
 class PendingSpan(ResultStruct, frozen=True, kw_only=True):
-    """A pod that was made again and had no node from ``since`` until ``until``; None is to the end."""
+    """A pod that was recreated and had no node from ``since`` until ``until``; None is to the end."""
 
     pod: str
     owner: str

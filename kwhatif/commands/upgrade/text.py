@@ -1,4 +1,4 @@
-"""An upgrade as blocks: whether it ends, what it hangs on, waiting pods, and the course over time."""
+"""An upgrade as blocks: whether it ends, what blocks it, waiting pods, and the course over time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     headers: tuple[str, ...] = (
         *("node [node]", "pod [pod]", "budget [same]", "refused since [spare 1]", "why it stays [same]"),
     )
-    title = {"hangs": "HANGS ON", "failed": "FAILED ON"}.get(result.phase, "IN THE WAY")
+    title = {"hangs": "BLOCKED BY", "failed": "FAILED ON"}.get(result.phase, "BLOCKED FOR A TIME BY")
     blocks = build_table(title, headers, obstacles, Grouping("pod"))
     headers = ("pod [pod]", "made by [same, spare 1]", "from", "until", "message [same]")
     pending = [

@@ -9,7 +9,7 @@ snapshot.
     - scale: {kind: Deployment, namespace: shop, name: web, replicas: 10}
 
 The schema of the format is ``schemas/cluster-edits.schema.json``. The options of the command line are read by the same
-rules. Edits apply one after the other, and controllers react to them: pods of removed nodes are made again, daemon sets
+rules. Edits apply one after the other, and controllers react to them: pods of removed nodes are recreated, daemon sets
 serve new nodes. Pods that wait for a node in the end are those that the question is about.
 """
 

@@ -1,6 +1,6 @@
 """A copy of a snapshot to which edits are applied, with the reaction of controllers to removed pods.
 
-Removed pods are made again, or count as failures of their job, which ends when it has failed too often. A job with a
+Removed pods are recreated, or count as failures of their job, which ends when it has failed too often. A job with a
 podFailurePolicy or a backoffLimitPerIndex is assumed to go on. Upstream: pkg/controller/podgc/gc_controller.go (pods of
 nodes that are gone), pkg/controller/tainteviction/taint_eviction.go (taints of effect NoExecute),
 pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit).
@@ -241,7 +241,7 @@ def remove_pods(draft: Draft, pods: Sequence[Pod], cause: RemovalCause, origin: 
     for replacement, made_by in again:
         draft.add_waiting_pod(PodToSchedule(replacement, origin, owner=made_by, ran_before=True))
     makers = "its controller" if len(again) == 1 else "their controllers"
-    parts = [f"{len(again)} made again by {makers} and to be placed"] if again else []
+    parts = [f"{len(again)} recreated by {makers} and to be placed"] if again else []
     parts += [f"{len(keys)} {end} ({format_some(keys)})" for end, keys in ends.items()]
     parts += [f"{len(others)} more of the same jobs go, too ({format_some(others)})"] if others else []
     return f"{format_count(len(pods), 'pod')} {cause.value}: {', '.join(parts)}"
@@ -252,7 +252,7 @@ def _end(pod: Pod, owner: OwnerReference | None, cause: RemovalCause) -> str:
     if (pod.status.phase or "") in FINISHED:
         return "finished before"
     if owner is None:
-        return "gone for good, since no controller has made them"
+        return "lost, since no controller owns them"
     if owner.kind == "Node":
         return "static"
     if owner.kind == "DaemonSet" and cause is not RemovalCause.DELETED:
@@ -260,7 +260,7 @@ def _end(pod: Pod, owner: OwnerReference | None, cause: RemovalCause) -> str:
     if owner.kind in ("ReplicaSet", "ReplicationController", "Job") and pod.metadata.deletion_timestamp:
         return "replaced before, since they were being deleted"
     if owner.kind not in ("ReplicaSet", "ReplicationController", "Job", "StatefulSet", "DaemonSet"):
-        return f"of controllers that nobody here knows ({owner.kind}) and not made again"
+        return f"of unknown controllers ({owner.kind}) and not recreated"
     return ""
 
 

@@ -63,7 +63,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
 
 
 def _make_wait(draft: Draft, grown: Sequence[Pod], requests: RequestSums, origin: str) -> None:
-    """Pods that grew leave over-committed nodes, and are made again."""
+    """Pods that grew leave over-committed nodes, and are recreated."""
     if not grown:
         return
     homes = {pod.spec.node_name or "" for pod in grown}

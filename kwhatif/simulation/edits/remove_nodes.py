@@ -1,4 +1,4 @@
-"""Removes nodes with their drivers' objects. Their pods are made again elsewhere."""
+"""Removes nodes with their drivers' objects. Their pods are recreated elsewhere."""
 
 from __future__ import annotations
 

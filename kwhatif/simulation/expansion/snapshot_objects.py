@@ -149,7 +149,7 @@ def template_gap(dropped: Sequence[str], objects: Sequence[str]) -> Gap:
 def unknown_gap(kinds: Sequence[str], pods: Sequence[PodToSchedule]) -> Gap:
     """The gap that it is unknown whether objects of some ``kinds`` of the manifests (``1 Gadget``) would have pods."""
     return Gap(
-        what=f"nobody here knows what to make of: {', '.join(kinds)}",
+        what=f"kinds unknown to kwhatif: {', '.join(kinds)}",
         effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
         pods=tuple(item.pod.key for item in pods) or ("<input>",),
     )

@@ -31,7 +31,7 @@ from kwhatif.simulation.placement.totals import cause
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 
-IN_THE_END = "in the end, when nobody would move any more"
+IN_THE_END = "at rest, when no pod moves any more"
 BEFORE_ALL = "before anything is placed"
 
 

@@ -42,7 +42,7 @@ def extender_gaps(extenders: Extenders, pod_keys: Collection[str]) -> Iterator[G
     """For each extender its calls, and its failures by their consequence. ``pod_keys`` are the pods of the question."""
     for extender in extenders.all:
         yield Gap(
-            what=f"extender {extender.name} was asked: {_calls(extender)}",
+            what=f"extender {extender.name} was called: {_calls(extender)}",
             effect="its answers are those of the moment: the same question may find others",
         )
         kinds = dict.fromkeys((failure.point, failure.outcome) for failure in extender.failures)
@@ -56,7 +56,7 @@ def extender_gaps(extenders: Extenders, pod_keys: Collection[str]) -> Iterator[G
         if extender.assumed:
             yield Gap(
                 what=f"extender {extender.name} would bind {_number(len(set(extender.assumed)), 'pod')}, "
-                "and was not asked to (--call-extender-bind does)",
+                "and was not called (--call-extender-bind does)",
                 effect="these bindings are taken to succeed",
             )
         if extender.emptied:
@@ -132,7 +132,7 @@ def _assess_alone(run: Run) -> Fidelity:
         gaps.append(template_gap(snapshot.dropped, assumed))
     gaps += [
         Gap(
-            what=f"plugin {name} is enabled but nobody provides it",
+            what=f"plugin {name} is enabled, but no plugin provides it",
             effect=f"whatever it would reject, score or bind is left out{describe_others([name])}",
             pods=_keys(asked, lambda item: True),
         )

@@ -79,7 +79,7 @@ def _of_cron_job(item: PodToSchedule) -> bool:
 
 
 _POLICY = "what a policy would set, refuse or warn of is not known"
-_WEBHOOK = "which webhooks would be asked is not known"
+_WEBHOOK = "which webhooks would be called is unknown"
 
 LOOKED_UP: dict[str, tuple[Touches, str]] = {
     "CronJob": (_of_cron_job, "one that is in the cluster is taken to be new, and to have a run"),

@@ -1,6 +1,6 @@
 """The run to rest of every answer: scheduler, controllers and autoscalers in turns until no pod would move any more.
 
-Pods enter the queue and are tried with preemption; victims leave after their grace period and are made again by their
+Pods enter the queue and are tried with preemption; victims leave after their grace period and are recreated by their
 controllers, and their replacements are tried as well; autoscalers are asked when the scheduler rests. A pod that
 evicted others ``scheduling.attempt.MAX_FAILURES`` times and never kept a node is given up, and reported as unsettled.
 """

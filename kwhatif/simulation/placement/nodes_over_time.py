@@ -47,7 +47,7 @@ class NodesOverTime:
         self._on_their_way = True
         self._helped.update(asked_at[1])
         for each in nodes:
-            simulator.diary.say("", "asked for", f"of {each.group}", each.node.name)
+            simulator.diary.say("", "requested", f"of {each.group}", each.node.name)
         names = [each.node.name for each in nodes]
         simulator.add_nodes_at(names, simulator.now + scaler.provision, lambda: self._join(scaler, nodes))
 

@@ -74,7 +74,7 @@ class RecreatedPods:
                 yield victim
 
     def retry(self, waiting: Callable[[], Sequence[AttemptedPod]], replace_victims: Callable[[], None]) -> None:
-        """Try those ``waiting`` for a node once more, and have victims made again, until no pod would move.
+        """Try those ``waiting`` for a node once more, and have victims recreated, until no pod would move.
 
         Nodes that autoscalers add are there at once. Where that does not end, it is left at ``MAX_FAILURES`` rounds.
         """
@@ -94,7 +94,7 @@ class RecreatedPods:
 
     @property
     def _progress(self) -> tuple[int, int, int]:
-        """How many pods were evicted, made again and placed so far."""
+        """How many pods were evicted, recreated and placed so far."""
         return len(self.run.evicted), len(self.asked), sum(each.good for each in self.run.placements)
 
     def run_of(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> Run:

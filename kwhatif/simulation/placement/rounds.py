@@ -111,7 +111,7 @@ class GroupRounds:
         )
 
     def _heir_of(self, uid: str) -> AttemptedPod | None:
-        """The pod that stands for a victim in the end; None if that was not made again."""
+        """The pod that stands for a victim in the end; None if that was not recreated."""
         heir = None
         while (taken := self._replacements.get(uid)) is not None:
             heir, uid = taken, "" if taken.info is None else taken.info.uid

@@ -133,7 +133,7 @@ class Run:
 
     @property
     def stuck(self) -> int:
-        """How many updates wait for ever."""
+        """How many updates wait forever."""
         return sum(bool(each.unfinished) for each in self.rollouts)
 
     @property

@@ -143,7 +143,7 @@ class _Continuation:
         }
 
     def run(self, updates: Sequence[RolloutProgress]) -> None:
-        """Those without a node arrive, victims are made again, and updates go on, until no pod would move."""
+        """Those without a node arrive, victims are recreated, and updates go on, until no pod would move."""
         simulation, tried, causes = self._simulation, self._tried, self._causes
         gone = tried.removed | {victim.key for victim in tried.evicted}
         again = {taken.asked.pod.key: taken for taken in tried.without_node if taken.asked.pod.key not in gone}

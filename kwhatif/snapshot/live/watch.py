@@ -30,7 +30,7 @@ from kwhatif.snapshot.live.requests import Cancelled, Discovery, ListExpired, Re
 from kwhatif.snapshot.read.objects import check_name
 
 WATCHED = 300
-"""The seconds, and up to as many more, after which the server ends a watch, so that none hangs for ever."""
+"""The seconds, and up to as many more, after which the server ends a watch, so that none hangs forever."""
 
 SILENCE = 150.0
 """Seconds of silence after which a connection is assumed to be dead; bookmarks come about every minute."""
@@ -211,7 +211,7 @@ class KindWatch:
                     self._take(line)
                     told = True
                 except InputError as error:
-                    # It would come again for ever.
+                    # It would come again forever.
                     self._leave_out(str(error))
             self._since = self.tape.now()
         if not told:

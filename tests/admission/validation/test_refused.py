@@ -423,7 +423,7 @@ REFUSED: list[tuple[str, Json, str, str]] = [
         f'Invalid value: "-": {VALUE} ',
     ),
     (
-        "a job whose pods restart for ever",
+        "a job whose pods restart forever",
         job(template=template()),
         "spec.template.spec.restartPolicy",
         'Required value: valid values: "OnFailure", "Never"',

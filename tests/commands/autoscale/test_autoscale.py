@@ -236,4 +236,4 @@ def test_the_gate_without_groups_says_so(tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text("apiVersion: kwhatif.dev/v1\nkind: GatePolicy\nrules: {scale-up: {}}\n")
     found = kwhatif.gate([SAMPLE / "training.yaml"], snapshot=CLUSTER, config=rules)
-    assert [each.summary for each in found.rules] == ["no autoscaler was asked: --autoscale names its document"]
+    assert [each.summary for each in found.rules] == ["no autoscaler was given: --autoscale names its document"]

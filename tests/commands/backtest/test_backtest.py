@@ -372,4 +372,4 @@ def test_only_decisions_that_had_a_choice_count_and_against_what_any_node_that_p
 def test_only_so_many_of_the_last_are_asked_about(tmp_path: Path) -> None:
     result = of_snapshot(tmp_path, *(bound(f"p{i}", "ab"[i % 2], i) for i in range(6)), last=4)
     assert result.agreement[0].total == 4
-    assert "4 of 6 pods are asked about" in " ".join(result.notes)
+    assert "4 of 6 pods are judged" in " ".join(result.notes)

@@ -131,7 +131,7 @@ DAYS = [
     pytest.param(
         Told().pod(1, "p", "3").bound(1, "p", "a").preempted(5, "p"),
         {4: (1, 0), 8: (1, 0)},
-        id="one that nobody made again stays until the end",
+        id="one that nobody recreated stays until the end",
     ),
     pytest.param(
         Told().pod(1, "p", schedulingGates=[{"name": "hold"}]).spec(5, "p", schedulingGates=None).bound(6, "p", "a"),
@@ -169,7 +169,7 @@ DAYS = [
         .gone(6, "p")
         .pod(6.5, "r", "3", app="web"),
         {4: (2, 0), 6: (1, 1), 12: (1, 1)},
-        id="the pods of a node that goes are made again",
+        id="the pods of a node that goes are recreated",
     ),
     pytest.param(
         Told()

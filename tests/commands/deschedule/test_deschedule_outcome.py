@@ -123,7 +123,7 @@ def test_a_pod_that_goes_already_is_made_again_once() -> None:
 
 def test_a_pod_made_again_that_is_driven_out_is_followed_to_its_last_node() -> None:
     nodes = [node("a", taints=["x:NoSchedule"]), node("b", cpu="2"), node("c", cpu="1")]
-    # ``low`` is evicted and made again first, on b; ``high`` fits nowhere else.
+    # ``low`` is evicted and recreated first, on b; ``high`` fits nowhere else.
     low, high = owned("low", "a", cpu="1"), owned("high", "a", cpu="2", priority=10)
     found = descheduled(nodes, [low, high], TAINTS)
     homes = {pod.pod: (pod.outcome, pod.lands_on) for pod in found.pods}
@@ -133,7 +133,7 @@ def test_a_pod_made_again_that_is_driven_out_is_followed_to_its_last_node() -> N
 
 LAWS: dict[str, Callable[[DescheduleResult], bool]] = {
     "every eviction has lost a node": lambda found: found.outcome.evicted >= len(found.pods),
-    "who lost a node is made again once": lambda found: len(found.placements) == found.outcome.evicted,
+    "who lost a node is recreated once": lambda found: len(found.placements) == found.outcome.evicted,
     "who waits is no pod that has a node": lambda found: {each.pod for each in found.outcome.pending}.isdisjoint(
         each.pod for each in found.placements if each.good
     ),

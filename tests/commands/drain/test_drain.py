@@ -1,4 +1,4 @@
-"""Draining nodes: who goes when, where pods made again land, and what blocks."""
+"""Draining nodes: who goes when, where pods recreated land, and what blocks."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ TWO = [node("a", cpu="4"), node("b", cpu="4")]
             [db(0, "a"), web(1, "a")],
             {"unreachable": True},
             {"db-0": "waiting", "web-1": "b"},
-            id="that of a stateful set is not made again while its node may still run it",
+            id="that of a stateful set is not recreated while its node may still run it",
         ),
         pytest.param([pod("bare", on="a")], {}, {"bare": "lost"}, id="a pod without a controller is lost for good"),
         pytest.param(
@@ -230,7 +230,7 @@ def test_of_many_pairs_a_sample_is_drawn_the_same_for_the_same_seed_and_it_is_sa
     names = [sorted(each.name for each in draw.failures) for draw in draws]
     assert len(names[0]) == 3
     assert names[0] == names[1] != names[2]
-    assert "of 6 pairs of nodes a sample of 3 is asked about (--seed 1)" in draws[0].assumed
+    assert "of 6 pairs of nodes a sample of 3 is tried (--seed 1)" in draws[0].assumed
     assert [(scope.asked, scope.there_are) for scope in draws[0].scopes] == [(3, 6)]
 
 
@@ -267,7 +267,7 @@ def test_what_surviving_takes_is_up_to_the_user(require: Any, code: int) -> None
         ({"wanted": {"by": ("rak",)}}, "--by rak: no node has a label rak; did you mean rack?"),
         ({"wanted": {"failures": ("racks",)}}, "--each racks: expected nodes, zones or pools"),
         ({"survive": ("region",)}, "--survive region: expected node, zone, pool, pair, or a label that --by names"),
-        ({"wanted": {"nodes": ("a",)}, "survive": ("zone",)}, "no such failure is asked about; --each zones does"),
+        ({"wanted": {"nodes": ("a",)}, "survive": ("zone",)}, "no such failure is tried; --each zones does"),
         ({"require": ("luck",)}, "--require luck: expected back, replicas, quorum or budgets"),
     ],
 )

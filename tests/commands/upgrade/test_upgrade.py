@@ -91,7 +91,7 @@ def test_a_budget_refuses_and_is_asked_again_when_pods_are_ready() -> None:
     found = upgraded(snapshot)
     refusals = [entry for entry in found.timeline if entry.what == "an eviction is refused"]
     assert [entry.time for entry in refusals] == [120]
-    # The first pod made again is ready after 30 s; the next round is at a multiple of 5 s, and takes 30 s.
+    # The first pod recreated is ready after 30 s; the next round is at a multiple of 5 s, and takes 30 s.
     assert (found.phase, found.time) == ("done", 120 + 35 + 30)
 
 

@@ -97,7 +97,7 @@ def test_nodes_come_up_after_a_while_and_the_scheduler_hears_of_them() -> None:
     found = placed(AUTOSCALED, GROUPS, AUTOSCALED / "training.yaml", timeline=True, provision_seconds=90)
     told = [(each.time, each.pod.partition("/")[2], each.what, each.node) for each in found.timeline]
     assert told[4:] == [
-        (0, "", "asked for", "gpu-new-1"),
+        (0, "", "requested", "gpu-new-1"),
         (90, "", "joined", "gpu-new-1"),
         (90, "training-sdj9w-1", "active", ""),
         (90, "training-sdj9w-2", "active", ""),

@@ -80,12 +80,12 @@ def test_a_taint_that_is_removed_is_told_too_and_edits_add_up() -> None:
 # --- pods that go, and those that come in their place
 
 NODE_GONE = (
-    "10 pods lost their node: 3 made again by their controllers and to be placed, "
+    "10 pods lost their node: 3 recreated by their controllers and to be placed, "
     "1 finished before (shop/report-0), "
-    "1 of controllers that nobody here knows (Rocket) and not made again (shop/moon-1), "
+    "1 of unknown controllers (Rocket) and not recreated (shop/moon-1), "
     "1 replaced before, since they were being deleted (shop/web-x-0), "
     "1 of daemon sets, which want none there (shop/agent-1), "
-    "1 gone for good, since no controller has made them (shop/bare), "
+    "1 lost, since no controller owns them (shop/bare), "
     "1 static (shop/static-n1)"
 )
 
@@ -129,7 +129,7 @@ def test_pods_that_are_deleted_are_made_again_even_by_daemon_sets_and_kubelets()
 def test_a_pod_that_no_controller_made_is_gone_once_it_is_deleted() -> None:
     result = after(shop(), {"deletePods": "shop/bare"})
     assert (waiting(result), result.has_moved_pods) == ([], True)
-    assert told(result.notes) == ["1 pod deleted: 1 gone for good, since no controller has made them (shop/bare)"]
+    assert told(result.notes) == ["1 pod deleted: 1 lost, since no controller owns them (shop/bare)"]
 
 
 def test_a_pod_made_again_can_be_deleted_again_and_takes_no_name_that_is_taken() -> None:

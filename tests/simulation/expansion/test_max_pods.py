@@ -113,7 +113,7 @@ def test_too_many_in_all_are_refused_before_the_first_is_made() -> None:
         ({"scale": {"kind": "Deployment", "name": "web", "replicas": 9}}, "found 8 of Deployment shop/web"),
         ({"scale": {"kind": "StatefulSet", "name": "db", "replicas": 9}}, "found 8 of StatefulSet shop/db"),
         ({"addNodes": {"count": 8, "like": "n1"}}, "found 8 of daemon sets"),
-        ({"deletePods": "app in (web, db)"}, "pods made again"),
+        ({"deletePods": "app in (web, db)"}, "pods recreated"),
     ],
     ids=str,
 )
@@ -123,7 +123,7 @@ def test_edits_count(edit: Json, text: str) -> None:
 
 
 def test_pods_that_controllers_make_again_for_a_drain_count() -> None:
-    with pytest.raises(InputError, match="found 1 of pods made again, shop/db-0"):
+    with pytest.raises(InputError, match="found 1 of pods recreated, shop/db-0"):
         drain("n2", snapshot=CLUSTER, max_pods=0)
 
 
@@ -133,7 +133,7 @@ def test_evictions_over_time_count() -> None:
     container = {"name": "c", "image": "registry.example/c:1", "resources": asks}
     urgent["spec"] = {"priorityClassName": "urgent", "containers": [container]}
     place([urgent], snapshot=CLUSTER, timeline=True, max_pods=2)
-    with pytest.raises(InputError, match="pods made again"):
+    with pytest.raises(InputError, match="pods recreated"):
         place([urgent], snapshot=CLUSTER, timeline=True, max_pods=1)
 
 

@@ -30,7 +30,7 @@ def test_they_are_what_explain_says_of_the_pod_as_it_was_tried() -> None:
         ExplainRun(Place(), ["batch/too-big"], explain_options=ExplainOptions(fixes=False)), case(mapped=False)
     )
     mine = tuple(each for each in drawn.explanations if isinstance(each, PodReport) and each.pod == "batch/too-big")
-    assert mine == told.pods, "beside pods made again for victims"
+    assert mine == told.pods, "beside pods recreated for victims"
     assert [report.pod for report in told.pods] == ["batch/too-big"]
 
 

@@ -93,7 +93,7 @@ def test_a_workload_that_evicts_is_explained_by_the_pod_that_does_so_first() -> 
     assert [(each.node, each.chosen) for each in report.evictions] == [("a", True)]
     assert report.placement.outcome == "placed"
     assert isinstance(result.outcome, Outcome)
-    assert [each.pod for each in result.outcome.pending], "low-1 is made again, and there is no room for it"
+    assert [each.pod for each in result.outcome.pending], "low-1 is recreated, and there is no room for it"
 
 
 def test_of_more_workloads_than_are_recorded_the_rest_is_explained_as_things_are_at_the_ends() -> None:

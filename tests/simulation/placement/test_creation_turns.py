@@ -101,7 +101,7 @@ def test_a_pod_that_is_not_made_yet_says_whom_it_waits_for(tmp_path: Path) -> No
 def test_victims_of_an_ordered_set_are_made_again_one_after_the_other(
     tmp_path: Path, policy: str, pods: dict[str, str]
 ) -> None:
-    """Both have to leave; the second is made again only when the first has found a node, which it does not."""
+    """Both have to leave; the second is recreated only when the first has found a node, which it does not."""
     found = stateful_set("1", policy=policy, replicas=2)
     del found["spec"]["volumeClaimTemplates"]
     cluster = plain_node("n1", cpu="2"), namespace_named("default"), IMPORTANT, found, member(0, "n1"), member(1, "n1")

@@ -97,7 +97,7 @@ ROWS = {
         homes={"a": 2, "b": 1},
         victims=[],
     ),
-    "victims of a whole group are made again and wait": Row(
+    "victims of a whole group are recreated and wait": Row(
         [node("a", cpu="2")],
         gang(2),
         [bulk("low", "a", "1", priority=-5)],

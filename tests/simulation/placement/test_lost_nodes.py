@@ -77,11 +77,11 @@ def evicted_in_turn() -> Placement:
     ],
     ids=[
         "of a pod without a controller",
-        "of one that is made again elsewhere",
+        "of one that is recreated elsewhere",
         "over simulated time",
         "over simulated time without controllers",
         "in rounds of groups",
-        "while evicted pods are made again one by one",
+        "while evicted pods are recreated one by one",
     ],
 )
 def test_nothing_is_said_about_the_node_that_a_pod_had_to_leave(

@@ -68,7 +68,7 @@ ROWS = {
         missing=2,
         victims=1,
     ),
-    "a pod that is made again leaves none": Row(
+    "a pod that is recreated leaves none": Row(
         2,
         [deployment("web", 2, "1", important=True)],
         there=[plain_node("n1", "1"), *running(deployment("other", 1))],

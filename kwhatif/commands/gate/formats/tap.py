@@ -31,7 +31,7 @@ def gate_tap(result: GateResult) -> str:
         f"# {_escape(headline(result))}. {_escape(describe_change(result))}",
         f"# {_escape(describe_fidelity(result.fidelity))}",
         *(f"# Warning: {_escape(text)}" for text in result.warnings),
-        f"1..{len(points)}" if points else "1..0 # no rule was asked for",
+        f"1..{len(points)}" if points else "1..0 # no rule is on",
     ]
     for number, (good, description, directive, finding) in enumerate(points, start=1):
         end = f" # {directive}" if directive else ""

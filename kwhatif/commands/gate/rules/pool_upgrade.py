@@ -41,7 +41,7 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
     kinds_without_pods: ClassVar[frozenset[str]] = frozenset({"PodDisruptionBudget"})
 
     def threshold(self) -> str:
-        return f"no upgrade of a pool hangs on a pod of the change ({self.given.strategy})"
+        return f"no pod of the change blocks the upgrade of a pool ({self.given.strategy})"
 
     def check(self, context: Context) -> Iterator[Finding]:
         units = [*self.units(context), *filter(self.given.selects, context.units_under_changed_budgets)]

@@ -96,8 +96,8 @@ class Preempts(Rule[PreemptsParameters]):
 def _describe_victim(victim: Victim) -> str:
     """``shop/cart-1 (priority 0, of ReplicaSet/cart, against budget shop/cart, finds no other node)``."""
     parts = [f"priority {victim.priority}"]
-    parts += [f"of {victim.owner}"] if victim.owner else ["of no controller: it is gone for good"]
+    parts += [f"of {victim.owner}"] if victim.owner else ["of no controller: it is lost"]
     parts += [f"against {', '.join(victim.budgets)}"] if victim.violates else []
     if victim.replacement:
-        parts.append(f"made again on {victim.lands_on}" if victim.lands_on else "made again, but finds no node")
+        parts.append(f"recreated on {victim.lands_on}" if victim.lands_on else "recreated, but finds no node")
     return f"{victim.pod} ({', '.join(parts)})"

@@ -40,7 +40,7 @@ class ScaleUpRule(Rule[ScaleUpParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         added = context.scale_up
         if added is None:
-            self.summary = "no autoscaler was asked: --autoscale names its document"
+            self.summary = "no autoscaler was given: --autoscale names its document"
             return
         self.checked = len(added.autoscalers)
         plan = ", ".join(map(_grows, added.groups)) or "no node is added"

@@ -78,7 +78,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
             yield self.finding(
                 Subject(kind=kind, namespace=namespace, name=name),
                 f"{format_count(len(pods), 'evicted pod finds', 'evicted pods find')} no other node",
-                f"{pods[0].pod} is made again for one that had to leave: {pods[0].why}",
+                f"{pods[0].pod} replaces an evicted pod: {pods[0].why}",
                 about="evicted",
                 numbers={"pending": len(pods), "most": given.most},
                 hint="lower the priority of the new pods, or add nodes first",

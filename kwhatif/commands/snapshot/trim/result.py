@@ -27,7 +27,7 @@ class KindCount(ResultStruct, frozen=True, kw_only=True):
 
 
 class TrimResult(Result, frozen=True, kw_only=True):
-    """How far a snapshot was cut down. ``steps`` decisions were made again; ``complete`` unless they ran out.
+    """How far a snapshot was cut down. ``steps`` decisions were recreated; ``complete`` unless they ran out.
     ``shown_by`` is the command that shows the decision again.
     """
 

@@ -12,7 +12,7 @@ def trim_blocks(result: TrimResult) -> list[Block]:
     """The report."""
     before, after = (sum(getattr(kind, side) for kind in result.kinds) for side in ("before", "after"))
     rows = tuple((kind.kind, str(kind.before), str(kind.after)) for kind in result.kinds)
-    steps = f"{format_count(result.steps, 'decision')} made again"
+    steps = f"{format_count(result.steps, 'decision')} replayed"
     if not result.complete:
         steps += "; it stopped there: --nodes-too or a higher --steps may cut more"
     pairs = (

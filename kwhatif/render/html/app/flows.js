@@ -2,7 +2,7 @@
 
 const MOST_FLOWS = 14;
 
-/** The pod that stands in the place of this one in the end: one that was made again may have been evicted, too. */
+/** The pod that stands in the place of this one in the end: one that was recreated may have been evicted, too. */
 function lastMadeOf(name) {
   let made = FACTS.again.get(name);
   for (const seen = new Set([name]); made !== undefined && FACTS.again.has(made) && !seen.has(made); made = FACTS.again.get(made)) seen.add(made);

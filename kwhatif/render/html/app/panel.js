@@ -106,7 +106,7 @@ function openPod(name) {
   if (FACTS.waiting.has(name)) facts.push(['Why it has none', FACTS.waiting.get(name)]);
   if (FACTS.kept.has(name)) facts.push(['Why it stays', FACTS.kept.get(name)]);
   if (FACTS.victims.has(name)) facts.push(['Evicted for', podLink(FACTS.victims.get(name))]);
-  if (FACTS.again.has(name)) facts.push(['Made again as', podLink(FACTS.again.get(name))]);
+  if (FACTS.again.has(name)) facts.push(['Recreated as', podLink(FACTS.again.get(name))]);
   for (const [old, made] of FACTS.again) if (made === name) facts.push(['Made in place of', podLink(old)]);
   const children = [factList(facts)];
   const scored = GIVEN.pods.scores[name];

@@ -6,7 +6,7 @@ const TABLES = GIVEN.tables.map((table) => {
   const columns = table.columns.map((packed) => column(packed, CLUSTER ? CLUSTER.names : []));
   const heads = table.heads.map((head, place) => (place < table.names ? head.slice(0, 1).toUpperCase() + head.slice(1) : head));
   const namespace = table.heads.indexOf('namespace');
-  const podColumns = table.heads.map((head, place) => (/^(pod|for|replacement|made again as)$/.test(head) ? place : -1)).filter((place) => place >= 0);
+  const podColumns = table.heads.map((head, place) => (/^(pod|for|replacement|recreated as)$/.test(head) ? place : -1)).filter((place) => place >= 0);
   const podName = (row, place) => {
     const text = columns[place][row];
     if (text.includes('/')) return text.replace(/ \(.*$/, '');

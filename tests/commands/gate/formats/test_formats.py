@@ -176,7 +176,7 @@ def test_sarif_has_neither_placeholders_nor_links() -> None:
 
 
 def test_a_gate_that_asked_nothing_is_a_plan_of_nothing() -> None:
-    assert "\n1..0 # no rule was asked for\n" in FORMATS["tap"](EMPTY)
+    assert "\n1..0 # no rule is on\n" in FORMATS["tap"](EMPTY)
 
 
 # --- the terminal

@@ -57,7 +57,7 @@ def test_a_gang_that_is_not_scheduled_tells_what_it_lacks(tmp_path: Path) -> Non
     result = judge(tmp_path, racks(a=1), least=4, pods=4)
     assert told(result) == [("PodGroup default/new", "is not scheduled")]
     (finding,) = [each for each in result.findings if each.rule == "pod-groups"]
-    assert "Gang default/new: 2 of 4 find a node, needs 4: nobody runs." in finding.message
+    assert "Gang default/new: 2 of 4 find a node, needs 4: none run." in finding.message
     assert "the cluster: 2 cpu short for 2 of 4 members." in finding.message
     assert finding.numbers == {"members": 4, "fit": 2, "needs": 4}
     assert finding.location is not None

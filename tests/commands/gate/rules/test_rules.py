@@ -100,7 +100,7 @@ def evicting(**parameters: Any) -> GateResult:
 def test_evicted_pods_are_named_with_owner_budget_and_what_becomes_of_them() -> None:
     finding = only(evicting().findings)
     assert finding.title == "evicts 2 pods, 1 against a PodDisruptionBudget"
-    assert "shop/a-1 (priority 1, of ReplicaSet/a, made again, but finds no node)" in finding.message
+    assert "shop/a-1 (priority 1, of ReplicaSet/a, recreated, but finds no node)" in finding.message
     assert "shop/b-1 (priority 2, of ReplicaSet/b, against b, " in finding.message
 
 

@@ -1,0 +1,66 @@
+"""The words of documents, help and answers: one for one thing, and none that readers stumble over."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.console import examples
+
+ROOT = Path(__file__).parents[1]
+KINDS = ("how-to", "tutorials", "reference", "explanation")
+PAGES = [ROOT / "README.md", *(path for kind in KINDS for path in sorted((ROOT / "docs" / kind).glob("*.md")))]
+TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))
+BANNED = {
+    "hangs on": "depends on, is blocked by",
+    "homeless": "pending",
+    "made again": "recreated",
+    "on their account": "as a result",
+    "go down by": "-10%",
+    "for ever": "forever",
+    "driven out": "preempted",
+    "nobody would move": "at rest",
+    "with no end of it": "if unlimited",
+    "gone for good": "lost",
+}
+"""Words that are not used -> what is used instead. Parts of words, and names in JSON, may have them."""
+
+MOST_WORDS = 600
+
+
+def _banned(text: str) -> list[str]:
+    plain = " ".join(text.split()).lower()
+    return [f"{word}: say {instead}" for word, instead in BANNED.items() if re.search(rf"\b{word}\b", plain)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_has_no_banned_words(page: Path) -> None:
+    assert _banned(page.read_text("utf-8")) == []
+
+
+def test_help_has_no_banned_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(ROOT / ".ci/site"), *sys.path])
+    pages = importlib.import_module("reference").pages()
+    assert {name: found for name, text in pages.items() if (found := _banned(text))} == {}
+
+
+def test_answers_have_no_banned_words() -> None:
+    answers = [path for path in (ROOT / "tests/golden").glob("**/*.txt") if "json" not in path.stem]
+    assert {path.name: found for path in answers if (found := _banned(path.read_text("utf-8")))} == {}
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
+def test_the_picture_of_a_tutorial_is_of_its_first_command_as_it_answers_now(tutorial: Path) -> None:
+    text = tutorial.read_text("utf-8")
+    picture = tutorial.parent / "pictures" / f"{tutorial.stem}.svg"
+    assert f"](pictures/{picture.name})" in text
+    drawn = picture.read_text("utf-8")
+    assert len(drawn) < 100_000
+    verdict = run(*examples(text)[0].arguments, folder=ROOT).lines[0]
+    words = re.sub(r"<[^>]*>", " ", drawn).replace("&#160;", " ")
+    assert " ".join(verdict.split()[:4]) in " ".join(words.split()), "python .ci/site/pictures.py draws it anew"
