@@ -161,13 +161,13 @@ class ClusterQueue(QuotaNode):
             if (topology := self.topologies.get(flavor)) is not None:
                 topology.count(uses, -1)
 
-    def add_workload(self, workload: Workload) -> None:
+    def add_workload(self, workload: Workload, *, with_topology: bool = True) -> None:
         self.workloads[workload.key] = workload
-        self.count(workload.usage)
+        self.count(workload.usage if with_topology else workload.usage.without_topology)
 
-    def remove_workload(self, workload: Workload) -> None:
+    def remove_workload(self, workload: Workload, *, with_topology: bool = True) -> None:
         del self.workloads[workload.key]
-        self.discount(workload.usage)
+        self.discount(workload.usage if with_topology else workload.usage.without_topology)
 
     def free(self, key: FlavorResource) -> int:
         """What may be used right now; none where more is used than there is."""

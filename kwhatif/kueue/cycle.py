@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/scheduler.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.kueue.amounts import UNLIMITED, Quantities, add, subtract
@@ -25,6 +25,7 @@ from kwhatif.kueue.pending_queue import (
 from kwhatif.kueue.pod_amounts import resource_problems
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.preemption.oracle import PreemptionOracle, preemption_message
+from kwhatif.kueue.quota_tree import QuotaNode
 from kwhatif.kueue.workload import PREEMPTED, Usage, Workload
 
 ADMITTED, PREEMPTING, SKIPPED = "admitted", "preempting", "skipped"
@@ -207,15 +208,24 @@ class SchedulingCycle:
 
     def _fits(self, entry: Entry, queue: ClusterQueue) -> tuple[bool, bool]:
         """Whether it fits once all that were preempted have left; and whether only the topology has no room."""
-        leaving = {**self._leaving, **{target.workload.key: target for target in entry.targets}}
-        for target in leaving.values():
-            target.queue.discount(target.workload.usage)
+        leaving = [*{**self._leaving, **{target.workload.key: target for target in entry.targets}}.values()]
         usage = entry.usage
-        has_quota = queue.has_quota_for(usage)
-        has_room = has_quota and queue.has_room_for(usage)
-        for target in leaving.values():
-            target.queue.count(target.workload.usage)
-        return has_room, has_quota and not has_room
+        # Only those of the same tree have its quota, and only those in the same domains its room.
+        root = _root_of(queue)
+        near = [(each.queue, each.workload.usage.without_topology) for each in leaving if _root_of(each.queue) is root]
+        if not _without(near, lambda: queue.has_quota_for(usage)):
+            return False, False
+        if not usage.topology:
+            return True, False
+        wanted = {(flavor, use.values) for flavor, uses in usage.topology.items() for use in uses}
+        there = [
+            (each.queue, Usage({}, own))
+            for each in leaving
+            if (own := each.workload.usage.topology)
+            and any((flavor, use.values) in wanted for flavor, uses in own.items() for use in uses)
+        ]
+        has_room = _without(there, lambda: queue.has_room_for(usage))
+        return has_room, not has_room
 
     @staticmethod
     def _skip(entry: Entry, message: str) -> None:
@@ -239,6 +249,20 @@ class SchedulingCycle:
         if needed <= {check.name for check in workload.checks}:
             workload.sync_admitted(self._now)
         entry.result, entry.message = ADMITTED, ""
+
+
+def _root_of(queue: ClusterQueue) -> QuotaNode:
+    return queue if queue.parent is None else queue.parent.root
+
+
+def _without(used: Sequence[tuple[ClusterQueue, Usage]], ask: Callable[[], bool]) -> bool:
+    """The answer while this is not used."""
+    for queue, usage in used:
+        queue.discount(usage)
+    answer = ask()
+    for queue, usage in used:
+        queue.count(usage)
+    return answer
 
 
 def requeue_reason(entry: Entry) -> str:

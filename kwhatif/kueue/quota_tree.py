@@ -73,7 +73,8 @@ class QuotaNode:
         return local
 
     def local_available(self, key: FlavorResource) -> int:
-        return max(0, subtract(self.local_quota(key), self.used_amount(key)))
+        local = self._local_quotas.get(key)
+        return max(0, subtract(self.local_quota(key) if local is None else local, self.usage.get(key, 0)))
 
     def available(self, key: FlavorResource) -> int:
         """What may still be used here, its own and borrowed; below zero where more is used than there is."""
@@ -99,13 +100,14 @@ class QuotaNode:
     def add_usage(self, key: FlavorResource, amount: int) -> None:
         """Count more, also above where it exceeds what the node keeps for itself."""
         local = self.local_available(key)
-        self.usage[key] = add(self.used_amount(key), amount)
+        self.usage[key] = add(self.usage.get(key, 0), amount)
         if self.parent is not None and amount > local:
             self.parent.add_usage(key, subtract(amount, local))
 
     def remove_usage(self, key: FlavorResource, amount: int) -> None:
-        above = subtract(self.used_amount(key), self.local_quota(key))
-        self.usage[key] = subtract(self.used_amount(key), amount)
+        used = self.usage.get(key, 0)
+        above = subtract(used, self.local_quota(key))
+        self.usage[key] = subtract(used, amount)
         if above > 0 and self.parent is not None:
             self.parent.remove_usage(key, min(amount, above))
 
@@ -114,7 +116,8 @@ class QuotaNode:
         return self.subtree(key) < add(self.used_amount(key), amount)
 
     def is_within_nominal(self, keys: Iterable[FlavorResource]) -> bool:
-        return all(self.subtree(key) >= self.used_amount(key) for key in keys)
+        usage, subtree = self.usage, self.subtree_quota
+        return all(subtree.get(key, 0) >= usage.get(key, 0) for key in keys)
 
     def fit_in_quota(self, requests: Mapping[FlavorResource, int]) -> tuple[bool, Quantities]:
         """Whether the subtree has room for these, and what its parent would have to give."""

@@ -79,6 +79,10 @@ class Usage:
     quota: Quantities = field(default_factory=dict)
     topology: Mapping[str, Sequence[DomainUse]] = field(default_factory=dict)
 
+    @property
+    def without_topology(self) -> Usage:
+        return Usage(self.quota) if self.topology else self
+
 
 @dataclass(slots=True)
 class ScanProgress:
@@ -143,6 +147,8 @@ class Workload:
         self.cluster_queue = ""
         self.admission: tuple[PodSetAdmission, ...] | None = None
         self.usage = Usage()
+        self.used_flavors: frozenset[FlavorResource] = frozenset()
+        """The flavors of its admission, each with its resource."""
         if source.status.admission is not None:
             self.admit(source.status.admission.cluster_queue, _admissions_of(source))
 
@@ -246,6 +252,9 @@ class Workload:
     def admit(self, cluster_queue: str, pod_sets: Sequence[PodSetAdmission]) -> None:
         """Keep the admission, and work out what it uses."""
         self.cluster_queue, self.admission = cluster_queue, tuple(pod_sets)
+        self.used_flavors = frozenset(
+            (flavor, resource) for each in self.admission for resource, flavor in each.flavors.items()
+        )
         own = {each.name: requests for each, requests in zip(self.pod_sets, self.pod_requests, strict=True)}
         counts = {each.name: each.count for each in self.pod_sets}
         quota: Quantities = {}
@@ -278,6 +287,7 @@ class Workload:
         changed = self.set_condition(QUOTA_RESERVED, False, reason, message, now)
         if self.admission is not None:
             self.admission, self.usage, self.cluster_queue = None, Usage(), ""
+            self.used_flavors = frozenset()
             changed = True
         return self.sync_admitted(now) or changed
 

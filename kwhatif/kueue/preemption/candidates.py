@@ -65,12 +65,6 @@ def satisfies_policy(preemptor: Workload, candidate: Workload, policy: str) -> b
     return policy == ANY
 
 
-def uses_any(workload: Workload, keys: frozenset[FlavorResource]) -> bool:
-    return any(
-        (flavor, resource) in keys for each in workload.admission or () for resource, flavor in each.flavors.items()
-    )
-
-
 def sort_candidates(candidates: Iterable[Workload], queue: ClusterQueue, now: int) -> list[Workload]:
     """Those that leave already, then those of other queues, of low priority, admitted last."""
 
@@ -82,20 +76,20 @@ def sort_candidates(candidates: Iterable[Workload], queue: ClusterQueue, now: in
     return sorted(candidates, key=order)
 
 
-def fill_back(preemptor: Preemptor, targets: list[Target], *, may_borrow: bool) -> list[Target]:
+def fill_back(preemptor: Preemptor, targets: list[Target], *, may_borrow: bool, with_topology: bool) -> list[Target]:
     """Leave out whom the preemptor can do without, beginning with the last but one."""
     for k in range(len(targets) - 2, -1, -1):
         target = targets[k]
-        target.queue.add_workload(target.workload)
+        target.queue.add_workload(target.workload, with_topology=with_topology)
         if preemptor.fits(may_borrow=may_borrow):
             # The last one takes its place, which decides the order of what is tried next.
             targets[k] = targets[-1]
             targets.pop()
         else:
-            target.queue.remove_workload(target.workload)
+            target.queue.remove_workload(target.workload, with_topology=with_topology)
     return targets
 
 
-def restore(targets: Sequence[Target]) -> None:
+def restore(targets: Sequence[Target], *, with_topology: bool) -> None:
     for target in targets:
-        target.queue.add_workload(target.workload)
+        target.queue.add_workload(target.workload, with_topology=with_topology)

@@ -23,7 +23,6 @@ from kwhatif.kueue.preemption.candidates import (
     restore,
     satisfies_policy,
     sort_candidates,
-    uses_any,
 )
 from kwhatif.kueue.quota_tree import CohortNode
 from kwhatif.kueue.workload import EVICTED, Workload
@@ -66,18 +65,20 @@ def find_targets(preemptor: Preemptor) -> list[Target]:
         attempts = [False, True]
     else:
         attempts = [True, False]
+    # Where nothing is to be placed, domains need not be counted.
+    with_topology = bool(preemptor.topology)
     for may_borrow in attempts:
         targets: list[Target] = []
         for each in candidates:
             if not _is_valid(each, preemptor, may_borrow=may_borrow):
                 continue
-            each.queue.remove_workload(each.workload)
+            each.queue.remove_workload(each.workload, with_topology=with_topology)
             targets.append(Target(each.workload, each.variant.reason, each.queue))
             if preemptor.fits(may_borrow=may_borrow):
-                targets = fill_back(preemptor, targets, may_borrow=may_borrow)
-                restore(targets)
+                targets = fill_back(preemptor, targets, may_borrow=may_borrow, with_topology=with_topology)
+                restore(targets, with_topology=with_topology)
                 return targets
-        restore(targets)
+        restore(targets, with_topology=with_topology)
     return []
 
 
@@ -114,7 +115,7 @@ def _is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -
 
 
 def _variant_of(preemptor: Preemptor, workload: Workload, queue: ClusterQueue, *, advantage: bool) -> Variant | None:
-    if not uses_any(workload, preemptor.needs):
+    if workload.used_flavors.isdisjoint(preemptor.needs):
         return None
     policies = preemptor.queue.preemption
     own = queue is preemptor.queue

@@ -20,7 +20,6 @@ from kwhatif.kueue.preemption.candidates import (
     restore,
     satisfies_policy,
     sort_candidates,
-    uses_any,
 )
 from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
 from kwhatif.kueue.shares import NEGATIVE, Share, compare, share_of
@@ -40,10 +39,10 @@ def find_targets(preemptor: Preemptor, strategies: Sequence[str]) -> list[Target
         fits = _second_strategy(preemptor, left, targets)
     preemptor.queue.discount(preemptor.usage)
     if not fits:
-        restore(targets)
+        restore(targets, with_topology=True)
         return []
-    targets = fill_back(preemptor, targets, may_borrow=True)
-    restore(targets)
+    targets = fill_back(preemptor, targets, may_borrow=True, with_topology=True)
+    restore(targets, with_topology=True)
     return targets
 
 
@@ -54,7 +53,7 @@ def _find_candidates(preemptor: Preemptor) -> list[Workload]:
         return [
             each
             for each in other.workloads.values()
-            if satisfies_policy(preemptor.workload, each, policy) and uses_any(each, preemptor.needs)
+            if satisfies_policy(preemptor.workload, each, policy) and not each.used_flavors.isdisjoint(preemptor.needs)
         ]
 
     found = [] if policies.within == NEVER else those_of(queue, policies.within)

@@ -34,10 +34,10 @@ class PreemptionOracle:
         if not targets:
             return Grade(Fit.NO_CANDIDATES, queue.borrowing_height(key, amount)[0])
         for target in targets:
-            target.queue.discount(target.workload.usage)
+            target.queue.discount(target.workload.usage.without_topology)
         height, _ = queue.borrowing_height(key, amount)
         for target in targets:
-            target.queue.count(target.workload.usage)
+            target.queue.count(target.workload.usage.without_topology)
         own = any(target.queue is queue for target in targets)
         return Grade(Fit.PREEMPT if own else Fit.RECLAIM, height)
 

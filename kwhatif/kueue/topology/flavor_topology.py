@@ -37,11 +37,13 @@ class FlavorTopology:
         labels = flavor.spec.node_labels or {}
         self.tree = TopologyTree(levels, (node for node in nodes if belongs(node, labels, levels)))
         self._matches: dict[bytes, tuple[npt.NDArray[np.intp], Exclusions]] = {}
+        self._when_empty: dict[bytes, list[TopologyAssignment] | str] = {}
 
     def take(self, node: str, requests: Requests) -> None:
         """Take room for a pod that Kueue does not place."""
         leaf = self.tree.leaf_of_node.get(node)
         if leaf is not None:
+            self._when_empty.clear()
             self.tree.columns.take(leaf.index, _with_one_pod(requests))
 
     def count(self, uses: Sequence[DomainUse], sign: int) -> None:
@@ -71,7 +73,10 @@ class FlavorTopology:
                 leader = group[1]
                 if leader.count > workers.count:
                     workers, leader = leader, workers
-            placed = self._place_group(workers, leader, assumed, empty=empty)
+            if empty and not assumed:
+                placed = self._place_when_empty(workers, leader)
+            else:
+                placed = self._place_group(workers, leader, assumed, empty=empty)
             if isinstance(placed, str):
                 return found | {request.pod_set.name: placed for request in group}
             found |= placed
@@ -88,6 +93,25 @@ class FlavorTopology:
             for name, amount in requests.items():
                 used[name] = clamp(used.get(name, 0) + amount * count)
             used["pods"] = used.get("pods", 0) + count
+
+    def _place_when_empty(
+        self, workers: PodSetTopologyRequest, leader: PodSetTopologyRequest | None
+    ) -> dict[str, TopologyAssignment] | str:
+        """As ``_place_group`` in an empty cluster, which is found out once for all requests that are alike."""
+        roles = [workers] if leader is None else [workers, leader]
+        parts = [
+            (_constraints_of(each), each.requests, each.count, each.pod_set.topology_request, each.implied)
+            for each in roles
+        ]
+        key = msgspec.json.encode(parts, order="deterministic")
+        found = self._when_empty.get(key)
+        if found is None:
+            placed = self._place_group(workers, leader, {}, empty=True)
+            found = placed if isinstance(placed, str) else [placed[each.pod_set.name] for each in roles]
+            self._when_empty[key] = found
+        if isinstance(found, str):
+            return found
+        return {each.pod_set.name: place for each, place in zip(roles, found, strict=True)}
 
     def _place_group(
         self,
@@ -138,13 +162,17 @@ class FlavorTopology:
         return add_up(self.tree, leaves, levels.slices, has_leader=leader is not None), exclusions
 
     def _leaves_for(self, request: PodSetTopologyRequest) -> tuple[npt.NDArray[np.intp], Exclusions]:
-        spec = request.pod_set.template.spec
-        affinity = spec.affinity.node_affinity if spec.affinity else None
-        key = msgspec.json.encode((spec.node_selector, affinity, spec.tolerations), order="deterministic")
+        key = msgspec.json.encode(_constraints_of(request), order="deterministic")
         found = self._matches.get(key)
         if found is None:
             found = self._matches[key] = match_leaves(self.tree, request.pod_set, self.flavor.spec.tolerations or ())
         return found
+
+
+def _constraints_of(request: PodSetTopologyRequest) -> tuple[object, ...]:
+    """What of the pods decides on which nodes they may be."""
+    spec = request.pod_set.template.spec
+    return spec.node_selector, spec.affinity.node_affinity if spec.affinity else None, spec.tolerations
 
 
 def _with_one_pod(requests: Requests) -> Requests:
