@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import TEMPLATES, is_kind, parse_kind
+from kwhatif.api.kueue import KueueWorkload
 from kwhatif.api.pod_groups import PodGroup
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.errors import InputError, UsageError
@@ -65,6 +66,13 @@ class PodReference:
             if found:
                 return [pod for pod in found if len(places) == 1 or pod.namespace == "default"]
         return []
+
+    def names(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether it may refer to a workload."""
+        return any(
+            is_kind(own, kind) and called == name and place in ("", namespace)
+            for own, place, called in self._readings()
+        )
 
     @property
     def several(self) -> bool:
@@ -180,7 +188,14 @@ class PodQuestion(PodOptions, Question[R_co]):
         there = [PodToSchedule(pod, scenario.snapshot.source) for pod in scenario.snapshot.objects.list_all(Pod)]
         owners, once = Owners(scenario.snapshot), dict[str, PodToSchedule]()
         for name in names:
-            for item in find_pods(PodReference(name, self.namespace or ""), (choice, there), owners):
+            word = PodReference(name, self.namespace or "")
+            try:
+                found = find_pods(word, (choice, there), owners)
+            except UsageError:
+                if hint := _hint_of_queue(word, scenario):
+                    raise UsageError(f"{word.text} has no pods in the snapshot{hint}") from None
+                raise
+            for item in found:
                 once.setdefault(item.pod.key, item)
         return list(once.values())
 
@@ -209,6 +224,17 @@ class PodQuestion(PodOptions, Question[R_co]):
     @property
     def _only_offered(self) -> Files:
         return self.files if self.pods else ()
+
+
+def _hint_of_queue(word: PodReference, scenario: LoadedScenario) -> str:
+    """For a job without pods that Kueue holds: who says why."""
+    for workload in scenario.snapshot.objects.list_all(KueueWorkload):
+        for owner in workload.metadata.owner_references or ():
+            if word.names(owner.kind or "", workload.namespace, owner.name or "") and workload.status.admission is None:
+                reserved = [each.message for each in workload.status.conditions or () if each.type == "QuotaReserved"]
+                why = f" ({reserved[0]})" if reserved and reserved[0] else ""
+                return f": Kueue lets its workload {workload.key} wait{why}; kwhatif queue says for what"
+    return ""
 
 
 def split_words(words: Files) -> tuple[Files, list[str]]:

@@ -9,8 +9,13 @@ import pytest
 import yaml
 
 import kwhatif
+from kwhatif.api.kueue import KueueWorkload
+from kwhatif.errors import UsageError
+from kwhatif.kueue.kueue_objects import kueue_objects
+from kwhatif.simulation.queueing.decisions import QueueStart
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.objects import decode_objects
+from tests.commands.queue.test_queue import cluster_queue, kueue, queues, there, workload
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "kueue"
 TRAIN, EVALUATE, MORE = (str(SAMPLES / f"{name}.yaml") for name in ("train", "evaluate", "more"))
@@ -102,3 +107,38 @@ def test_expand_shows_the_pods_as_kueue_lets_them_start() -> None:
     assert (change.path, change.text) == ("spec.nodeSelector", 'set to {"example.com/gpu": "a100"}')
     waits = kwhatif.expand([EVALUATE], snapshot=cluster())
     assert waits.pods[0].object["spec"]["schedulingGates"] == [{"name": "kueue.x-k8s.io/admission"}]
+
+
+def test_of_a_suspended_job_without_pods_explain_says_that_kueue_lets_it_wait() -> None:
+    with pytest.raises(
+        UsageError, match="has no pods in the snapshot: Kueue lets its workload vision/job-ablation wait"
+    ):
+        kwhatif.explain(["job/vision/ablation"], snapshot=cluster())
+
+
+def test_two_configurations_of_kueue_are_compared_by_what_becomes_of_the_pods() -> None:
+    old = [each for each in read("cluster") if (each["kind"], each["metadata"]["name"]) == ("ClusterQueue", "vision")]
+    result = kwhatif.diff([EVALUATE], old=old, new=read("more"), snapshot=cluster())
+    assert "Kueue admits 0 of 1 workload" in result.a.outcome.verdict
+    assert "Kueue admits 1 of 1 workload" in result.b.outcome.verdict
+    assert {each.pod for each in result.changes if each.what == "only in B"} == {
+        "vision/ablation-main-0",
+        "vision/ablation-main-1",
+    }
+
+
+@pytest.mark.parametrize(("answers", "status"), [(True, "admitted"), (False, "quotaReserved")])
+def test_autoscalers_answer_provisioning_requests_and_nobody_other_checks(answers: bool, status: str) -> None:
+    check = kueue(
+        "AdmissionCheck",
+        "nodes",
+        spec={"controllerName": "kueue.x-k8s.io/provisioning-request"},
+        status={"conditions": [{"type": "Active", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]},
+    )
+    made = there(
+        *queues(cluster_queue("a", "4", admissionChecksStrategy={"admissionChecks": [{"name": "nodes"}]})), check
+    )
+    found = kueue_objects(made.objects, {}, {})
+    asked = decode_objects([workload("train", "a", "1")]).list_all(KueueWorkload)
+    run, _, _ = QueueStart(found, asked, 0, answers_provisioning=answers).run()
+    assert run.state.workloads["ml/train"].status == status
