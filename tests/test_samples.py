@@ -22,7 +22,7 @@ from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.policy_file import read_policy
 from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 from kwhatif.snapshot.load import load_manifests, load_snapshot
-from kwhatif.versions import LEGACY_MINOR, features_of
+from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, features_of, minor_of
 from tests.commands.answers import explain, place
 
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -73,8 +73,9 @@ FILES = {
 def session(snapshot: str = CLUSTER, policy: str = "", plugin: str = "") -> Session:
     document = yaml.safe_load((SAMPLES / "policies" / f"{policy}.yaml").read_text()) if policy else None
     outside = load_outside([f"{SAMPLES}/plugins/{plugin}"] if plugin else [])
-    setup = Setup(load_configuration(document, source=policy), features_of(), outside)
-    return Session(load_snapshot([snapshot]), setup)
+    cluster = load_snapshot([snapshot])
+    features = features_of(minor_of(cluster.kubernetes_version or DEFAULT_MINOR))
+    return Session(cluster, Setup(load_configuration(document, source=policy), features, outside))
 
 
 def placed(*names: str, at: Session | None = None) -> PlaceResult:

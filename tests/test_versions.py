@@ -62,7 +62,8 @@ def test_what_is_no_version_is_a_usage_error(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("minor", "found"), [("1.9", "1.29"), ("1.28", "1.29"), ("1.29", "1.29"), ("1.37", "1.36"), ("2.0", "1.36")]
+    ("minor", "found"),
+    [("1.9", "1.29"), ("1.28", "1.29"), ("1.29", "1.29"), ("1.99", DEFAULT_MINOR), ("2.0", DEFAULT_MINOR)],
 )
 def test_the_nearest_supported_minor(minor: str, found: str) -> None:
     assert nearest_minor(minor) == found
@@ -74,7 +75,9 @@ def test_there_are_rows_for_the_legacy_minor_though_it_is_not_supported() -> Non
 
 
 def test_a_minor_that_is_not_supported_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match=r"Kubernetes 1\.28 is not supported; supported versions: 1\.29 to 1\.36"):
+    with pytest.raises(
+        UsageError, match=rf"Kubernetes 1\.28 is not supported; supported versions: 1\.29 to {re.escape(DEFAULT_MINOR)}"
+    ):
         features_of("1.28")
 
 

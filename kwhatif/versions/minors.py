@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kwhatif.errors import UsageError
 
 SUPPORTED_MINORS = ("1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
-DEFAULT_MINOR = "1.36"
+DEFAULT_MINOR = SUPPORTED_MINORS[-1]
 LEGACY_MINOR = "1.22"
 """The last minor but one that read a legacy Policy; it has rows, too, but is not one of those supported."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kwhatif.versions import DEFAULT_MINOR
 from tests.cli.running import refused, run
 
 WEB: Any = {
@@ -129,7 +130,7 @@ KUBELETS: dict[str, tuple[list[str], str, str]] = {
         "1.29",
         "(v1.27.0); using the rules of 1.29, the nearest supported version",
     ),
-    "a kubelet that tells no version tells nothing": (["fake"], "1.36", ""),
+    "a kubelet that tells no version tells nothing": (["fake"], DEFAULT_MINOR, ""),
 }
 
 

@@ -11,6 +11,7 @@ import kwhatif
 from kwhatif.commands.parameters import parameters_of
 from kwhatif.commands.registry import all_commands
 from kwhatif.simulation.flag import Flag
+from kwhatif.versions import DEFAULT_MINOR
 from tests.builders import write_objects
 from tests.cli.running import CLUSTER, refused, run
 
@@ -62,7 +63,7 @@ def test_a_policy_is_the_schedulers_also_where_the_descheduler_has_one() -> None
     assert run("deschedule", *own, "--policy", policy, "--snapshot", CLUSTER).code in (0, 1)
 
 
-@pytest.mark.parametrize(("words", "minor"), [((), "1.36"), (("--snapshot",), "1.34")])
+@pytest.mark.parametrize(("words", "minor"), [((), DEFAULT_MINOR), (("--snapshot",), "1.34")])
 def test_a_configuration_is_read_by_the_rules_of_the_newest_kubelet(
     words: tuple[str, ...], minor: str, nodes: str
 ) -> None:

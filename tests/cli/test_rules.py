@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kwhatif.versions import DEFAULT_MINOR
 from tests.cli.running import CLUSTER, TESTS, refused, run
 
 PODS = "data/pods.yaml"
@@ -54,7 +55,7 @@ def test_rules_of_another_minor_than_the_clusters_are_a_gap(tmp_path: Path) -> N
     assert run(*words, "--strict").code == 2
 
 
-@pytest.mark.parametrize(("version", "rules"), [("v1.22.4", "1.29"), ("v1.99.0", "1.36")])
+@pytest.mark.parametrize(("version", "rules"), [("v1.22.4", "1.29"), ("v1.99.0", DEFAULT_MINOR)])
 def test_a_cluster_that_is_too_old_or_new_gets_the_nearest_rules(tmp_path: Path, version: str, rules: str) -> None:
     fidelity = answer("place", PODS, "--snapshot", snapshot(tmp_path, version))["fidelity"]
     assert fidelity["rules"] == rules

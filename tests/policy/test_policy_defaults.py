@@ -20,7 +20,7 @@ from kwhatif.policy import EXTENSION_POINTS, PluginRef, default_configuration, l
 from kwhatif.policy.defaults import default_args, default_plugins
 from kwhatif.policy.in_tree import in_tree
 from kwhatif.policy.structs import Plugins
-from kwhatif.versions import LEGACY_MINOR, features_of
+from kwhatif.versions import DEFAULT_MINOR, LEGACY_MINOR, features_of
 from tests.builders import OUT_OF_TREE
 
 CPU, MEMORY = ResourceSpec(name="cpu", weight=1), ResourceSpec(name="memory", weight=1)
@@ -262,7 +262,9 @@ def test_the_table_of_plugins_is_consistent() -> None:
 
 
 def test_a_minor_that_is_not_supported_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match=r"Kubernetes 9\.9 is not supported; supported versions: 1\.29 to 1\.36"):
+    with pytest.raises(
+        UsageError, match=rf"Kubernetes 9\.9 is not supported; supported versions: 1\.29 to {DEFAULT_MINOR}"
+    ):
         default_configuration(features_of("9.9"))
 
 
@@ -289,7 +291,7 @@ def test_a_removed_format_is_read_as_v1_with_a_warning(version: str, removed: st
     assert configuration == default_configuration()
     assert configuration.warnings[0] == (
         f"old.yaml: {group}/{version} was removed in Kubernetes {removed}, "
-        f"so kube-scheduler 1.36 refuses this file; it is read as {group}/v1"
+        f"so kube-scheduler {DEFAULT_MINOR} refuses this file; it is read as {group}/v1"
     )
 
 
@@ -301,7 +303,8 @@ def test_v1beta2_had_other_weights_and_more_fields_which_are_named() -> None:
     )
     _, weights, healthz, metrics = load_configuration(document, source="").warnings
     assert weights == (
-        "the default plugins are those of Kubernetes 1.36, not of v1beta2: InterPodAffinity weighs 2 instead of 1, "
+        f"the default plugins are those of Kubernetes {DEFAULT_MINOR}, not of v1beta2: "
+        "InterPodAffinity weighs 2 instead of 1, "
         "NodeAffinity weighs 2 instead of 1, TaintToleration weighs 3 instead of 1"
     )
     assert healthz == "healthzBindAddress is ignored: it does not bear on scheduling"
