@@ -251,4 +251,7 @@ def test_a_working_week_is_the_same_for_a_seed_and_its_updates_go_through(tmp_pa
     assert newer != manifest.read_text()
     manifest.write_text(newer)
     placed = kwhatif.place(manifest, snapshot=week)
-    assert (placed.outcome.verdict, [rollout.unfinished for rollout in placed.rollouts]) == ("5 of 5 pods placed", [""])
+    assert (placed.outcome.verdict, [rollout.unfinished for rollout in placed.rollouts]) == (
+        "Fits: 5 of 5 pods placed",
+        [""],
+    )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +19,10 @@ PAGE = Path(__file__).parents[1] / "docs/reference/kubernetes-versions.md"
 
 
 def page(text: str) -> str:
-    """The page with its tables as they should be; the rest stays as it is."""
+    """The page with its tables and the minors it names as they should be; the rest stays as it is."""
+    oldest, newest = SUPPORTED_MINORS[0], SUPPORTED_MINORS[-1]
+    text = re.sub(r"from 1\.\d+ to 1\.\d+", f"from {oldest} to {newest}", text, count=1)
+    text = re.sub(r"(?<=The newest minor is `)[0-9.]+", newest, text)
     return _between(_between(text, "gates", _gates()), "behaviour", _behaviour())
 
 
