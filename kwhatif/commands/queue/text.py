@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.queue.quota_bars import quota_bars
 from kwhatif.commands.queue.result import (
     FlavorUse,
     FreeingWorkload,
@@ -159,4 +160,10 @@ def _flavors(names: Iterable[str]) -> str:
 
 
 VIEW = View(lambda result, look: queue_blocks(result))
-PAGE = PageSpec("queue", answer_by_outcome(), queue_blocks, "Why they wait")
+PAGE = PageSpec(
+    "queue",
+    answer_by_outcome(),
+    queue_blocks,
+    "Why they wait",
+    data=lambda result: {"curves": quota_bars(result)},
+)
