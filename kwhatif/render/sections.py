@@ -93,12 +93,17 @@ def describe_fidelity(fidelity: Fidelity) -> str:
     return f"Rules of Kubernetes {fidelity.rules}; {what}{version}{source}, {taken}."
 
 
+def new_node_blocks(found: ScaleUp | None) -> list[Block]:
+    """The nodes that autoscalers add, all of them."""
+    columns = ("node [node, pod]", "of [same]", "type [same]", "pods", "ready after [same]", "a month [same]")
+    return build_table("NEW NODES", columns, map(_node, () if found is None else found.nodes), Grouping("node"))
+
+
 def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
     """Empty without autoscalers."""
     if found is None:
         return []
-    columns = ("node [node, pod]", "of [same]", "type [same]", "pods", "ready after [same]", "a month [same]")
-    blocks = build_table("NEW NODES", columns, map(_node, found.nodes), Grouping("node"))
+    blocks = new_node_blocks(found)
     headers = ("group", "size", "then", "at most", "a month")
     blocks += build_table("GROUPS THAT GROW", headers, map(_group, found.groups))
     refused = [(each.pod, "; ".join(map(str, each.refusals))) for each in found.unhelped]

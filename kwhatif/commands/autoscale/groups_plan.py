@@ -265,10 +265,10 @@ def plan_node_groups(
     orders = orders if waiting else 0
     plans, some = chance(world, loop, orders)
     resizes = loop.resizes()
-    costs = [_cost(each) for each in resizes]
     steps = () if quiet is None else tuple(quiet.steps)
     ended = grown if quiet is None else quiet.run
-    plan = ", ".join(f"{each.group.name} from {each.size} to {each.to}" for each in resizes)
+    grown_groups = () if ended.scale_up is None else ended.scale_up.groups
+    plan = ", ".join(f"{each.group} from {each.size} to {each.to}" for each in grown_groups)
     nodes = tuple(_nodes(world)) if scale_down else ()
     gone = Counter(node.group for node in nodes if node.unneeded and node.after is not None)
     saved = _monthly_savings(gone, known) if gone else None
@@ -287,7 +287,8 @@ def plan_node_groups(
             Growth(group=each.group.name, size=each.size, to=each.to, max=each.group.most, cost=_cost(each))
             for each in resizes
         ),
-        cost=sum(cost for cost in costs if cost is not None) if costs and None not in costs else None,
+        scale_up=ended.scale_up,
+        cost=ended.scale_up.cost if ended.scale_up is not None and ended.scale_up.nodes else None,
         pods=tuple(_pods(placements, loop)),
         nodes=nodes,
         saved=saved,

@@ -38,7 +38,7 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Outcome
-from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement
+from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement, ScaleUp
 from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
 from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, format_exactly
 from kwhatif.snapshot.format.model import Snapshot
@@ -110,6 +110,7 @@ def karpenter(
     pools: Sequence[NodePool],
     *,
     outcome_after: Callable[[str], Outcome],
+    scale_up: ScaleUp | None = None,
     consolidation: bool = False,
     orders: int = 0,
     now: datetime | None = None,
@@ -117,8 +118,8 @@ def karpenter(
 ) -> KarpenterResult:
     """One round, on the cluster after the scheduler's ``placements``.
 
-    ``outcome_after`` makes the outcome of growth alone, with the plan in words before it. ``orders`` more rounds use
-    other map orders, if their order matters, to find out what is left to chance.
+    ``outcome_after`` makes the outcome of growth alone, with the plan in words before it; ``scale_up`` is that growth.
+    ``orders`` more rounds use other map orders, if their order matters, to find out what is left to chance.
     """
     world = build_karpenter_snapshot(later, known, pools, now)
     found = provision(world)
@@ -126,25 +127,26 @@ def karpenter(
     prices = [each.price for each in machines if each.price is not None]
     price = sum(prices) if prices and len(prices) == len(machines) else None
     unready = {pool.name: "it is not ready, is going, or is of a fixed size" for pool in pools if not pool.takes_part}
+    bought = len(machines) if scale_up is None else len(scale_up.nodes)
     result = KarpenterResult(
-        outcome=outcome_after(_words_of(machines, ())),
+        outcome=outcome_after(_words_of(bought, ())),
         catalogue=known.source,
         incomplete=known.incomplete,
         machines=machines,
         price=_round_price(price),
-        cost=_monthly(price),
+        scale_up=scale_up,
+        cost=scale_up.cost if scale_up is not None and scale_up.nodes else None,
         pods=tuple(_pods(placements, found, world)),
         skipped=dict(sorted((unready | found.results.skipped).items())),
         fidelity=fidelity,
     )
     whole = _with_consolidation(result, world) if consolidation else result
-    whole = replace(whole, outcome=outcome_after(_words_of(machines, whole.consolidations)))
+    whole = replace(whole, outcome=outcome_after(_words_of(bought, whole.consolidations)))
     return add_chance(whole, world, found, orders) if orders else whole
 
 
-def _words_of(machines: Sequence[Machine], consolidations: Sequence[Consolidation]) -> str:
+def _words_of(number: int, consolidations: Sequence[Consolidation]) -> str:
     """``Karpenter buys 3 machines; delete n5``."""
-    number = len(machines)
     text = f"Karpenter buys {format_count(number, 'machine') if number else 'no machine'}"
     if consolidations:
         first = next((each for each in consolidations if each.decision != "nothing"), None)

@@ -10,7 +10,7 @@ import msgspec
 from kwhatif.commands.autoscale.result import AutoscaleResult, PodsResult
 from kwhatif.results.base import Fidelity, Result, ResultStruct
 from kwhatif.results.outcome import OutcomeResult
-from kwhatif.results.place import Chance, FailedCreate, Refusal
+from kwhatif.results.place import Chance, FailedCreate, Refusal, ScaleUp
 
 
 class Machine(ResultStruct, frozen=True, kw_only=True):
@@ -95,10 +95,11 @@ class NodePlan(ResultStruct, frozen=True, kw_only=True):
 
 
 class KarpenterResult(PodsResult, frozen=True, kw_only=True):
-    """What one round of Karpenter would do.
+    """What the first round of Karpenter would do, and what buying leads to in the end.
 
-    ``incomplete`` is what the catalogue says is missing. ``price`` is what all new machines cost by the hour, each at
-    its cheapest, ``cost`` the same a month. ``skipped`` are NodePools that take no part, with the reason.
+    ``incomplete`` is what the catalogue says is missing. ``machines`` are those of the first round, which cost
+    ``price`` by the hour, each at its cheapest. ``scale_up`` has all nodes that come until no pod is helped any more,
+    and ``cost`` is what they cost a month. ``skipped`` are NodePools that take no part, with the reason.
     ``consolidations`` and ``nodes`` are there if consolidation was asked for: the first command of the three methods
     is what is carried out. ``chance`` tells what else other orders of Karpenter's maps lead to, if any were tried.
     """
@@ -113,6 +114,7 @@ class KarpenterResult(PodsResult, frozen=True, kw_only=True):
     incomplete: str = ""
     machines: tuple[Machine, ...] = ()
     price: float | None = None
+    scale_up: ScaleUp | None = None
     cost: float | None = None
     pods: tuple[PodPlan, ...] = ()
     skipped: dict[str, str]

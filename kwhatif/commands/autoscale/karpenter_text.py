@@ -31,7 +31,7 @@ from kwhatif.render.blocks import (
     join_texts,
 )
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome, answer_in_words
-from kwhatif.render.sections import chance_blocks, fidelity_blocks, verdict_of
+from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.outcome import DIFFERS, lead_with
 
@@ -70,14 +70,17 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
         for number, each in enumerate(result.machines, 1)
     ]
     headers = ("machine", "nodepool", "pods", "requests [spare 1]", "types, cheapest first", "cheapest", "a month")
-    blocks += build_table("NODECLAIMS", headers, machines, Grouping("machine"))
+    blocks += new_node_blocks(result.scale_up)
+    blocks += build_table("NODECLAIMS, OF THE FIRST ROUND", headers, machines, Grouping("machine"))
     blocks += chance_blocks(result.chance, "Karpenter's maps are gone through")
     if loose := _loose(result):
         blocks.append(Lines((loose,)))
     asked = [(number, "; ".join(filter(_tells, each.requirements))) for number, each in enumerate(result.machines, 1)]
     blocks += build_table("REQUIREMENTS", ("machine", "requirements"), asked, Grouping("machine"))
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
-    blocks += build_table("PODS", ("pod [pod]", "outlook [same]", "given up [same]"), pods, Grouping("pod"))
+    blocks += build_table(
+        "PODS, AFTER THE FIRST ROUND", ("pod [pod]", "outlook [same]", "given up [same]"), pods, Grouping("pod")
+    )
     refused = [
         (each.pod, refusal.node_pool, "; ".join(map(_short, refusal.reasons)), refusal.nearest or NONE)
         for each in result.pods
@@ -181,11 +184,15 @@ def _loose(result: KarpenterResult) -> str:
 
 
 def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:
-    yield "NodeClaims", str(len(result.machines)) if result.machines else "none"
-    if result.cost is not None and result.price is not None:
-        yield "Cost", f"{result.price:,.4f} an hour, {result.cost:,.2f} a month, each at its cheapest"
+    first_round = format_count(len(result.machines), "NodeClaim") if result.machines else "no NodeClaim"
+    if result.price is not None:
+        first_round += f", {result.price:,.4f} an hour, each at its cheapest"
     if result.pods:
-        yield "Pods", f"{format_part(sum(pod.good for pod in result.pods), len(result.pods), 'pod')} will run"
+        good = sum(pod.good for pod in result.pods)
+        first_round += f"; {format_part(good, len(result.pods), 'pod')} will run by it"
+    yield "First round", first_round
+    if result.cost is not None:
+        yield "Cost", f"{result.cost:,.2f} more a month"
     first = next((each for each in result.consolidations if each.decision != "nothing"), None)
     if first is not None:
         yield "Consolidation", f"{first.decision} {format_some(first.nodes)}, saves {first.monthly:,.2f} a month"

@@ -97,7 +97,14 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         grown = dataclasses.replace(place_pods(session, asked, scaler=scaler), **scenario.refusal_fields)
         after = partial(outcome_of, grown, fidelity)
         return karpenter(
-            world, placements, known, pools, outcome_after=after, now=scenario.inputs.now, fidelity=fidelity
+            world,
+            placements,
+            known,
+            pools,
+            outcome_after=after,
+            scale_up=grown.scale_up,
+            now=scenario.inputs.now,
+            fidelity=fidelity,
         )
 
     @staticmethod

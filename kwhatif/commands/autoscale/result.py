@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.outcome import Concluded
-from kwhatif.results.place import Chance, FailedCreate, Refusal
+from kwhatif.results.place import Chance, FailedCreate, Refusal, ScaleUp
 
 
 class GroupState(ResultStruct, frozen=True, kw_only=True):
@@ -117,10 +117,11 @@ class PodsResult(Concluded, frozen=True, kw_only=True):
 
 
 class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
-    """What one loop of the autoscaler would do.
+    """What the first loop of the autoscaler would do, and what growing leads to in the end.
 
-    ``result`` is its own word for it (``ScaleUpSuccessful``, ``ScaleUpNoOptionsAvailable``, ...). ``cost`` is what the
-    plan costs a month, where all prices are known, and ``saved`` what the nodes that go cost now. ``nodes`` are those
+    ``result`` is the loop's own word for it (``ScaleUpSuccessful``, ``ScaleUpNoOptionsAvailable``, ...), and ``plan``
+    what it grows. ``scale_up`` has all nodes that are added until no pod is helped any more, and ``cost`` is what they
+    cost a month, where all prices are known; ``saved`` is what the nodes that go cost now. ``nodes`` are those
     of scale-down, if that was asked. ``steps`` are what happens until nothing more does, if that was asked, and
     ``peak`` is the most nodes that there are at a time.
     """
@@ -136,6 +137,7 @@ class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
     groups: tuple[GroupState, ...]
     options: tuple[GrowthOption, ...] = ()
     plan: tuple[Growth, ...] = ()
+    scale_up: ScaleUp | None = None
     cost: float | None = None
     saved: float | None = None
     pods: tuple[PodOutlook, ...] = ()

@@ -150,6 +150,7 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
             known,
             pools,
             outcome_after=partial(outcome_of, grown, fidelity),
+            scale_up=grown.scale_up,
             consolidation=self.consolidate,
             orders=self.orders,
             now=scenario.inputs.now,

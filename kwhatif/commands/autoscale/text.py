@@ -9,7 +9,7 @@ from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, build_table, format_part, join_texts
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome
-from kwhatif.render.sections import chance_blocks, fidelity_blocks, verdict_of
+from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_age, format_count, format_some
 
 _FEW = 8
@@ -19,11 +19,12 @@ _FEW = 8
 def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
+    sizes = {each.group: each.to for each in (result.scale_up.groups if result.scale_up is not None else ())}
     rows = [
         (
             each.name,
             each.size,
-            next((growth.to for growth in result.plan if growth.group == each.name), each.size),
+            sizes.get(each.name, each.size),
             f"{each.min} to {each.max}",
             each.skipped or NONE,
             each.template or "unknown",
@@ -31,6 +32,7 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
         for each in result.groups
     ]
     blocks += build_table("GROUPS", ("group", "size", "then", "limits", "skipped", "fresh node as"), rows)
+    blocks += new_node_blocks(result.scale_up)
     options = [
         (
             each.group,
@@ -44,7 +46,9 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     ]
     blocks += build_table("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
-    blocks += build_table("PODS", ("pod [pod]", "outlook [same]", "why [same]"), pods, Grouping("pod"))
+    blocks += build_table(
+        "PODS, AFTER THE FIRST LOOP", ("pod [pod]", "outlook [same]", "why [same]"), pods, Grouping("pod")
+    )
     headers = ("node [node]", "group [same]", "used", "outlook [same]", "why [same]")
     blocks += build_table("NODES", headers, map(_node, result.nodes), Grouping("node"))
     steps = [
@@ -63,16 +67,16 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
 def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
     yield "Result", result.result
     plan = ", ".join(f"{each.group} from {each.size} to {each.to} (at most {each.max})" for each in result.plan)
-    yield "Plan", plan or "no group grows"
+    if result.pods:
+        good = sum(pod.outcome in ("placed", "existing", "triggered") for pod in result.pods)
+        plan = f"{plan or 'no group grows'}; {format_part(good, len(result.pods), 'pod')} will run by it"
+    yield "First loop", plan or "no group grows"
     if result.options:
         yield "Expander", result.expander
     if result.cost is not None:
         yield "Cost", f"{result.cost:,.2f} more a month"
     if result.peak is not None:
         yield "Peak", format_count(result.peak, "node")
-    if result.pods:
-        good = sum(pod.good for pod in result.pods)
-        yield "Pods", f"{format_part(good, len(result.pods), 'pod')} will run"
     if result.nodes:
         unneeded = [node.node for node in result.nodes if node.unneeded]
         if result.saved is not None:
@@ -129,5 +133,7 @@ PAGE = PageSpec(
     answer_by_outcome(),
     autoscale_blocks,
     "cluster-autoscaler",
-    lambda result: f"{result.result}; {format_count(sum(each.to - each.size for each in result.plan), 'new node')}",
+    lambda result: (
+        f"{result.result}; {format_count(sum(each.nodes for each in result.outcome.added_nodes), 'new node')}"
+    ),
 )
