@@ -1,6 +1,6 @@
 """Limits of everything that is taken from outside and made in one run; what exceeds one is refused with a message.
 
-Files and API servers may be hostile, so nothing is read without a limit. ``docs/explanation/security.md`` lists these
+Files and API servers may be hostile, so nothing is read without a limit. ``docs/reference/limits.md`` lists these
 limits, and a test compares the two.
 """
 

@@ -9,7 +9,7 @@ import pytest
 
 from kwhatif import bounds
 
-PAGE = Path(__file__).parents[1] / "docs/explanation/security.md"
+PAGE = Path(__file__).parents[1] / "docs/reference/limits.md"
 
 
 def told(name: str, value: float) -> str:

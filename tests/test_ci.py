@@ -319,7 +319,7 @@ def test_the_gitlab_job_runs_no_name(checkout: Checkout, named: str, code: int) 
 
 
 def test_the_page_has_every_format_and_every_input() -> None:
-    page = (ROOT / "docs/how-to/run-in-ci.md").read_text()
+    page = "\n".join((ROOT / f"docs/how-to/{name}.md").read_text() for name in ("write-gate-reports", "run-in-ci"))
     rows = re.findall(r"^\| (`[^|]*) \|", page, re.MULTILINE)
     names = {name for row in rows for name in re.findall("`([^`]*)`", row)}
     assert names == {*FORMATS, *ACTION["inputs"]}

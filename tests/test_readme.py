@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-TESTED_ELSEWHERE = {"change-the-cluster.md", "scheduler-policies.md"}
+TESTED_ELSEWHERE = {"change-the-cluster.md", "scheduler-policies.md", "legacy-policies.md"}
 DOCUMENTS = [
     example
     for path in sorted((ROOT / "docs").glob("**/*.md"))

@@ -57,7 +57,7 @@ def left_in_dumps() -> Iterator[tuple[str, str]]:
 
 def test_a_dump_keeps_the_texts_that_its_page_lists_and_no_others() -> None:
     page = (
-        (DOCS / "how-to/dump-a-cluster.md")
+        (DOCS / "reference/snapshot-contents.md")
         .read_text(encoding="utf-8")
         .partition("\n### Texts that stay\n")[2]
         .partition("\n## ")[0]

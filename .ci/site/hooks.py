@@ -41,10 +41,11 @@ _generated: set[str] = set()
 
 
 def on_config(config: Any) -> Any:
-    """Decisions are listed as they are found."""
-    records = sorted((DOCS / "contributing/decisions").glob("*.md"))
-    found = [{_title(path): f"contributing/decisions/{path.name}"} for path in records]
-    config.nav[-1]["Contributing"].append({"Decisions": found})
+    """Behaviour and decisions are listed as they are found."""
+    for room in ("Behaviour", "Decisions"):
+        folder = f"contributing/{room.lower()}"
+        found = [{_title(path): f"{folder}/{path.name}"} for path in sorted((DOCS / folder).glob("*.md"))]
+        config.nav[-1]["Contributing"].append({room: found})
     return config
 
 

@@ -1,7 +1,7 @@
 """The Policy as its JSON spells it, and the plugins that its predicates and priorities became.
 
 A list that is absent is not an empty one: without predicates or priorities, the default ones hold.
-docs/reference/scheduler-policies.md has
+docs/reference/legacy-policies.md has
 these tables in words. Upstream, until 1.22: kube-scheduler/config/v1/types.go and
 pkg/scheduler/framework/plugins/legacy_registry.go.
 """

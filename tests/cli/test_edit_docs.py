@@ -15,7 +15,8 @@ from kwhatif.simulation.edits.document import Edit, read_edits
 from tests.cli.running import TESTS, run
 from tests.console import Example, blocks, examples, prints
 
-TEXT = (TESTS.parent / "docs/how-to/change-the-cluster.md").read_text(encoding="utf-8")
+PAGES = ("how-to/change-the-cluster", "reference/cluster-edits")
+TEXT = "\n".join((TESTS.parent / f"docs/{page}.md").read_text(encoding="utf-8") for page in PAGES)
 
 
 @pytest.mark.parametrize("example", examples(TEXT), ids=str)

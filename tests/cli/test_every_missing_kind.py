@@ -1,6 +1,6 @@
 """Whatever kind is taken from a snapshot, every command gives the same answer without it or says what it lacks.
 
-The table of docs/explanation/fidelity.md is held against the same list of kinds.
+The table of docs/reference/gaps.md is held against the same list of kinds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ASKED: dict[str, Ask] = {
     "autoscale": lambda there: kwhatif.autoscale(NEW, snapshot=there, groups=GROUPS, scale_down=True),
     "trim": lambda there: trimmed(there),
 }
-DOCUMENTED = Path(__file__).parents[2] / "docs/explanation/fidelity.md"
+DOCUMENTED = Path(__file__).parents[2] / "docs/reference/gaps.md"
 KINDS = [kind.name for kind in READ_KINDS if kind.name != "Node"]
 OTHERWISE = {"fidelity", "gaps", "verdict", "findings", "rules", "warnings"}
 """What of an answer is not the answer itself."""

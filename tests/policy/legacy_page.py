@@ -1,4 +1,4 @@
-"""The tables of names in docs/reference/scheduler-policies.md, from the code.
+"""The tables of names in docs/reference/legacy-policies.md, from the code.
 
 ``python -m tests.policy.legacy_page`` writes them anew.
 """
@@ -22,7 +22,7 @@ from kwhatif.legacy.policy_structs import (
 
 __all__ = ["PAGE", "page"]
 
-PAGE = Path(__file__).parents[2] / "docs/reference/scheduler-policies.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/legacy-policies.md"
 _ALIASES = {"PodFitsHostPorts": "PodFitsPorts", "SelectorSpreadPriority": "ServiceSpreadingPriority"}
 _OF_ARGUMENTS = ("NodeLabel", "RequestedToCapacityRatio", "ServiceAffinity")
 

@@ -12,7 +12,7 @@ from tests.console import Example, blocks, examples, prints
 from tests.policy.legacy_page import page
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs/reference/scheduler-policies.md").read_text()
+TEXT = "\n".join((ROOT / f"docs/reference/{name}-policies.md").read_text() for name in ("scheduler", "legacy"))
 
 
 COMMANDS = examples(TEXT)

@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/scheduler-extenders.md: what an extender does, and what came out of it."""
+"""The tables of docs/contributing/behaviour/extenders.md: what an extender does, and what came out of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.scheduling.extended import Extended, extender
 from tests.scheduling.extender_server import HANGS_UP, NONSENSE, SLOW, SLOW_BODY, Raw, keeps, names, scores, serving
 from tests.scheduling.test_extenders import ONLY_FIT
 
-DOCUMENT = Path(__file__).parents[2] / "docs/how-to/scheduler-extenders.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/contributing/behaviour/extenders.md"
 GONE = object()
 """Nobody listens where the extender should be."""
 

@@ -1,4 +1,7 @@
-"""What can go wrong between us and an API server, and what comes of it: the table of docs/how-to/dump-a-cluster.md."""
+"""What can go wrong between us and an API server, and what comes of it.
+
+The table is in docs/contributing/behaviour/dump-faults.md.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from tests.cli.running import run
 from tests.snapshot.dumping import dump
 from tests.snapshot.server import Answer, ApiServer, Cut, Drip, Fault, InTurn, Raw, Silence, Slam, objects_in, status_of
 
-DOCS = Path(__file__).parents[2] / "docs/how-to/dump-a-cluster.md"
+DOCS = Path(__file__).parents[2] / "docs/contributing/behaviour/dump-faults.md"
 PODS, NODES = 389, 67
 
 COMPLETE, UNREADABLE, NOTHING = "complete", "unreadable", "nothing"

@@ -15,7 +15,8 @@ from kwhatif.simulation.repository_policy import GatePolicy, read_policy
 from tests.console import blocks
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGE = (DOCS / "how-to/gate-changes.md").read_text("utf-8")
+PAGES = ("how-to/gate-changes", "reference/gate", "how-to/write-a-gate-rule")
+PAGE = "\n".join((DOCS / f"{page}.md").read_text("utf-8") for page in PAGES)
 GUIDE = (DOCS / "tutorials/gate-my-pull-requests.md").read_text("utf-8")
 ROWS = {match[1]: match[0] for match in re.finditer(r"^\| `([a-z-]+)` \|.*$", PAGE, re.MULTILINE)}
 COMMON = {field.name for field in msgspec.structs.fields(Parameters)}

@@ -142,7 +142,7 @@ def test_a_mistake_in_a_document_is_told_with_its_place(tmp_path: Path, text: st
 
 
 def test_the_page_has_the_table_as_it_is() -> None:
-    assert markdown_table() in (ROOT / "docs/how-to/operators.md").read_text("utf-8")
+    assert markdown_table() in (ROOT / "docs/reference/operators.md").read_text("utf-8")
 
 
 def test_more_pods_than_may_be_made_are_refused_before_any_is() -> None:
