@@ -69,7 +69,11 @@ def describe_change(result: GateResult) -> str:
     parts = [f"{whole}: {format_count(objects, 'object')}{f' ({counts})' if counts else ''}."]
     if result.placements:
         finds = "finds" if 1 in (result.placed_count, len(result.placements)) else "find"
-        parts.append(f"{format_part(result.placed_count, len(result.placements), 'pod')} {finds} a node.")
+        evicted = sum(each.cause == "evicted" for each in result.outcome.pending)
+        others = (
+            f", {format_count(evicted, 'evicted pod')} {'finds' if evicted == 1 else 'find'} none" if evicted else ""
+        )
+        parts.append(f"{format_part(result.placed_count, len(result.placements), 'pod')} {finds} a node{others}.")
     if result.files.named:
         parts.append(str(result.files))
     if result.note:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -9,13 +10,15 @@ from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count
 from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.gate.context import MOST_NODES, Context, GrownCluster
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.errors import InputError
-from kwhatif.results.amounts import format_count
+from kwhatif.results.amounts import format_count, format_counts
 from kwhatif.results.gate import Finding
 from kwhatif.results.place import Placement
 from kwhatif.simulation.node_pools import pool_of
+from kwhatif.simulation.session import PodToSchedule
 
 
 class NewNodesParameters(Parameters, frozen=True, kw_only=True):
@@ -38,11 +41,16 @@ class NewNodes(Rule[NewNodesParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         units = list(self.units(context))
         short = [unit for unit in units if any(map(_count_homeless, unit.pending))]
-        if not short:
-            self.summary = "no new node is needed"
-            return
         keys = {each.pod for unit in short for each in unit.pending if _count_homeless(each)}
         pods = [info for unit in short for info in context.new_pods(unit) if info.key in keys]
+        evicted = [] if self.given.selector else self._evicted_pods(context)
+        pods += evicted
+        added = len(context.scale_up.nodes) if context.scale_up is not None else 0
+        if added > self.given.most:
+            yield self._finding_of_autoscalers(context, added)
+        if not pods:
+            self.summary = f"autoscalers add {format_count(added, 'node')}" if added else "no new node is needed"
+            return
         growth = GrownCluster(context)
         needed = [(growth.nodes(pods, like), like) for like in self._templates(context)]
         enough = sorted((number, like) for number, like in needed if number is not None)
@@ -55,7 +63,7 @@ class NewNodes(Rule[NewNodesParameters]):
         self.summary = f"needed: {', '.join(told)}"
         whole = f"{format_count(len(pods), 'pod')} without a node"
         title = f"{format_count(number, 'new node')} needed" if enough else f"no new nodes would help {whole}"
-        only = short[0] if len(short) == 1 else None
+        only = short[0] if len(short) == 1 and not evicted else None
         yield self.finding(
             only.subject if only else None,
             title,
@@ -68,6 +76,23 @@ class NewNodes(Rule[NewNodesParameters]):
                 "most": self.given.most,
             },
             hint="add the nodes first" if enough else "kwhatif explain says what keeps the pods from every node",
+        )
+
+    def _evicted_pods(self, context: Context) -> list[PodInfo]:
+        """The pods that had to leave for new ones and find no other node."""
+        keys = {each.pod for each in context.run.pending if each.cause == "evicted"}
+        return [context.session.info(PodToSchedule(pod)) for pod in context.run.left if pod.key in keys]
+
+    def _finding_of_autoscalers(self, context: Context, added: int) -> Finding:
+        nodes = () if context.scale_up is None else context.scale_up.nodes
+        groups = format_counts(Counter(each.group for each in nodes))
+        return self.finding(
+            None,
+            f"autoscalers add {format_count(added, 'new node')}",
+            f"{groups}. At most {self.given.most} may be needed.",
+            about="autoscalers",
+            numbers={"nodes": added, "most": self.given.most},
+            hint="raise most, or lower what the change requests",
         )
 
     def _templates(self, context: Context) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from kwhatif.api.decode import convert
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.commands.gate.context import GrownCluster
+from kwhatif.commands.gate.formats.words import describe_change
 from kwhatif.results.gate import GateResult, Location
 from kwhatif.snapshot.format.model import Snapshot
 from tests.builders import HOSTNAME, ZONE, Json, budget, node, pod, select
@@ -380,6 +381,16 @@ def test_where_no_node_would_help_that_is_said() -> None:
     finding = only(ask("new-nodes", three(), new("Deployment", "web", 1, cpu="5")).findings)
     assert finding.title == "no new nodes would help 1 pod without a node"
     assert finding.numbers["nodes"] == -1
+
+
+def test_a_pod_that_is_evicted_and_finds_no_other_node_needs_one() -> None:
+    victim = of("ReplicaSet", "old", "old-1", "n1", cpu="3", priority=0)
+    snapshot = snapshot_of([node("n1", cpu="4")], [victim])
+    head = new("Deployment", "web", 1, cpu="3", pod={"priority": 1000, "priorityClassName": "high"})
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    result = ask("new-nodes", snapshot, high, head)
+    assert only(result.findings).title == "1 new node needed"
+    assert describe_change(result).endswith("1 of 1 pod finds a node, 1 evicted pod finds none.")
 
 
 # --- snapshot-age, fidelity
