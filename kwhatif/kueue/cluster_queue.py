@@ -219,13 +219,17 @@ def height_of(cohort: CohortNode) -> int:
     return max([height, *(height_of(child) + 1 for child in cohort.cohorts)])
 
 
-def active_members(cohort: CohortNode) -> list[ClusterQueue]:
-    return [each for each in cohort.members if isinstance(each, ClusterQueue) and each.is_active]
+def active_members(cohort: CohortNode) -> tuple[ClusterQueue, ...]:
+    """The active ClusterQueues right below; found once, since that does not change in the course of a run."""
+    if cohort.active_members is None:
+        active = (each for each in cohort.members if isinstance(each, ClusterQueue) and each.is_active)
+        cohort.active_members = tuple(active)
+    return cohort.active_members
 
 
 def active_queues(cohort: CohortNode) -> list[ClusterQueue]:
     """All active ClusterQueues of a subtree."""
-    found = active_members(cohort)
+    found = [*active_members(cohort)]
     for child in cohort.cohorts:
         found += active_queues(child)
     return found

@@ -136,9 +136,11 @@ def spec_requests(spec: PodSpec) -> Requests:
     return requests_of(spec_amounts(spec))
 
 
-def counted_requests(spec: PodSpec, settings: ResourceSettings) -> Requests:
-    """The requests of one pod that count against quotas; none below zero."""
+def counted_requests(spec: PodSpec, own: Requests, settings: ResourceSettings) -> Requests:
+    """The requests of one pod that count against quotas; none below zero. ``own`` are its ``spec_requests``."""
     excluded = tuple(settings.exclude_resource_prefixes or ())
+    if not excluded and not settings.transformations:
+        return {name: max(amount, 0) for name, amount in own.items()}
     amounts = {name: q for name, q in spec_amounts(spec).items() if not (excluded and name.startswith(excluded))}
     transformed = _transform(amounts, settings.transformations or ())
     return {name: max(amount, 0) for name, amount in requests_of(transformed).items()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kwhatif.api.kueue import FairSharing, ResourceGroup
 from kwhatif.kueue.amounts import FlavorResource, Quantities, add, limit_of, subtract
@@ -141,6 +141,7 @@ class CohortNode(QuotaNode):
         super().__init__(name, groups, fair_sharing)
         self.cohorts: list[CohortNode] = []
         self.members: list[QuotaNode] = []
+        self.active_members: tuple[Any, ...] | None = None
 
     @property
     def root(self) -> CohortNode:

@@ -127,7 +127,10 @@ class Workload:
         self.is_gated = bool((source.metadata.annotations or {}).get(_GATED_BY))
         self.pod_sets = tuple(defaults.adjust(each, self.namespace) for each in source.spec.pod_sets or ())
         self.pod_requests = tuple(spec_requests(each.template.spec) for each in self.pod_sets)
-        self._counted = tuple(counted_requests(each.template.spec, settings) for each in self.pod_sets)
+        self._counted = tuple(
+            counted_requests(each.template.spec, own, settings)
+            for each, own in zip(self.pod_sets, self.pod_requests, strict=True)
+        )
         self._reclaimed = {each.name: each.count for each in source.status.reclaimable_pods or ()}
         self.conditions = _conditions_of(source)
         self.checks = [
