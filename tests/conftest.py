@@ -55,6 +55,16 @@ def pytest_runtest_logfinish() -> None:
         gc.freeze()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write anew what is printed, to be read")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files and the examples of documents are written anew."""
+    return bool(request.config.getoption("--update-golden", default=False))
+
+
 @pytest.fixture(params=[pytest.param(sampling.ALWAYS, id="small"), pytest.param(2, id="large")])
 def cluster_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """For laws that hold in small clusters and in large ones, of which a scheduler looks at some nodes only.

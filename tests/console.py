@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -42,5 +45,30 @@ def examples(text: str) -> list[Example]:
 
 def prints(printed: str, shown: str) -> bool:
     """Whether the output is the one shown, anything where that has ``...``."""
-    pattern = ".*".join(re.escape(piece) for piece in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE))
+    pattern = ".*".join(map(re.escape, _split_at_dots(shown)))
     return re.fullmatch(pattern, printed, re.DOTALL) is not None
+
+
+def rewrite(printed: str, shown: str, pages: Iterable[Path]) -> None:
+    """Show in pages what is printed now. Of an output with ``...`` there are as many lines as there were: the first,
+    the last, and between them those that are most alike.
+    """
+    pieces, lines, rest = _split_at_dots(shown), printed.splitlines(keepends=True), 0
+    told = []
+    for number, piece in enumerate(pieces):
+        size = len(piece.splitlines())
+        last = len(lines) - size
+        starts = [0] if number == 0 else [last] if number == len(pieces) - 1 else range(rest, last + 1)
+        alike = {start: difflib.SequenceMatcher(None, piece, "".join(lines[start : start + size])) for start in starts}
+        start = max(alike, key=lambda start: alike[start].ratio())
+        rest = start + size
+        told.append("".join(lines[start:rest]))
+    output = printed if len(pieces) == 1 else "...\n".join(told)
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        if shown in text:
+            page.write_text(text.replace(shown, output), encoding="utf-8")
+
+
+def _split_at_dots(shown: str) -> list[str]:
+    return re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
