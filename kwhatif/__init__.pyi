@@ -195,7 +195,7 @@ def chances(
     on: str | None = None,
     out: Path | None = None,
     resume: bool = False,
-    trials: int = 1000,
+    trials: int | None = None,
     precision: float | None = None,
     seed: int = 0,
     max_skew: int = 1,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ZONE = "topology.kubernetes.io/zone"
 
+_MOST_TRIALS = 1000
 _LOOK_EVERY = 50
 """The number of trials after which the intervals are checked."""
 
@@ -50,14 +51,20 @@ class Chances(FleetOptions, Question[ChancesResult]):
 
     manifests: RequiredManifests = ()
     trials: Annotated[
-        int, Flag("--trials", metavar="N", least=1, shows_default=True, help="So many trials at most.")
-    ] = 1000
+        int | None,
+        Flag(
+            "--trials",
+            metavar="N",
+            least=1,
+            help="So many trials. Default: until the answer no longer changes, but at most 1,000.",
+        ),
+    ] = None
     precision: Annotated[
         float | None,
         Flag(
             "--precision",
             metavar="P",
-            help="Stop once no interval reaches further than P to either side, such as 0.02. Default: all trials.",
+            help="Stop only once no interval reaches further than P to either side, such as 0.02.",
         ),
     ] = None
     seed: Annotated[
@@ -86,7 +93,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
     several_runs: ClassVar[bool] = True
 
     def check(self, scenario: Scenario) -> None:
-        if self.trials < 1:
+        if self.trials is not None and self.trials < 1:
             raise UsageError(f"--trials {self.trials}: expected a number of at least 1")
         if self.precision is not None and not 0 < self.precision < 1:
             raise UsageError(f"--precision {self.precision}: expected a number between 0 and 1, such as 0.02")
@@ -109,7 +116,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             ground.fork(), scenario.pods_to_schedule, rollouts=scenario.new_rollouts(), others=scenario.unknown_kinds
         )
         common = ChancesBase(ground, scenario.new_rollouts, self.topology_key, updates=bool(scenario.expanded.rollouts))
-        trials = [Trial(number, self.seed) for number in range(self.trials)]
+        trials = [Trial(number, self.seed) for number in range(self._most_trials)]
         of = f"{ground.digest} {self.topology_key}" if self.rows is not None else ""
         study = Study("Trying", common, trials, run_trial, TrialOutcome, of)
         counts, errors = Counts({node.name: zone_of(node) for node in session.cluster.columns.nodes}, self.max_skew), []
@@ -120,7 +127,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
                     errors.append(outcome.error)
                 else:
                     counts.add(outcome)
-                if self.precision and number % _LOOK_EVERY == 0 and counts.is_precise(self.precision):
+                if number % _LOOK_EVERY == 0 and self._suffices(counts):
                     break
         for name in {item.pod.spec.scheduler_name for item in scenario.pods_to_schedule} or {None}:
             # Workers had schedulers of their own: this one tells the kinds that they read.
@@ -138,7 +145,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
         result = ChancesResult(
             outcome=self._outcome(scenario, shown, counts, workloads, errors, fidelity),
             trials=counts.trials,
-            wanted=self.trials,
+            wanted=self._most_trials,
             seed=self.seed,
             precision=self.precision,
             max_skew=self.max_skew,
@@ -166,8 +173,10 @@ class Chances(FleetOptions, Question[ChancesResult]):
         from kwhatif.simulation.placement.conclusion import conclude_in_words
 
         pending = counts.pending + bool(shown.pending)
-        stopped = self.precision if counts.trials < self.trials else None
-        told = [words_of_chances(workloads, counts, stopped)]
+        told = [words_of_chances(workloads, counts)]
+        if counts.trials + len(errors) < self._most_trials:
+            why = f"all intervals are within {self.precision}" if self.precision else "the answer no longer changes"
+            told[0] += f"; stopped early: {why}"
         if shown.pending and not counts.pending:
             waiting = format_count(len(shown.pending), "pod stays", "pods stay")
             told.append(f"{waiting} pending in the run that place shows")
@@ -180,6 +189,16 @@ class Chances(FleetOptions, Question[ChancesResult]):
             lead=FITS,
         )
         return replace(found, chance_of_pending=round(pending / (counts.trials + 1), 6))
+
+    @property
+    def _most_trials(self) -> int:
+        return _MOST_TRIALS if self.trials is None else self.trials
+
+    def _suffices(self, counts: Counts) -> bool:
+        """Whether more trials would not tell more of what is asked for."""
+        if self.precision is not None:
+            return counts.is_precise(self.precision)
+        return self.trials is None and counts.is_settled()
 
     def _executor_for(self, ground: ChancesBase) -> Executor:
         """Who makes the trials. Raises UsageError where they cannot be made elsewhere."""

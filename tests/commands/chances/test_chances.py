@@ -160,6 +160,13 @@ def test_trials_end_when_all_intervals_are_narrow_enough() -> None:
     assert chances(equal(2), workload("Deployment", "web", 1), precision=0.05, trials=1000).trials in range(350, 500)
 
 
+def test_trials_end_when_the_answer_no_longer_changes_unless_their_number_is_named() -> None:
+    sure = chances(equal(2), workload("Deployment", "web", 2), trials=None)
+    assert 200 <= sure.trials < sure.wanted == 1000
+    assert "stopped early: the answer no longer changes" in sure.outcome.verdict
+    assert chances(equal(2), workload("Deployment", "web", 2), trials=250).trials == 250
+
+
 def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
     owner = ("apps/v1", "Deployment", "web")
     whole = [workload("Deployment", "web", 2)]
