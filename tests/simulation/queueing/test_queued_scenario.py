@@ -15,7 +15,7 @@ from kwhatif.kueue.kueue_objects import kueue_objects
 from kwhatif.simulation.queueing.decisions import QueueStart
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.objects import decode_objects
-from tests.commands.queue.test_queue import cluster_queue, kueue, queues, there, workload
+from tests.commands.queue.test_queue import cluster_queue, job, kueue, queues, there, workload
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "kueue"
 TRAIN, EVALUATE, MORE = (str(SAMPLES / f"{name}.yaml") for name in ("train", "evaluate", "more"))
@@ -142,3 +142,33 @@ def test_autoscalers_answer_provisioning_requests_and_nobody_other_checks(answer
     asked = decode_objects([workload("train", "a", "1")]).list_all(KueueWorkload)
     run, _, _ = QueueStart(found, asked, 0, answers_provisioning=answers).run()
     assert run.state.workloads["ml/train"].status == status
+
+
+def test_pods_go_to_the_domains_that_the_topology_gives_them() -> None:
+    levels = ("rack", "kubernetes.io/hostname")
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"rack": rack, "kubernetes.io/hostname": name}},
+            "status": {
+                "allocatable": {"cpu": "2", "pods": "10", "memory": "1Gi"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+        for name, rack in (("n1", "r1"), ("n2", "r1"), ("n3", "r2"), ("n4", "r2"))
+    ]
+    busy = pod("busy", "ml", "other", "n1")
+    busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    made = queues(cluster_queue("a", "100"))
+    made[0]["spec"] = {"topologyName": "racks"}
+    topology = kueue("Topology", "racks", spec={"levels": [{"nodeLabel": level} for level in levels]})
+    asked = job("train", "1", **{"queue-name": "a"})
+    asked["spec"] |= {"parallelism": 4, "completions": 4}
+    asked["spec"]["template"]["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack"}}
+    result = kwhatif.place([asked], snapshot=there(*made, topology, *nodes, busy))
+    assert sorted(each.node for each in result.placements) == ["n3", "n3", "n4", "n4"]
+    asked["spec"] |= {"parallelism": 5, "completions": 5}
+    waits = kwhatif.place([asked], snapshot=there(*made, topology, *nodes, busy))
+    assert {each.outcome for each in waits.placements} == {"gated"}
+    assert 'topology "racks" allows to fit only' in waits.placements[0].message
