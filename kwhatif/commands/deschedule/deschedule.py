@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -68,8 +67,20 @@ def follow_cycles(
     if removals is not None and moves.scaler is not None:
         waiting = [pod for pod in moves.pods.values() if not pod.spec.node_name and not _is_finished(pod)]
         removed, left = removals.after(session, moves.scaler, waiting, empty)
-    result = partial(
-        DescheduleResult,
+    evicted = [each.pod.key for cycle in every for each in cycle.evictions]
+    costs, counts = [each.cost for each in removed], Counter(each.group for each in removed)
+    run = dataclasses.replace(
+        _run_of(moves, before),
+        placements=placements,
+        after=left,
+        scale_up=scale_up,
+        removed_nodes=tuple(NodeCount(group=group, nodes=nodes) for group, nodes in sorted(counts.items())),
+        saved=None if None in costs else sum(cost for cost in costs if cost is not None),
+        evicted=evicted,
+        **never_made,
+    )
+    result = DescheduleResult(
+        outcome=Outcome(good=True, verdict=""),
         policy=policy,
         cycles=len(cycles.followed),
         interval=cycles.interval,
@@ -89,23 +100,10 @@ def follow_cycles(
         balance=balance if every else None,
         removed_nodes=removed,
         scale_up=scale_up,
-    )
-    evicted = [each.pod.key for cycle in every for each in cycle.evictions]
-    costs, counts = [each.cost for each in removed], Counter(each.group for each in removed)
-    run = dataclasses.replace(
-        _run_of(moves, before),
-        placements=placements,
-        after=left,
-        scale_up=scale_up,
-        removed_nodes=tuple(NodeCount(group=group, nodes=nodes) for group, nodes in sorted(counts.items())),
-        saved=None if None in costs else sum(cost for cost in costs if cost is not None),
-        evicted=evicted,
-        **never_made,
+        fidelity=assess(run, before),
     )
     placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
-
-    found: DescheduleResult = result(outcome=Outcome(good=True, verdict=""), fidelity=assess(run, before))
-    return Answer(replace(found, outcome=outcome_of_cycles(found, run, placed)), [run], placements)
+    return Answer(replace(result, outcome=outcome_of_cycles(result, run, placed)), [run], placements)
 
 
 def _run_of(moves: Moves, before: Run | None) -> Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import structs
@@ -220,8 +220,11 @@ class Upgrade(Question[UpgradeResult]):
         if evictions.scaling is not None:
             placements, scale_up = apply_scale_up(evictions.scaling.scaler, session, placements)
         messages = {each.pod: each.reason for each in placements}
-        result = partial(
-            UpgradeResult,
+        run = dataclasses.replace(
+            evictions.run_of().following(before), placements=placements, scale_up=scale_up, **scenario.refusal_fields
+        )
+        result = UpgradeResult(
+            outcome=Outcome(good=True, verdict=""),
             pool=self.pool,
             strategy=plan.name,
             surge=plan.surge,
@@ -246,14 +249,10 @@ class Upgrade(Question[UpgradeResult]):
             cost=None if self.known_prices is None else self._cost(found, names, session, self.known_prices),
             scale_up=scale_up,
             remarks=plan.remarks,
-        )
-        run = dataclasses.replace(
-            evictions.run_of().following(before), placements=placements, scale_up=scale_up, **scenario.refusal_fields
+            fidelity=assess(run, before),
         )
         placed = "" if before is None else f"{words_of_good(before.placements)} placed before"
-
-        told: UpgradeResult = result(outcome=Outcome(good=True, verdict=""), fidelity=assess(run, before))
-        return Answer(structs.replace(told, outcome=outcome_of_upgrade(told, run, placed)), [run], placements)
+        return Answer(structs.replace(result, outcome=outcome_of_upgrade(result, run, placed)), [run], placements)
 
     def _plan(self, size: int, zones: int) -> ReplacementPlan:
         """The plan for a pool of ``size`` nodes in a number of ``zones``. Raises UsageError."""
