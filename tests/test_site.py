@@ -33,6 +33,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
 
 
 def test_every_document_is_in_the_navigation() -> None:
+    assert yaml.safe_load(f"nav:{NAVIGATION}")["nav"]
     listed = set(re.findall(r"[\w/-]+\.md", NAVIGATION))
     documents = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("**/*.md")}
     assert {
@@ -90,6 +91,8 @@ def test_the_reference_names_all_commands_rules_and_plugins(site: dict[str, Modu
     assert all(f"| {name} |" in pages["reference/plugins.md"] for name in in_tree_plugins())
     schemas = [path.name for path in (ROOT / "schemas").glob("*.json")]
     assert all(f"[{name}](../schemas/{name})" in pages["reference/documents.md"] for name in schemas)
+    assert all(f"## {name}\n" in pages["reference/fields.md"] for name in schemas)
+    assert "| `placements` | Placement[] | " in pages["reference/fields.md"]
 
 
 def test_a_command_becomes_the_picture_of_its_answer(site: dict[str, ModuleType]) -> None:

@@ -31,6 +31,7 @@ BANNED = {
 """Words that are not used -> what is used instead. Parts of words, and names in JSON, may have them."""
 
 MOST_WORDS = 600
+"""Of a how-to page, without its examples: it is one task, and what it stands on has a page of its own."""
 
 
 def _banned(text: str) -> list[str]:
@@ -46,12 +47,19 @@ def test_a_page_has_no_banned_words(page: Path) -> None:
 def test_help_has_no_banned_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(ROOT / ".ci/site"), *sys.path])
     pages = importlib.import_module("reference").pages()
-    assert {name: found for name, text in pages.items() if (found := _banned(text))} == {}
+    prose = {name: re.sub(r"`+[^`\n]*`+", "", text) for name, text in pages.items()}
+    assert {name: found for name, text in prose.items() if (found := _banned(text))} == {}
 
 
 def test_answers_have_no_banned_words() -> None:
     answers = [path for path in (ROOT / "tests/golden").glob("**/*.txt") if "json" not in path.stem]
     assert {path.name: found for path in answers if (found := _banned(path.read_text("utf-8")))} == {}
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/how-to").glob("*.md")), ids=lambda path: path.stem)
+def test_a_how_to_is_short(page: Path) -> None:
+    prose = re.sub(r"^```\w*\n.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert len(prose.split()) <= MOST_WORDS
 
 
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)

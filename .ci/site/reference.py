@@ -20,6 +20,7 @@ def pages() -> dict[str, str]:
         "gate-rules": _gate_rules,
         "plugins": _plugins,
         "documents": _documents,
+        "fields": _fields,
     }
     return {f"reference/{name}.md": "\n".join(lines()) + "\n" for name, lines in made.items()}
 
@@ -95,3 +96,43 @@ def _documents() -> Iterator[str]:
     for path in sorted((ROOT / "schemas").glob("*.json")):
         said = json.loads(path.read_text("utf-8"))
         yield f"| [{path.name}](../schemas/{path.name}) | {_cell(said.get('description', ''))} |"
+
+
+def _fields() -> Iterator[str]:
+    yield from (
+        "# Fields of documents",
+        "",
+        f"{MADE} What each field holds; the [schemas](documents.md) have it all.",
+        "",
+    )
+    for path in sorted((ROOT / "schemas").glob("*.json")):
+        schema = json.loads(path.read_text("utf-8"))
+        parts = {schema.get("title", path.stem): schema, **schema.get("$defs", {})}
+        yield from (f"## {path.name}", "")
+        for name, part in parts.items():
+            if not part.get("properties"):
+                continue
+            yield from (
+                f"**{name}**: {_code(part.get('description', ''))}",
+                "",
+                "| field | type | |",
+                "| --- | --- | --- |",
+            )
+            for field, said in part["properties"].items():
+                needed = "" if field in part.get("required", ()) else "optional. "
+                yield f"| `{field}` | {_type(said)} | {needed}{_cell(said.get('description', ''))} |"
+            yield ""
+
+
+def _type(said: dict[str, Any]) -> str:
+    """``string``, ``Placement[]``, ``"a" or "b"``."""
+    if "$ref" in said:
+        return str(said["$ref"].rpartition("/")[2])
+    if "anyOf" in said:
+        return " or ".join(dict.fromkeys(map(_type, said["anyOf"])))
+    if "enum" in said or "const" in said:
+        return " or ".join(f"`{json.dumps(value)}`" for value in said.get("enum", [said.get("const")]))
+    if said.get("type") == "array":
+        return f"{_type(said.get('items', {}))}[]" if isinstance(said.get("items", {}), dict) else "array"
+    kinds = said.get("type", "any")
+    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
