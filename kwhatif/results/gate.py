@@ -33,7 +33,7 @@ class Subject(ResultStruct, frozen=True, kw_only=True):
 
 
 class Location(ResultStruct, frozen=True, kw_only=True):
-    """Where the manifest's document begins; ``file`` is empty if that is unknown."""
+    """A line of a manifest: the first that changed, else where its document begins; ``file`` is empty if unknown."""
 
     file: str
     line: int = 1

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from msgspec.structs import replace
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
-from kwhatif.results.gate import Excerpt, GateResult
+from kwhatif.results.gate import Change, Excerpt, Finding, GateResult, Location
 from kwhatif.snapshot.read.files import text_of
 from kwhatif.snapshot.read.git_revisions import is_revision
 from kwhatif.snapshot.read.rooted_files import FileRoot
@@ -113,33 +116,133 @@ _FLAT = re.compile(r"\{[^{}\[\]#]*\}|\[[^{}\[\]#]*\]")
 
 
 def with_excerpts(result: GateResult) -> GateResult:
-    """The result with the lines at its findings, as far as the files can be read again."""
+    """The result with its places at the lines that changed, and the lines around these, as far as the files can be read
+    again. What is new, and a change that no line is about, stays at the beginning of its manifest.
+    """
     findings = [*result.findings, *(exemption.finding for exemption in result.exemptions)]
-    places = dict.fromkeys(finding.location for finding in findings if finding.location is not None)
-    texts: dict[str, list[str]] = {}
-    for file in {place.file for place in places if place.file not in ("", "-")}:
+    places = [*(each.location for each in findings), *(each.location for each in result.changes)]
+    texts = dict(_texts_of({place.file for place in places if place is not None}))
+    moved = _find_changed_lines(result.changes, texts)
+    beside = {
+        moved.get(place, place): excerpt(texts[place.file], place.line, moved.get(place, place).line)
+        for place in dict.fromkeys(each.location for each in findings)
+        if place is not None and place.file in texts
+    }
+
+    def at_change(finding: Finding) -> Finding:
+        place = finding.location
+        return replace(finding, location=moved.get(place, place)) if place is not None else finding
+
+    pointed = replace(
+        result,
+        findings=tuple(map(at_change, result.findings)),
+        exemptions=tuple(replace(each, finding=at_change(each.finding)) for each in result.exemptions),
+        changes=_move(result.changes, moved),
+    )
+    return pointed.with_context(excerpts=beside)
+
+
+def at_changed_lines(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """The changes with the places of the lines that changed."""
+    files = {each.location.file for each in changes if each.location is not None and each.what == "changed"}
+    return _move(changes, _find_changed_lines(changes, dict(_texts_of(files))))
+
+
+def _move(changes: Sequence[Change], moved: Mapping[Location, Location]) -> tuple[Change, ...]:
+    return tuple(
+        each if (place := each.location) is None else replace(each, location=moved.get(place, place))
+        for each in changes
+    )
+
+
+def _find_changed_lines(changes: Sequence[Change], texts: Mapping[str, list[str]]) -> dict[Location, Location]:
+    """The places where manifests begin that changed, and those of the lines that did."""
+    return {
+        place: Location(file=place.file, line=_find_changed_line(texts[place.file], place.line, each.details))
+        for each in changes
+        if each.what == "changed" and (place := each.location) is not None and place.file in texts
+    }
+
+
+def _texts_of(files: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of those files that can be read again."""
+    for file in sorted(files):
         # A file may be called as one of a revision is, and be what it likes: it is not the one that was judged.
-        if ":" in file and is_revision(file.partition(":")[0]):
+        if file in ("", "-") or (":" in file and is_revision(file.partition(":")[0])):
             continue
         try:
             data = FileRoot(os.path.dirname(file) or os.curdir).read(file, bounds.MANIFEST_BYTES)
-            texts[file] = text_of(file, data, bounds.MANIFEST_BYTES).data.decode().split("\n")
+            yield file, text_of(file, data, bounds.MANIFEST_BYTES).data.decode().split("\n")
         except (InputError, ValueError):
             continue
-    found = {place: excerpt(texts[place.file], place.line) for place in places if place.file in texts}
-    return result.with_context(excerpts=found)
 
 
-def excerpt(lines: list[str], first: int) -> Excerpt:
-    """The document that begins with the line ``first`` (from 1), as far as it may be shown; nothing of JSON."""
-    document: list[tuple[int, str]] = []
-    for number, line in enumerate(lines[first - 1 : first - 1 + 20 * MOST_LINES], first):
-        if document and line.startswith(("---", "...")):
-            break
-        document.append((number, line.rstrip("\r")))
+_STEP = re.compile(r"""\["([^"]*)"\]|\[([0-9]+)\]|([^.\[\]]+)""")
+"""A step of a field's path: a quoted key, the number of an item, or a plain key."""
+
+Path = tuple[str | int, ...]
+
+
+def _find_changed_line(lines: list[str], first: int, details: Sequence[str]) -> int:
+    """The line of the first field of ``spec`` that differs, or of what it stood in; that of the document if there is
+    none in block style.
+    """
+    paths = [_path_of(detail.partition(": ")[0]) for detail in details]
+    known = [(number, path) for number, path in _walk_fields(_lines_of_document(lines, first))]
+    # A new image rarely decides where a pod goes.
+    for path in sorted(paths, key=lambda path: path[:1] != ("spec",) or path[-1:] == ("image",)):
+        above = [(len(found), -number) for number, found in known if len(found) > 1 and path[: len(found)] == found]
+        if above:
+            return -max(above)[1]
+    return first
+
+
+def _path_of(text: str) -> Path:
+    found = (match.groups() for match in _STEP.finditer(text))
+    return tuple(int(item) if item is not None else quoted or plain or "" for quoted, item, plain in found)
+
+
+def _walk_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Path]]:
+    """The number and path of each line in block style that has a key, or begins an item."""
+    above: list[tuple[int, str | int]] = []
+    for number, line in lines:
+        bare = line.lstrip(" ")
+        column = len(line) - len(bare)
+        while bare.startswith("- "):
+            while above and above[-1][0] > column:
+                above.pop()
+            last = above.pop()[1] if above and above[-1][0] == column and isinstance(above[-1][1], int) else -1
+            above.append((column, int(last) + 1))
+            yield number, tuple(part for _, part in above)
+            rest = bare[1:].lstrip(" ")
+            column, bare = column + len(bare) - len(rest), rest
+        found = _LINE.fullmatch(bare)
+        if found:
+            while above and above[-1][0] >= column:
+                above.pop()
+            above.append((column, found["key"]))
+            yield number, tuple(part for _, part in above)
+
+
+def _lines_of_document(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
+    """The document that begins with the line ``first`` (from 1)."""
+    for number, line in enumerate(lines[first - 1 :], first):
+        if number > first and line.startswith(("---", "...")):
+            return
+        yield number, line.rstrip("\r")
+
+
+def excerpt(lines: list[str], first: int, around: int = 0) -> Excerpt:
+    """The document that begins with the line ``first`` (from 1), as far as it may be shown; nothing of JSON. Of a long
+    one the lines ``around`` that number.
+    """
+    document = list(islice(_lines_of_document(lines, first), max(20 * MOST_LINES, around - first + MOST_LINES)))
     if any(line.lstrip().startswith(("{", "[")) for _, line in document):
         return ()
-    return tuple((number, line[:LONGEST]) for number, line in list(_mask_values(document))[:MOST_LINES])
+    shown = [(number, line[:LONGEST]) for number, line in _mask_values(document)]
+    before = sum(number < around for number, _ in shown)
+    begin = max(0, before - MOST_LINES // 2) if before >= MOST_LINES else 0
+    return tuple(shown[begin : begin + MOST_LINES])
 
 
 def _mask_values(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -178,6 +178,10 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
     if changes:
         counts.update(owners.workload_of(pod) for pod in pods if (pod.status.phase or "") not in FINISHED)
     units = {unit.subject: unit for unit in context.units}
+    waiting: dict[Subject, set[str]] = {}
+    for pod in pods if changes else ():
+        if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED and pod.key not in context.run.removed:
+            waiting.setdefault(owners.workload_of(pod), set()).add(pod.key)
     for change in changes:
         before, unit = counts[change.subject], units.get(change.subject)
         if unit is None:
@@ -186,5 +190,8 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
         what = change.what
         if proposal.read.base is None and unit.plan is not None:
             what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
-        after = len(context.running(unit)) + len(unit.pending)
+        # What is there, what waits, be it since before or since the change, and what comes.
+        running = {info.key for info, _ in context.running(unit)}
+        left = {each.pod for each in unit.pending} | waiting.get(change.subject, set())
+        after = len(running | left)
         yield replace(change, what=what, pods_before=before, pods_after=after)

@@ -120,4 +120,4 @@ class Gate(ChangeQuestion[GateResult]):
         answer = judge_change(proposal, self.terms, self.select_pods)
         for text in answer.result.warnings:
             notes.warn(text)
-        return replace(answer, result=with_excerpts(answer.result)) if scenario.inputs.with_map else answer
+        return replace(answer, result=with_excerpts(answer.result))

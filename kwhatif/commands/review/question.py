@@ -35,6 +35,7 @@ class Review(ChangeQuestion[ReviewResult]):
         return {"observer": cast("ChangeScenario", scenario).cycles}
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ReviewResult]:
+        from kwhatif.commands.gate.excerpts import at_changed_lines
         from kwhatif.commands.gate.files import describe_missing
         from kwhatif.commands.gate.proposal import roll_out_change
         from kwhatif.commands.review.commands import Commands
@@ -70,7 +71,7 @@ class Review(ChangeQuestion[ReviewResult]):
         result = ReviewResult(
             outcome=outcome,
             files=files,
-            changes=rolled_out.changes(context),
+            changes=at_changed_lines(rolled_out.changes(context)),
             requests=tuple(changed_requests(context)),
             workloads=tuple(placed_workloads(context, commands)),
             evicted=tuple(evicted_pods(run.placements)),

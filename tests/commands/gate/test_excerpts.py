@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from kwhatif.commands.gate.excerpts import excerpt
+from kwhatif.commands.gate.excerpts import excerpt, with_excerpts
+from kwhatif.results.gate import Change, Location, Subject
+from tests.builders import node
+from tests.commands.gate.judging import judged, new, snapshot_of
 
 SECRET = "hunter2"
 
@@ -104,3 +110,39 @@ def test_what_may_be_a_secret_is_not_shown(text: str) -> None:
 def test_every_text_has_an_excerpt_of_lines_in_order(lines: list[str]) -> None:
     numbers = [number for number, _ in excerpt(lines, 1)]
     assert numbers == sorted(set(numbers))
+
+
+CHANGED = [
+    (("spec.replicas: 2 -> 3",), 9),
+    (("spec.template.spec.containers[0].resources.requests.cpu: 500m -> 1",), 21),
+    (("spec.template.spec.containers[0].resources.limits.cpu: 1 -> 500m",), 23),
+    (("spec.template.spec.containers[0].image: a -> b", "spec.template.spec.tolerations[0].key: a -> gpu"), 27),
+    (("metadata.labels.team: a -> nothing", "spec.template.spec.containers[1].name: c -> d"), 25),
+    (("spec.template.spec.nodeSelector.pool: a -> nothing",), 11),
+    (("data.key: a -> b",), 2),
+    ((), 2),
+]
+
+
+@pytest.mark.parametrize(("details", "line"), CHANGED)
+def test_a_finding_points_at_the_line_that_changed_or_at_what_it_stood_in(
+    tmp_path: Path, details: tuple[str, ...], line: int
+) -> None:
+    file = tmp_path / "web.yaml"
+    file.write_text(MANIFEST)
+    subject, begin = Subject(kind="Deployment", name="web"), Location(file=str(file), line=2)
+    before = judged(
+        snapshot_of([node("a", cpu="1")]), new("Deployment", "web", 2, cpu="3"), rules={"unschedulable": {}}
+    )
+    finding = replace(before.findings[0], location=begin)
+    change = Change(what="changed", subject=subject, location=begin, details=details)
+    found = with_excerpts(replace(before, findings=(finding,), changes=(change,)))
+    place = Location(file=str(file), line=line)
+    assert (found.findings[0].location, found.changes[0].location) == (place, place)
+    assert line in [number for number, _ in found.excerpts[place]]
+
+
+def test_of_a_long_manifest_the_lines_around_the_change_are_shown() -> None:
+    lines = ["spec:", *(f"  {name}: 1" for name in ["replicas"] * 200)]
+    numbers = [number for number, _ in excerpt(lines, 1, 150)]
+    assert (len(numbers), numbers[0] < 150 < numbers[-1]) == (48, True)
