@@ -144,3 +144,9 @@ def test_the_version_is_guessed_by_the_kubelets(kubelets: list[str], rules: str,
     assert ("which Kubernetes" in ran.err) == bool(said)
     ran = run(*words, "--kubernetes-version", "1.35")
     assert "which Kubernetes" not in ran.err
+
+
+def test_that_a_workload_is_taken_for_new_stands_in_the_verdict(tmp_path: Path) -> None:
+    web, cluster = files(tmp_path, node("n1"), RUNNING, SYSTEM)
+    first = run("place", web, "--snapshot", cluster).out.splitlines()[0]
+    assert first.endswith("; Deployment shop/web is not in the snapshot, though 1 pod of it is: it is taken to be new")

@@ -24,6 +24,7 @@ from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Gap
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.gaps_of_verdict import TAKEN_FOR_NEW
 from kwhatif.simulation.session import PodToSchedule, Session, is_unattempted, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import DEFAULT_MINOR, minor_of
@@ -219,7 +220,7 @@ def missing_owner_gaps(snapshot: Snapshot, pods: Sequence[PodToSchedule], *, mor
         there = f"{format_count(number, 'pod')} of it {'is' if number == 1 else 'are'}"
         yield Gap(
             what=f"{name} is not in the snapshot, though {there}",
-            effect="it is taken to be new, and they to stay beside its new pods",
+            effect=TAKEN_FOR_NEW,
             pods=() if more else tuple(item.pod.key for item in pods if item.owner == name),
             closed_by=closing_commands_of(snapshot, name.partition(" ")[0]),
         )
