@@ -39,6 +39,7 @@ from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
 from kwhatif.simulation.edits.document import apply_edits
 from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+from kwhatif.simulation.node_pools import pool_of
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.scaled_out import ScaledOutChange
@@ -171,6 +172,15 @@ class Context:
     def owner(self) -> dict[str, Unit]:
         """The workload of each pod that runs in the end and belongs to one of the change, by pod."""
         return {info.key: unit for unit in self.units for info, _ in self.running(unit)}
+
+    @cached_property
+    def examples_of_pools(self) -> Sequence[str]:
+        """The first open node of every pool, by name: new nodes may be like it."""
+        pools: dict[str, str] = {}
+        for node in sorted(self.cluster.columns.nodes, key=lambda node: node.name):
+            if not node.spec.unschedulable:
+                pools.setdefault(pool_of(node), node.name)
+        return sorted(pools.values())
 
     @cached_property
     def snapshot_after(self) -> Snapshot:
@@ -321,12 +331,18 @@ class GrownCluster:
         short.append((len(pods) - open_slots, int(cluster.columns.allowed_pods[row])))
         return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
 
-    def _count_placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
+    def count_stranded(self, nodes: Collection[str], like: str) -> int:
+        """How many pods find no node when these fail and there is one more like this one."""
+        session = self._add_nodes(like, 1)
+        return len(OutageSimulator(session.cluster, session.setup).fail_nodes(nodes)[1])
+
+    def _add_nodes(self, like: str, count: int) -> Session:
         with pods_to_make():
             grown = apply_edits(self._after, [ParsedEdit(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
-        session = self._context.session.with_snapshot(
-            grown.snapshot, shapes=self._context.cluster.shapes, imagined=True
-        )
+        return self._context.session.with_snapshot(grown.snapshot, shapes=self._context.cluster.shapes, imagined=True)
+
+    def _count_placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
+        session = self._add_nodes(like, count)
         placed = 0
         for pod in pods:
             if session.driver.scheduler(pod.pod.spec.scheduler_name) is not None:

@@ -7,13 +7,14 @@ them than without the change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from kwhatif.api.document_numbers import Count
-from kwhatif.commands.gate.context import Context, StrandedPod
+from kwhatif.commands.gate.context import Context, GrownCluster, StrandedPod
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit
 from kwhatif.fleet.study import reduce_garbage_collection
@@ -48,15 +49,22 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         with reduce_garbage_collection():
             bad = [found for case in cases if (found := self._findings(context, *case))]
         worst: dict[tuple[str, str], tuple[int, Finding]] = {}
+        lost = {name: nodes for _, name, nodes in cases}
         for found in bad:
             for what, pods, finding in found:
                 key = what, str(finding.subject or "")
                 if key not in worst or pods > worst[key][0]:
                     worst[key] = pods, finding
+        growth = GrownCluster(context)
+        hints = {
+            name: _verified_hint(context, growth, lost[name], most=max(self.given.most, int(finding.numbers["before"])))
+            for _, finding in worst.values()
+            for name in [str(finding.numbers["gone"])]
+        }
         # Findings name what was lost; where there is none, the rule says what it tried.
         tried = f": without {format_some([name for _, name, _ in cases], 3)}" if cases and not bad else ""
         self.summary = f"{len(cases) - len(bad)} of {len(cases)} survived{tried}"
-        yield from (finding for _, finding in worst.values())
+        yield from (replace(finding, hint=hints[str(finding.numbers["gone"])]) for _, finding in worst.values())
 
     def _findings(self, context: Context, what: str, name: str, nodes: list[str]) -> list[tuple[str, int, Finding]]:
         """What is gone, how many pods of one workload would have no room, and what to say of it."""
@@ -112,8 +120,18 @@ class FitsWithout(Rule[FitsWithoutParameters]):
                 "before": before,
                 "most": self.given.most,
             },
-            hint="add a node, or ask for less: kwhatif capacity says how much room there is",
         )
+
+
+def _verified_hint(context: Context, growth: GrownCluster, nodes: Sequence[str], most: int) -> str:
+    """A node with which the loss of these was tried and survived, or nothing.
+
+    It is like one of a pool; not like one of several that are lost: in a zone that is lost it would be lost with them.
+    """
+    for like in context.examples_of_pools:
+        if (len(nodes) == 1 or like not in nodes) and growth.count_stranded(nodes, like) <= most:
+            return f"add a node like {like}: with it, the pods find room"
+    return ""
 
 
 def _describe_loss(what: str) -> str:

@@ -17,7 +17,6 @@ from kwhatif.errors import InputError
 from kwhatif.results.amounts import format_count, format_counts
 from kwhatif.results.gate import Finding
 from kwhatif.results.place import Placement
-from kwhatif.simulation.node_pools import pool_of
 from kwhatif.simulation.session import PodToSchedule
 
 
@@ -96,18 +95,13 @@ class NewNodes(Rule[NewNodesParameters]):
         )
 
     def _templates(self, context: Context) -> list[str]:
-        nodes = sorted(context.cluster.columns.nodes, key=lambda node: node.name)
         if self.given.like:
-            names = [node.name for node in nodes]
+            names = sorted(context.cluster.columns.names)
             for name in self.given.like:
                 if name not in names:
                     raise InputError(f"rule {self.name}: like: there is no node {name}{suggest_spelling(name, names)}")
             return list(self.given.like)
-        pools: dict[str, str] = {}
-        for node in nodes:
-            if not node.spec.unschedulable:
-                pools.setdefault(pool_of(node), node.name)
-        return sorted(pools.values())
+        return list(context.examples_of_pools)
 
 
 def _count_homeless(placement: Placement) -> bool:

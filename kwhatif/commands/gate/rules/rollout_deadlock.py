@@ -9,7 +9,6 @@ from kwhatif.commands.gate.rule import Parameters, Rule
 from kwhatif.commands.gate.units import Unit
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
-from kwhatif.simulation.node_pools import pool_of
 
 
 class RolloutDeadlock(Rule[Parameters]):
@@ -53,9 +52,7 @@ def _verified_hint(context: Context, unit: Unit) -> str:
     keys = {each.pod for each in unit.pending}
     pods = [info for info in context.new_pods(unit) if info.key in keys]
     growth = GrownCluster(context)
-    names = sorted((node.name, pool_of(node)) for node in context.cluster.columns.nodes if not node.spec.unschedulable)
-    pools = {pool: name for name, pool in reversed(names)}
-    needed = [(growth.nodes(pods, like), like) for like in sorted(pools.values())] if pods else []
+    needed = [(growth.nodes(pods, like), like) for like in context.examples_of_pools] if pods else []
     enough = sorted((number, like) for number, like in needed if number is not None)
     if not enough:
         return "kwhatif explain says what keeps the pods from every node, and what would help"

@@ -188,6 +188,18 @@ def test_the_message_tells_what_is_gone_how_many_are_lost_and_why_they_stay_pend
     assert finding.message.endswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
+@pytest.mark.parametrize(
+    ("cpu", "gone", "hint"),
+    [
+        pytest.param("3", "any-node", "add a node like n1: with it, the pods find room", id="one node more is enough"),
+        pytest.param("3", "any-zone", "", id="two pods want two nodes"),
+    ],
+)
+def test_a_node_is_offered_only_where_the_loss_was_tried_with_it(cpu: str, gone: str, hint: str) -> None:
+    result = ask("fits-without", three(), new("Deployment", "web", 3, cpu=cpu), gone=[gone])
+    assert only(result.findings).hint == hint
+
+
 def test_what_did_not_fit_before_either_is_not_held_against_the_change() -> None:
     pods = [of("ReplicaSet", "old", f"old-{n}", f"n{n}", cpu="3") for n in (1, 2, 3)]
     nodes = [node("n1"), node("n2"), node("n3")]
