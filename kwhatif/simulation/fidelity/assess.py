@@ -22,13 +22,13 @@ from kwhatif.simulation.fidelity.gaps import (
     closing_commands_of,
     doubt_gaps,
     explain_absence,
+    group_gaps,
     missing_owner_gaps,
     priority_gaps,
     server_gaps,
     unattempted_gaps,
     update_gaps,
 )
-from kwhatif.simulation.fidelity.ungrouped import autoscaled_gaps, ungrouped_gaps
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.versions import minor_of
@@ -114,8 +114,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
         *unattempted_gaps(session, asked),
-        *ungrouped_gaps(session, asked, by_group=run.by_group),
-        *(autoscaled_gaps(session, asked, by_group=run.by_group) if run.autoscaled else ()),
+        *group_gaps(session, asked, by_group=run.by_group, autoscaled=run.autoscaled),
         *_budget_gap(session, run.placements, run.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),

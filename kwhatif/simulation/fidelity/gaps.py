@@ -4,7 +4,7 @@ snapshot; and the commands that would close them.
 ``fidelity/assess.py`` has the gaps of kinds that plugins read; here are those that admission and the controllers look
 up, webhooks and policies that would have been called, workloads that are missing although their pods exist, and waiting
 pods that the scheduler had not tried yet when the snapshot was taken, which it tries before later pods of the same
-priority.
+priority; and members of groups that are taken one by one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Gap
+from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.gaps_of_verdict import TAKEN_FOR_NEW
@@ -258,4 +259,25 @@ def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterato
             f"{format_some(sorted(pod.key for pod in between))}",
             effect="the room they find first counts as free; place and gate try them, too, --with-pending",
             pods=tuple(pod.key for pod in after),
+        )
+
+
+def group_gaps(session: Session, pods: Sequence[PodToSchedule], *, by_group: bool, autoscaled: bool) -> Iterator[Gap]:
+    """A gap for all pods that name a group, unless groups were scheduled as such (``by_group``); or for those of groups
+    where autoscalers, which know of none, were asked for nodes.
+    """
+    members = tuple(item.pod.key for item in pods if item.pod.spec.scheduling_group is not None)
+    if not members or not takes_groups(session.driver):
+        return
+    if not by_group:
+        yield Gap(
+            what="pods of groups are taken one by one, each waiting at Permit for the quorum",
+            effect="whether a group runs as a whole, and in which domain, is what `kwhatif place` tells",
+            pods=members,
+        )
+    elif autoscaled:
+        yield Gap(
+            what="autoscalers see the members of groups one by one, as cluster-autoscaler and Karpenter do",
+            effect="nodes may come for a part of a group, and not in one domain",
+            pods=members,
         )
