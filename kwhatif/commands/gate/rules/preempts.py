@@ -60,7 +60,6 @@ class Preempts(Rule[PreemptsParameters]):
                         f"and owner, does not happen in this run. {describe_frequency(told)}",
                         about="chance",
                         numbers=numbers_of(told, self.given),
-                        hint="lower the priority, ask for less, or add nodes first",
                     )
                 continue
             title = f"evicts {format_count(len(victims), 'pod')}"
@@ -78,7 +77,6 @@ class Preempts(Rule[PreemptsParameters]):
                     "mostViolations": self.given.most_violations,
                     "highestPriority": max(victim.priority for victim in victims),
                 },
-                hint="lower the priority, ask for less, or add nodes first",
                 pod=next(each.pod for each in unit.placements if each.victims),
             )
         self.summary = f"{format_count(total, 'pod')} evicted"

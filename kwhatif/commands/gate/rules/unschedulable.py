@@ -81,7 +81,6 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 f"{pods[0].pod} replaces an evicted pod: {pods[0].why}",
                 about="evicted",
                 numbers={"pending": len(pods), "most": given.most},
-                hint="lower the priority of the new pods, or add nodes first",
             )
         for pod in context.run.unsettled:
             yield self.finding(
