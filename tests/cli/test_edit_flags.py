@@ -273,7 +273,10 @@ def test_edits_that_lead_to_no_pods_still_need_pods_to_place() -> None:
     assert refused("place", "--snapshot", SAMPLE, "--cordon", "general-a-1") == problem
     ran = run("place", "--snapshot", SAMPLE, "--scale", "sts/sessions=2")
     assert (ran.code, ran.lines[0]) == (0, "No pods to place.")
-    problem = "name the pods to explain: manifests, or pods of the snapshot"
+    problem = (
+        "name the pods to explain: manifests, or pods of the snapshot; "
+        "kwhatif place --with-pending lists those that wait"
+    )
     assert refused("explain", "--snapshot", SAMPLE, "--cordon", "general-a-1") == problem
 
 

@@ -70,7 +70,10 @@ class ExplainPods(PodQuestion[ExplainResult]):
 
     @property
     def nothing(self) -> UsageError:
-        return UsageError("name the pods to explain: manifests, or pods of the snapshot")
+        return UsageError(
+            "name the pods to explain: manifests, or pods of the snapshot; "
+            "kwhatif place --with-pending lists those that wait"
+        )
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"detailed": True}

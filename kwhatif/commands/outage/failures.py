@@ -21,6 +21,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.outage.options import FailureOptions
 from kwhatif.errors import InputError
+from kwhatif.results.amounts import format_some
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.edits.selection import chosen_nodes, pool_nodes
@@ -89,7 +90,8 @@ def _find_group(kind: str, name: str, groups: dict[str, tuple[str, ...]], nodes:
     if kind == POOL:
         return tuple(sorted(node.name for node in pool_nodes(name, nodes)))
     if name not in groups:
-        raise InputError(f"there is no {kind} {describe_value(name)}{suggest_spelling(name, groups)}")
+        near = suggest_spelling(name, groups) or f"; there are: {format_some(sorted(groups)) or 'none'}"
+        raise InputError(f"there is no {kind} {describe_value(name)}{near}")
     return groups[name]
 
 
