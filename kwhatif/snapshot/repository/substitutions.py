@@ -80,10 +80,7 @@ class Substitution:
             return obj
         if obj.get("kind") == "CustomResourceDefinition":
             return obj
-        return {
-            key: value if key in ("apiVersion", "kind") else self._value(value, key, is_text=self.is_text)
-            for key, value in obj.items()
-        }
+        return {key: value if key in ("apiVersion", "kind") else self._value(value, key) for key, value in obj.items()}
 
     def _value(self, value: Any, key: str, *, is_text: bool = False) -> Any:
         if key in _NOT_LOOKED_AT:
@@ -102,9 +99,11 @@ class Substitution:
                 return self.variables[name]
             if has_default or self.are_complete:
                 return ""
-            (self.named if is_text else self.unknown).add(name)
-            return name.lower().replace("_", "-") if is_text else None
+            stands_for_itself = is_text or self.is_text
+            (self.named if stands_for_itself else self.unknown).add(name)
+            return name.lower().replace("_", "-") if stands_for_itself else None
 
+        # Flux substitutes in YAML: what has a value may be a number, also in an object of which only names matter.
         done = evaluate(text, look_up)
         return done if is_text or done == text or not _WHOLE.fullmatch(text) else plain(done)
 

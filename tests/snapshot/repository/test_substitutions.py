@@ -49,6 +49,15 @@ def test_what_is_given_counts_more_than_a_default(tmp_path: Path) -> None:
     assert (web["spec"]["replicas"], web["metadata"]["namespace"]) == (5, "blue")
 
 
+def test_a_number_in_an_object_that_an_operator_reads_is_one(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: pg}\nspec: {instances: '${REPLICAS:=2}'}\n"
+    )
+    (given,), _ = read(tmp_path, text, REPLICAS="3")
+    (default,), _ = read(tmp_path, text)
+    assert (given["spec"]["instances"], default["spec"]["instances"]) == (3, 2)
+
+
 def test_a_variable_without_a_value_is_a_gap_of_its_file_and_the_object_left_out(tmp_path: Path) -> None:
     found, report = read(tmp_path, DEPLOYMENT.replace("${REPLICAS:-3}", "${REPLICAS}"))
     assert found == []
