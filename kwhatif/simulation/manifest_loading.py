@@ -29,6 +29,8 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
     """Note what is worth knowing of manifests that were read; what is missing in them is returned."""
     for text in report.notes():
         notes.note(text)
+    for text in dict.fromkeys(report.duplicates):
+        notes.warn(text)
     gaps = [Gap(what=what, effect=effect, pods=("<input>",)) for what, effect in report.gaps()]
     for gap in gaps:
         notes.warn(str(gap))
@@ -45,6 +47,8 @@ def gaps_of_files(files: Iterable[tuple[str, str]], qualified: str = "") -> Iter
         yield Gap(what=f"{format_some(names, _MOST_NAMED)}: {reason}", effect=effect, pods=("<input>",))
 
 
+DEFAULT_NAMESPACE = "default"
+_LOOKED_UP = {("argoproj.io", "WorkflowTemplate"), ("tekton.dev", "Pipeline"), ("tekton.dev", "Task")}
 _MOST_NAMED = 3
 _MOST_ALTERNATIVES = 10
 
@@ -73,7 +77,15 @@ def reading_options(scenario: Scenario) -> ReadingOptions:
         variables=variables_of(told.variables or ()),
         render=told.render or Rendering.auto,
         kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
+        namespaced=_operators_kinds() if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
     )
+
+
+def _operators_kinds() -> frozenset[tuple[str, str]]:
+    """The kinds that operators make pods of, and those that they look up for it."""
+    from kwhatif.workloads.operators.table import ROWS
+
+    return frozenset({(row.kind.group, row.kind.kind) for row in ROWS} | _LOOKED_UP)
 
 
 def read_manifests(scenario: Scenario, files: Files, notes: Notes, *, namespace: str = "") -> ReadManifests:

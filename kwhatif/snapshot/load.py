@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -135,7 +135,7 @@ def load_manifests(
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
         try:
-            manifest = _manifest(item, namespace)
+            manifest = _manifest(item, namespace, options.namespaced)
         except InputError as error:
             if is_named or not options.with_unreadable:
                 raise
@@ -159,7 +159,7 @@ def _nothing(paths: Sequence[str]) -> InputError:
     return InputError("holds no objects: it is empty", source=", ".join(map(display_path, paths)))
 
 
-def _manifest(item: Item, namespace: str) -> Manifest:
+def _manifest(item: Item, namespace: str, namespaced: Collection[tuple[str, str]]) -> Manifest:
     whole = plain_of(item)
     metadata = whole.get("metadata")
     if isinstance(metadata, dict):
@@ -167,6 +167,9 @@ def _manifest(item: Item, namespace: str) -> Manifest:
     obj = resource_of(replace(item, value={"metadata": metadata}), Resource, generated_names=True)
     if item.kind in NAMESPACED:
         put_in_namespace(obj, namespace)
+    elif (item.api_version.partition("/")[0], item.kind) in namespaced and isinstance(metadata, dict):
+        put_in_namespace(obj, namespace)
+        whole = {**whole, "metadata": {**whole["metadata"], "namespace": obj.namespace}}
     return Manifest(obj, item.origin, whole)
 
 

@@ -10,6 +10,7 @@ import pytest
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
 from kwhatif.snapshot.load import Manifest, Origin, load_manifests
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 WEB = """\
 # the shop
@@ -132,3 +133,24 @@ def test_directories_and_files_may_be_given_together(tmp_path: Path) -> None:
         (tmp_path / file).write_text(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\n")
     found = load_manifests([str(tmp_path / "z.txt"), str(tmp_path / "dir")])
     assert [m.obj.name for m in found] == ["z", "a", "b"]
+
+
+def test_of_a_key_of_yaml_that_appears_twice_the_last_one_counts_with_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "web.yaml"
+    path.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  key: old\n  key: new\n")
+    report = ReadingReport()
+    (found,) = load_manifests([str(path)], report=report)
+    assert found.raw["data"] == {"key": "new"}
+    assert report.duplicates == [
+        f'{path}: line 6, column 3: the key "key" appears twice (first in line 5): the last one counts'
+    ]
+
+
+def test_custom_resources_of_operators_get_the_namespace_that_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("apiVersion: tekton.dev/v1\nkind: PipelineRun\nmetadata: {name: run}\nspec: {}\n")
+    options = ReadingOptions(namespaced=frozenset({("tekton.dev", "PipelineRun")}))
+    (found,) = load_manifests([str(path)], "shop", options)
+    assert (found.obj.namespace, found.raw["metadata"]["namespace"]) == ("shop", "shop")
+    (other,) = load_manifests([str(path)], "shop")
+    assert other.obj.namespace == ""

@@ -107,6 +107,20 @@ def assess(run: Run, before: Run | None = None) -> Fidelity:
     return replace(fidelity, gaps=tuple(dict.fromkeys((*earlier, *fidelity.gaps)))) if earlier else fidelity
 
 
+def _unclaimed_gaps(run: Run) -> Iterator[Gap]:
+    """The pods that are left to schedulers of which nothing is known, by the name of their scheduler."""
+    pods: dict[str, list[str]] = {}
+    for each in run.placements:
+        if each.outcome == "unclaimed":
+            pods.setdefault(each.scheduler, []).append(each.pod)
+    for name, mine in pods.items():
+        yield Gap(
+            what=f"schedulerName {name} is none of the configuration's profiles",
+            effect="where another scheduler places these pods is not known; --policy names a configuration with it",
+            pods=tuple(mine),
+        )
+
+
 def _assess_alone(run: Run) -> Fidelity:
     session, asked, rollouts = run.session, run.pods_to_schedule, run.updates
     snapshot, setup = session.snapshot, session.setup
@@ -115,6 +129,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *_pod_gaps(session, asked),
         *unattempted_gaps(session, asked),
         *group_gaps(session, asked, by_group=run.by_group, autoscaled=run.autoscaled),
+        *_unclaimed_gaps(run),
         *_budget_gap(session, run.placements, run.evicted),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),

@@ -75,23 +75,23 @@ class Document:
         return str(self.origin)
 
 
-def read_documents(text: Text, *, strictly: bool = False) -> list[Document]:
+def read_documents(text: Text, *, strictly: bool = False, duplicates: list[str] | None = None) -> list[Document]:
     """All documents of a text that hold something. Raises InputError; ``strictly``, also for a key that comes twice.
 
-    YAML in which one does is always refused.
+    YAML in which one does is always refused, unless there is a list of ``duplicates``, to which it is added in words.
 
     What begins with a bracket is JSON, as kubectl has it; if it is not sound JSON it may still be YAML that
     begins with one, unless its name ends in .json.
     """
     if not _LOOKS_LIKE_JSON.match(text.data):
-        return _yaml(text)
+        return _yaml(text, duplicates)
     try:
         documents = list(read_json(text.data, text.name))
     except InputError as error:
         if _JSON_NAME.search(text.name) or len(text.data) > _TRY_YAML_UP_TO:
             raise
         try:
-            return _yaml(text)
+            return _yaml(text, duplicates)
         except InputError:
             if _YAML_NAME.search(text.name):
                 raise
@@ -101,9 +101,9 @@ def read_documents(text: Text, *, strictly: bool = False) -> list[Document]:
     return [Document(Origin(text.name, d.number, d.line), d.value) for d in documents]
 
 
-def _yaml(text: Text) -> list[Document]:
+def _yaml(text: Text, duplicates: list[str] | None) -> list[Document]:
     try:
-        read = list(read_yaml(text.data, text.name))
+        read = list(read_yaml(text.data, text.name, duplicates))
     except InputError as error:
         if not is_template(text.data):
             raise

@@ -92,21 +92,24 @@ class YamlDocument:
     item_lines: tuple[int, ...]
 
 
-def read_yaml(data: bytes, source: str) -> Iterator[YamlDocument]:
+def read_yaml(data: bytes, source: str, duplicates: list[str] | None = None) -> Iterator[YamlDocument]:
     """The documents of a YAML stream in order, empty ones left out.
+
+    Of a key that appears twice the last one counts, as kubectl has it, and is added to ``duplicates`` in words; without
+    such a list it is an error.
 
     ``data`` is UTF-8 without a byte order mark. Raises InputError that names ``source``, the document, line
     and column.
     """
     if len(data) > bounds.YAML_BYTES:
         raise InputError(f"larger than {bounds.YAML_BYTES:,} bytes{_LIMIT}", source=source)
-    builder, number = _Builder(), 0
+    builder, number = _Builder(duplicates=duplicates), 0
     try:
         for event in yaml.parse(data, Loader=_LOADER):
             if isinstance(event, ev.DocumentStartEvent):
                 number += 1
                 check_number(number, source)
-                builder = _Builder(builder.aliased, builder.values)
+                builder = _Builder(builder.aliased, builder.values, duplicates)
             elif isinstance(event, ev.DocumentEndEvent):
                 if builder.value is not None:
                     yield YamlDocument(number, builder.line, builder.value, tuple(builder.item_lines))
@@ -162,11 +165,11 @@ class _Builder:
     ``values`` and ``aliased`` count what stands in the whole file, and what its aliases stand for.
     """
 
-    def __init__(self, aliased: int = 0, values: int = 0) -> None:
+    def __init__(self, aliased: int = 0, values: int = 0, duplicates: list[str] | None = None) -> None:
         self.value: Any = None
         self.line = 1
         self.item_lines: list[int] = []
-        self.aliased, self.values = aliased, values
+        self.aliased, self.values, self._duplicates = aliased, values, duplicates
         self._open: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int, int] | None] = {}  # name: value, size, height
 
@@ -216,7 +219,10 @@ class _Builder:
     def _check_duplicate_key(self, key: str, here: _Open, mark: Any) -> None:
         lines = here.lines or {}
         if key in lines:
-            raise _YamlError(f"the key {describe_value(key)} appears twice (first in line {lines[key] + 1})", mark)
+            problem = f"the key {describe_value(key)} appears twice (first in line {lines[key] + 1})"
+            if self._duplicates is None:
+                raise _YamlError(problem, mark)
+            self._duplicates.append(f"line {mark.line + 1}, column {mark.column + 1}: {problem}: the last one counts")
         lines[key] = mark.line
         here.lines = lines
 

@@ -144,8 +144,11 @@ def _use_of(sort: DocumentSort, name: str) -> FileUse:
 
 def _documents_of(given: GivenText, note: Note, report: ReadingReport) -> list[Document]:
     text = given.text
+    duplicates: list[str] = []
     try:
-        return read_documents(text, strictly=True)
+        documents = read_documents(text, strictly=True, duplicates=duplicates)
+        report.duplicates += [f"{text.name}: {each}" for each in duplicates]
+        return documents
     except InputError:
         if given.is_named:
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.errors import InputError
@@ -22,7 +22,8 @@ class ReadingOptions:
     ``variables`` are those that Flux substitutes. ``render``: kustomizations and charts are rendered ``never``,
     ``always``, or where that needs nothing that is not there (``auto``), charts for ``kubernetes_version`` if it is
     said. ``with_unreadable``: files of directories that cannot be read are passed over, and kept in the report.
-    ``roots`` are directories of which the account has all files.
+    ``roots`` are directories of which the account has all files, ``namespaced`` custom kinds (group and name) whose
+    objects live in namespaces.
     """
 
     exclude: Sequence[str] = ()
@@ -33,6 +34,7 @@ class ReadingOptions:
     kubernetes_version: str = ""
     with_unreadable: bool = False
     roots: Sequence[str] = ()
+    namespaced: Collection[tuple[str, str]] = frozenset()
 
 
 @dataclass
@@ -66,7 +68,8 @@ class ReadingReport:
     and charts; ``not_rendered`` has the reason why others were not, by their names in messages. ``followed`` counts
     objects of Argo CD and Flux that were replaced by what they deploy, ``not_followed`` the others by reason and kind,
     and ``lost`` has requested things that were not found. ``documents`` are those of files named explicitly,
-    ``room`` counts what variables put into objects, and ``files`` is the account of all files.
+    ``duplicates`` are keys of YAML that appear twice, ``room`` counts what variables put into objects, and ``files`` is
+    the account of all files.
     """
 
     passed_over: dict[DocumentSort, list[str]] = field(default_factory=dict)
@@ -80,6 +83,7 @@ class ReadingReport:
     lost: dict[str, list[str]] = field(default_factory=dict)
     unreadable: list[UnreadableFile] = field(default_factory=list)
     documents: int = 0
+    duplicates: list[str] = field(default_factory=list)
     room: SubstitutionRoom = field(default_factory=SubstitutionRoom)
     files: FileAccount = field(default_factory=FileAccount)
 

@@ -70,4 +70,5 @@ def test_what_only_disabled_plugins_read_is_no_gap() -> None:
 
 
 def test_pods_that_no_scheduler_takes_up_lack_nothing() -> None:
-    assert touching(pod(spec={"schedulerName": "other", "volumes": [ephemeral()]})) == set()
+    found = touching(pod(spec={"schedulerName": "other", "volumes": [ephemeral()]}))
+    assert found == {"schedulerName other is none of the configuration's profiles"}

@@ -35,11 +35,14 @@ class Unschedulable(Rule[UnschedulableParameters]):
         return f"no more than {self.given.most} pods of a workload without a node"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        pods = left = 0
+        pods = left = foreign = 0
         for unit in self.units(context):
-            out = [each for each in unit.pending if self.given.gated or each.outcome != "gated"]
+            # What another scheduler makes of a pod is a gap, not a fault of the change.
+            ours = [each for each in unit.pending if each.outcome != "unclaimed"]
+            out = [each for each in ours if self.given.gated or each.outcome != "gated"]
             pods += sum(each.outcome != "skipped" for each in unit.placements)
             left += len(out)
+            foreign += len(unit.pending) - len(ours)
             if len(out) > self.given.most:
                 first = out[0]
                 others = "" if len(out) == 1 else f" (and {len(out) - 1} more)"
@@ -61,7 +64,8 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     numbers=numbers_of(told, self.given),
                     hint="kwhatif chances tells how many, and where the others go",
                 )
-        self.summary = f"{pods - left} of {pods} new pods have a node"
+        others = f", {foreign} left to other schedulers" if foreign else ""
+        self.summary = f"{pods - left - foreign} of {pods} new pods have a node{others}"
         yield from self._find_evicted(context)
 
     def _find_evicted(self, context: Context) -> Iterator[Finding]:

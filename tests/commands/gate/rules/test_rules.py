@@ -71,13 +71,10 @@ def test_a_new_pod_that_a_later_one_drives_out_again_has_no_node() -> None:
     assert "had to leave n1 again for shop/web-" in finding.message
 
 
-def test_pods_of_another_scheduler_find_no_node() -> None:
+def test_pods_that_another_scheduler_places_are_counted_apart() -> None:
     result = ask("unschedulable", three(), new("Deployment", "web", 2, pod={"schedulerName": "volcano"}))
-    assert result.rules[0].summary == "0 of 2 new pods have a node"
-    assert result.warnings == ()
-    assert only(result.findings).message.endswith(
-        " (and 1 more): unclaimed: schedulerName volcano is none of the configuration's profiles"
-    )
+    assert result.rules[0].summary == "0 of 2 new pods have a node, 2 left to other schedulers"
+    assert (result.warnings, result.findings) == ((), ())
 
 
 # --- preempts
@@ -351,6 +348,15 @@ def test_ties_are_margins_of_nothing() -> None:
     assert "2 nodes being as good" in finding.message
     uneven = snapshot_of(nodes, [pod(on="n1", cpu="2")])
     assert ask("score-margin", uneven, new("Deployment", "web")).verdict == "pass"
+
+
+def test_pods_of_another_scheduler_are_unknown_and_no_fault() -> None:
+    head = new("Deployment", "web", 1, pod={"schedulerName": "volcano"})
+    result = judged(three(), head, rules={"unschedulable": {}, "fidelity": {}})
+    (finding,) = [each for each in result.findings if "volcano" in each.title]
+    assert (finding.rule, finding.level) == ("fidelity", "warn")
+    assert "--policy names a configuration with it" in finding.message
+    assert not [each for each in result.findings if each.level == "error"]
 
 
 # --- new-nodes
