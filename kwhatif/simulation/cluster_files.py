@@ -72,7 +72,7 @@ def with_edits(
 def require_pod_list(scenario: PreparedScenario) -> None:
     """Raise InputError for nodes of which nobody knows what runs there: files without a list of pods."""
     snapshot = scenario.snapshot
-    known = "Pod" in snapshot.covered_kinds() or scenario.scheduler_options.assume_empty
+    known = "Pod" in scenario.edited.covered or scenario.scheduler_options.assume_empty
     if known or not snapshot.source or not snapshot.objects.list_all(Node):
         return
     why = snapshot.unreadable.get("Pod")

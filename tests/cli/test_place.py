@@ -173,7 +173,8 @@ def test_a_policy_is_read_from_standard_input() -> None:
 def test_a_pod_of_a_scheduler_that_nobody_knows_is_not_placed(command: str) -> None:
     text = (TESTS / SMALL).read_text().replace("spec:", "spec:\n  schedulerName: volcano")
     ran = run(*command.split(), "-", "--snapshot", CLUSTER, stdin=text)
-    assert ran.code == 1
+    # For the gate it is a gap: another scheduler may have room.
+    assert ran.code == (0 if command == "gate" else 1)
     assert "schedulerName volcano is none of the configuration's profiles" in ran.out
 
 

@@ -46,7 +46,7 @@ COUNTS = {
     "place --timeline": "0 of 2 pods placed, 2 unclaimed",
     "explain": "Outcome:    unclaimed: no scheduler of the configuration takes it up",
     "capacity": "Does not fit: 0 times",
-    "gate": "2 of 2 new pods find no node",
+    "gate": "0 of 2 pods find a node",
 }
 
 
@@ -55,11 +55,11 @@ def test_pods_of_a_scheduler_that_nobody_knows_are_not_placed(command: str, tmp_
     web = write(tmp_path, "web.json", deployment(schedulerName="volcano"))
     cluster = write_objects(tmp_path / "cluster.json", node("a"))
     ran = run(*command.split(), web, "--snapshot", cluster)
-    assert ran.code == 1
+    assert ran.code == (0 if command == "gate" else 1)
     # The gate breaks its lines.
     text = " ".join(ran.out.split())
     assert STRANGER in text
-    assert "unclaimed" in text
+    assert "unclaimed" in text or command == "gate"
     assert " ".join(COUNTS[command].split()) in text
 
 

@@ -194,7 +194,7 @@ SCENARIOS = "data/scenarios.jsonl"
         (("snapshot", "convert", CLUSTER, "-o", "/dev/null"), ["Writing /dev/null"]),
         (("explain", "data/pods.yaml", *ON), ["Explaining 0 of 4 workloads"]),
         (("expand", "data/workloads.yaml"), ["Making 0 of 2 pods"]),
-        (("gate", "data/small.yaml", *ON), ["Judging by 0 of 8 rules"]),
+        (("gate", "data/small.yaml", *ON), ["Judging by 0 of 9 rules"]),
         (
             (
                 *("autoscale", "../samples/autoscaled/web.yaml", "--snapshot", "../samples/autoscaled/cluster.yaml"),

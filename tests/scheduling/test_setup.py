@@ -106,7 +106,9 @@ def test_what_only_kube_scheduler_may_refuse_stays_refused_without_them() -> Non
 
 def test_all_plugins_that_nobody_provides_are_named_at_once() -> None:
     setup = setup_of(profile_document(plugins={"multiPoint": {"enabled": [{"name": "Mine"}, {"name": "Gang"}]}}))
-    with pytest.raises(PolicyError, match="plugins Gang, Mine are enabled but nobody provides them: name them with"):
+    with pytest.raises(
+        PolicyError, match="plugins Gang, Mine are enabled, but no plugin provides them: name them with"
+    ):
         setup.profile(setup.configuration.profiles[0])
 
 

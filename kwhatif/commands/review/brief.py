@@ -52,7 +52,7 @@ def _text(result: ReviewResult, subjects: _Subjects, limits: Mapping[str, int], 
             last = left and i == limits[name] - 1
             facts.append(("" if i else name, f"{line} (and {left} more)" if last else line))
     shortened = any(limits[name] < len(lines) for name, lines in subjects.items())
-    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(facts))]
+    blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(facts)) if facts else Lines(("Nothing changes.",))]
     if result.commands:
         blocks += [Heading("MORE"), Commands(result.commands[:_MOST_COMMANDS])]
     blocks += [Lines(("Every line: --all.",))] if shortened else []

@@ -61,14 +61,20 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
 def _with_manifests(objects: Objects, manifests: Sequence[Manifest]) -> Objects:
     """Kueue's own objects of manifests take the place of the cluster's."""
     merged = objects.copy()
+    added: dict[type[Resource], dict[tuple[str, str], Resource]] = {}
     for manifest in manifests:
         kind = manifest.obj.kind or ""
         struct = own_struct(manifest)
         if struct is None or kind == "Workload":
             continue
         made = _decode(manifest, struct)
-        name = made.namespace, made.name
-        merged.put(struct, [*(each for each in merged.list_all(struct) if (each.namespace, each.name) != name), made])
+        mine = added.setdefault(struct, {})
+        # The last of one name counts, in its place.
+        mine.pop((made.namespace, made.name), None)
+        mine[made.namespace, made.name] = made
+    for struct, new in added.items():
+        kept = [each for each in merged.list_all(struct) if (each.namespace, each.name) not in new]
+        merged.put(struct, [*kept, *new.values()])
     return merged
 
 

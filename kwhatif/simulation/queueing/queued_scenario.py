@@ -78,7 +78,8 @@ class _QueuedScenario:
         self._evicted: list[EvictedPod] = []
         self._pending: list[PendingPod] = []
         self._started: list[PodToSchedule] = []
-        self._whole, self._trails = dict(scenario.expanded.whole), dict(scenario.expanded.trails)
+        # Updates write what they make into the same ones.
+        self._whole, self._trails = scenario.expanded.whole, scenario.expanded.trails
 
     def build(self) -> PreparedScenario:
         """The scenario with its pods as Kueue lets them start."""
