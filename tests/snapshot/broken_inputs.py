@@ -171,6 +171,13 @@ _YAML = (
         "U+0007 is not allowed",
     ),
     case("a NUL character", "pods.yaml", "kind: Pod\x00\n", "line 1, column 10", "U+0000 is not allowed"),
+    case(
+        "what kubectl describe prints",
+        "pods.yaml",
+        "Name:         web-1\nNamespace:    shop\nPriority:     0\nLabels:       app=web\n",
+        "pods.yaml",
+        "found what kubectl describe prints: kubectl get KIND NAME -o yaml prints one",
+    ),
     case("two colons in a line", "pods.yaml", "kind: Pod: web\n", "line 1, column 10", "not valid YAML"),
     case("a list beside a mapping", "pods.yaml", "kind: Pod\n- web\n", "line 2, column 1", "not valid YAML"),
     case(

@@ -101,7 +101,13 @@ def read_documents(text: Text, *, strictly: bool = False, duplicates: list[str] 
     return [Document(Origin(text.name, d.number, d.line), d.value) for d in documents]
 
 
+_DESCRIPTION = re.compile(rb"Name:[ \t]+\S[^\n]*\n(?:[^\n]*\n){0,3}(?:Namespace|Labels|Roles|Annotations):")
+
+
 def _yaml(text: Text, duplicates: list[str] | None) -> list[Document]:
+    if _DESCRIPTION.match(text.data):
+        problem = "expected an object, found what kubectl describe prints: kubectl get KIND NAME -o yaml prints one"
+        raise InputError(problem, source=text.name)
     try:
         read = list(read_yaml(text.data, text.name, duplicates))
     except InputError as error:
