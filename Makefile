@@ -114,6 +114,12 @@ conformance: $(INSTALLED) ## replay large recorded sets (CONFORMANCE=DIR)
 		echo "make $@: no recordings in '$(CONFORMANCE)'; name their directory: CONFORMANCE=DIR make $@" >&2; exit 1; }; \
 	$(BIN)/kwhatif conformance "$$@" $(ARGS)
 
+.PHONY: happened
+happened: $(INSTALLED_DEV) ## hold what place says of changes against what became of them (HAPPENED=FILE)
+	@test -f '$(HAPPENED)' || { \
+		echo "make $@: no recorded changes in '$(HAPPENED)'; name the file: HAPPENED=FILE make $@" >&2; exit 1; }
+	@$(BIN)/python -m tests.happened.judge '$(HAPPENED)'
+
 .PHONY: verdicts
 verdicts: $(INSTALLED_DEV) ## hold what expand refuses against a real API server's answers (VERDICTS=FILE)
 	@test -f '$(VERDICTS)' || { \

@@ -1,0 +1,105 @@
+"""Hold what ``place`` says of changes against what became of them on a real control plane.
+
+    python -m tests.happened.judge RECORDED.jsonl.gz...
+
+A line of a recording is one change: the lists of all objects at rest ``before``, the manifest that was applied
+(``change``), and the lists ``after``, at rest again. What counts is, by workload, how many pods have a node and how
+many wait, how many are of the new template, and which claims there are. Exit code 1 if a change came out otherwise.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import kwhatif
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Sums:
+    """What there is at rest, by ``namespace/app``; ``claims`` by ``namespace/name``."""
+
+    running: Counter[str] = field(default_factory=Counter)
+    waiting: Counter[str] = field(default_factory=Counter)
+    updated: Counter[str] = field(default_factory=Counter)
+    claims: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, pods: Iterable[Json], claims: Iterable[Json], image: str) -> Sums:
+        """The sums of these; pods that ended or that are going count no more."""
+        found = cls()
+        for pod in pods:
+            if _is_gone(pod) or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+                continue
+            metadata = pod["metadata"]
+            app = f"{metadata['namespace']}/{(metadata.get('labels') or {}).get('app', '')}"
+            (found.running if pod["spec"].get("nodeName") else found.waiting)[app] += 1
+            found.updated[app] += pod["spec"]["containers"][0].get("image") == image
+        found.claims.update(_key(claim) for claim in claims if not _is_gone(claim))
+        return found
+
+    def differences(self, happened: Sums, app: str) -> Iterator[str]:
+        """What happened otherwise, in words; only pods of ``app`` are of the new template."""
+        for what, said, real in (
+            ("with a node", self.running, happened.running),
+            ("waiting", self.waiting, happened.waiting),
+            ("of the new template", {app: self.updated[app]}, {app: happened.updated[app]}),
+            ("claims", self.claims, happened.claims),
+        ):
+            keys = sorted(key for key in {*said, *real} if said.get(key, 0) != real.get(key, 0))
+            if keys:
+                yield f"{what}: " + ", ".join(f"{key} {said.get(key, 0)}, not {real.get(key, 0)}" for key in keys)
+
+
+def judge_change(recorded: Json) -> list[str]:
+    """How the cluster that ``place`` leaves differs from what became of a change; nothing if it does not."""
+    change, after = recorded["change"], {each["kind"]: each["items"] for each in recorded["after"]}
+    image = change["spec"]["template"]["spec"]["containers"][0]["image"]
+    with tempfile.TemporaryDirectory() as scratch:
+        before, written = Path(scratch) / "before", Path(scratch) / "after.json"
+        before.mkdir()
+        for each in recorded["before"]:
+            (before / f"{each['kind']}.json").write_text(json.dumps(each))
+        kwhatif.place(
+            [change], with_pending=True, snapshot=before, kubernetes_version="1.36", write_snapshot=str(written)
+        )
+        said = json.loads(written.read_text())["objects"]
+    ours = Sums.of(said.get("Pod", ()), said.get("PersistentVolumeClaim", ()), image)
+    theirs = Sums.of(after["PodList"], after["PersistentVolumeClaimList"], image)
+    return list(ours.differences(theirs, _key(change)))
+
+
+def _key(obj: Json) -> str:
+    return f"{obj['metadata'].get('namespace') or 'default'}/{obj['metadata']['name']}"
+
+
+def _is_gone(obj: Json) -> bool:
+    return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def main(paths: list[str]) -> int:
+    """Judge all changes of some recordings; prints what differs, and how many came out as said."""
+    good = number = 0
+    for path in paths:
+        with gzip.open(path, "rt") as lines:
+            for line in lines:
+                recorded = json.loads(line)
+                wrong = judge_change(recorded)
+                number, good = number + 1, good + (not wrong)
+                for text in wrong:
+                    print(f"{recorded['id']} {recorded['what']} {recorded['change']['kind']}: {text}")
+    print(f"{good} of {number} changes came out as said")
+    return 0 if good == number else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
