@@ -144,6 +144,9 @@ def _with_paths(policy: GatePolicy, source: str) -> GatePolicy:
     """The policy with its paths relative to the working directory, not to the file."""
     scheduler = policy.policy
     autoscalers = [policy.autoscale] if isinstance(policy.autoscale, str) else policy.autoscale
+    for path, place in _named_files(replace(policy, autoscale=autoscalers)):
+        if not path:
+            raise InputError("expected the name of a file, found an empty text", source=source, place=place)
     done = replace(
         policy,
         autoscale=None if autoscalers is None else [beside(source, path) for path in autoscalers],

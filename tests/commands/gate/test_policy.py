@@ -203,3 +203,15 @@ def test_the_schema_is_sound_and_knows_every_rule() -> None:
 def test_an_outside_rule_may_have_settings_that_nobody_here_knows() -> None:
     document = yaml.safe_load(f"{HEAD}rules: {{max-pods: {{level: warn, pods: 7}}}}")
     jsonschema.Draft202012Validator(gate_policy_schema()).validate(document)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [('policy: ""', "$.policy"), ('snapshot: ["a.json", ""]', "$.snapshot[1]"), ('autoscale: ""', "$.autoscale[0]")],
+)
+def test_an_empty_name_of_a_file_is_an_error_at_its_place(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(f"apiVersion: kwhatif.dev/v1\nkind: GatePolicy\n{text}\n")
+    with pytest.raises(InputError) as caught:
+        read_policy(str(path))
+    assert str(caught.value) == f"{path}: {place}: expected the name of a file, found an empty text"
