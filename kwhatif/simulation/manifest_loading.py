@@ -77,6 +77,7 @@ def reading_options(scenario: Scenario) -> ReadingOptions:
         variables=variables_of(told.variables or ()),
         render=told.render or Rendering.auto,
         kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
+        is_sent_as_it_is=bool(told.verb),
         namespaced=_operators_kinds() if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
     )
 

@@ -83,7 +83,7 @@ def find_items(
     note = _notes_of(given, report)
     try:
         note(FileUse.passed_over, "it holds no objects")
-        documents = _documents_of(given, note, report)
+        documents = _documents_of(given, note, report, strictly=options.is_sent_as_it_is)
         report.documents += len(documents) if given.is_named else 0
         # Asked of the text once, and not for each of its objects.
         is_whole = b"${" not in given.text.data and b"sops" not in given.text.data
@@ -142,11 +142,11 @@ def _use_of(sort: DocumentSort, name: str) -> FileUse:
     return FileUse.unread if sort.makes_objects else FileUse.passed_over
 
 
-def _documents_of(given: GivenText, note: Note, report: ReadingReport) -> list[Document]:
+def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strictly: bool) -> list[Document]:
     text = given.text
     duplicates: list[str] = []
     try:
-        documents = read_documents(text, strictly=True, duplicates=duplicates)
+        documents = read_documents(text, strictly=True, duplicates=None if strictly else duplicates)
         report.duplicates += [f"{text.name}: {each}" for each in duplicates]
         return documents
     except InputError:

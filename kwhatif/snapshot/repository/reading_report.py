@@ -23,7 +23,8 @@ class ReadingOptions:
     ``always``, or where that needs nothing that is not there (``auto``), charts for ``kubernetes_version`` if it is
     said. ``with_unreadable``: files of directories that cannot be read are passed over, and kept in the report.
     ``roots`` are directories of which the account has all files, ``namespaced`` custom kinds (group and name) whose
-    objects live in namespaces.
+    objects live in namespaces. YAML ``is_sent_as_it_is`` where the API server reads it, which refuses a key that
+    appears twice; kubectl, which makes JSON of it, takes the last.
     """
 
     exclude: Sequence[str] = ()
@@ -35,6 +36,7 @@ class ReadingOptions:
     with_unreadable: bool = False
     roots: Sequence[str] = ()
     namespaced: Collection[tuple[str, str]] = frozenset()
+    is_sent_as_it_is: bool = False
 
 
 @dataclass
