@@ -117,7 +117,10 @@ class QuotaNode:
 
     def is_within_nominal(self, keys: Iterable[FlavorResource]) -> bool:
         usage, subtree = self.usage, self.subtree_quota
-        return all(subtree.get(key, 0) >= usage.get(key, 0) for key in keys)
+        for key in keys:  # noqa: SIM110, a generator would take half of all time
+            if subtree.get(key, 0) < usage.get(key, 0):
+                return False
+        return True
 
     def fit_in_quota(self, requests: Mapping[FlavorResource, int]) -> tuple[bool, Quantities]:
         """Whether the subtree has room for these, and what its parent would have to give."""

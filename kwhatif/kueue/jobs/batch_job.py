@@ -12,6 +12,7 @@ from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.golang.field_validation import ROOT
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
+from kwhatif.kueue.jobs.job_webhooks import job_problems
 from kwhatif.kueue.jobs.topology_annotations import slice_size_problems, topology_problems, topology_request
 
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
@@ -47,8 +48,9 @@ def _annotations(job: Object) -> Mapping[str, str]:
     return (job.get("metadata") or {}).get("annotations") or {}
 
 
-def problems(job: Object) -> Iterator[str]:
-    """What is wrong with a new Job, besides what is wrong with any job."""
+def problems(job: Object, queued: bool) -> Iterator[str]:
+    """What is wrong with a new Job."""
+    yield from job_problems(job)
     yield from _partial_problems(job)
     yield from _completion_problems(job)
     template = (job.get("spec") or {}).get("template") or {}

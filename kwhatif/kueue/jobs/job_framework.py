@@ -25,27 +25,28 @@ from kwhatif.api.kueue import (
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from kwhatif.api.selectors import Selector
 from kwhatif.api.workloads_and_storage import PriorityClass
-from kwhatif.golang.field_validation import ROOT, aggregate, dns_subdomain, label_value
+from kwhatif.golang.field_validation import aggregate, label_value
 from kwhatif.kueue.configuration import Configuration
-from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
+from kwhatif.kueue.jobs.go_integers import atoi
+from kwhatif.kueue.jobs.job_webhooks import GATED_BY, MAX_TIME
 from kwhatif.kueue.workload import JOB_UID_LABEL
 
 Object = Mapping[str, Any]
 DEFAULT_QUEUE = "default"
-_MAX_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
-_GATED_BY = "kueue.x-k8s.io/admission-gated-by"
 _LONGEST_NAME, _HASH_LENGTH = 253, 5
 _SCHEDULING = "scheduling.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """A kind of job: how its pod sets are found, and what else its webhook refuses."""
+    """A kind of job: how its pod sets are found, and what its webhook refuses; the second argument is whether Kueue
+    manages the job.
+    """
 
     kind: str
     group: str
     pod_sets: Callable[[Object], Sequence[WorkloadPodSet]]
-    problems: Callable[[Object], Iterator[str]]
+    problems: Callable[[Object, bool], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,13 @@ class JobFramework:
         """What becomes of a new job. Raises InputError for one that cannot be read."""
         metadata = job.get("metadata") or {}
         labels = self._with_default_queue(metadata)
-        problems = [*_problems(labels), *kind.problems(job)]
-        if problems:
+        queued = bool(labels.get(QUEUE_LABEL)) or self._configuration.manage_jobs_without_queue_name
+        if problems := list(kind.problems({**job, "metadata": {**metadata, "labels": labels}}, queued)):
             return JobOutcome(refused=aggregate(problems))
         namespace_labels = self._labels.get(metadata.get("namespace") or "")
         if namespace_labels is None or not self._selector.matches(namespace_labels):
             return JobOutcome()
-        if not labels.get(QUEUE_LABEL) and not self._configuration.manage_jobs_without_queue_name:
+        if not queued:
             return JobOutcome()
         return self._construct(metadata, labels, kind, list(kind.pod_sets(job)))
 
@@ -118,8 +119,8 @@ class JobFramework:
         }
         if not label_value(uid):
             copied[JOB_UID_LABEL] = uid
-        gate = (metadata.get("annotations") or {}).get(_GATED_BY)
-        limit = atoi(labels.get(_MAX_TIME, ""))
+        gate = (metadata.get("annotations") or {}).get(GATED_BY)
+        limit = atoi(labels.get(MAX_TIME, ""))
         return JobOutcome(
             KueueWorkload(
                 api_version=f"{GROUP}/v1beta2",
@@ -129,7 +130,7 @@ class JobFramework:
                     namespace=metadata.get("namespace"),
                     uid=uid,
                     labels=copied,
-                    annotations={_GATED_BY: gate} if gate else None,
+                    annotations={GATED_BY: gate} if gate else None,
                     creation_timestamp=metadata.get("creationTimestamp"),
                 ),
                 spec=WorkloadSpec(
@@ -174,18 +175,3 @@ def workload_name(owner: str, uid: str, kind: JobKind, extra: str = "") -> str:
     digest = hashlib.sha1("\n".join(parts).encode(), usedforsecurity=False).hexdigest()
     prefix = f"{kind.kind.lower()}-{owner}"[: _LONGEST_NAME - 1 - _HASH_LENGTH]
     return f"{prefix}-{digest[:_HASH_LENGTH]}"
-
-
-def _problems(labels: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with the labels of any job (upstream: ValidateJobOnCreate)."""
-    path = ROOT.child("metadata", "labels")
-    if QUEUE_LABEL in labels:
-        found = dns_subdomain(labels[QUEUE_LABEL])
-        if found:
-            yield path.index(QUEUE_LABEL).invalid(labels[QUEUE_LABEL], ",".join(found))
-    if _MAX_TIME in labels:
-        seconds = atoi(labels[_MAX_TIME])
-        if seconds is None:
-            yield path.index(_MAX_TIME).invalid(labels[_MAX_TIME], atoi_error(labels[_MAX_TIME]))
-        elif seconds <= 0:
-            yield path.index(_MAX_TIME).invalid(seconds, "should be greater than 0")

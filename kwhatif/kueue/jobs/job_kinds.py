@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
-from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
+from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.meta import ObjectMeta
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.kueue.jobs.go_integers import atoi
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
+from kwhatif.kueue.jobs.job_webhooks import POD_GROUP_COUNT, POD_GROUP_NAME, kind_problems
 from kwhatif.kueue.jobs.topology_annotations import topology_request
 
 MAIN = "main"
-POD_GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
+_FAST = "kueue.x-k8s.io/pod-group-fast-admission"
 _FIRST = ("chief", "master", "ps", "launcher", "leader", "driver", "head")
 """Pod sets that come before others of their job, in this order."""
 
@@ -55,9 +59,9 @@ _REPLICA_TYPE, _REPLICA_INDEX = "training.kubeflow.org/replica-type", "training.
 _RAY = _by("ray.io/group", "submitter", {"headgroup": "head"})
 _JOB_SETS = _by("jobset.sigs.k8s.io/replicatedjob-name")
 _COMPLETION = "batch.kubernetes.io/job-completion-index"
-_KUBEFLOW = ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob")
+_KUBEFLOW = ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
 
-POD_ROW = JobRow("Pod", "", "pod", single=True, optional=True)
+POD_ROW = JobRow("Pod", "", "pod", index_label="kueue.x-k8s.io/pod-group-pod-index", single=True, optional=True)
 
 ROWS: tuple[JobRow, ...] = (
     JobRow("JobSet", "jobset.x-k8s.io", "jobset.x-k8s.io/jobset", _JOB_SETS, _COMPLETION),
@@ -78,6 +82,7 @@ ROWS: tuple[JobRow, ...] = (
         apart="leaderworkerset.sigs.k8s.io/group-index",
         optional=True,
     ),
+    JobRow("AppWrapper", "workload.codeflare.dev", "workload.codeflare.dev/appwrapper"),
     JobRow("StatefulSet", "apps", "statefulset", index_label="apps.kubernetes.io/pod-index", optional=True),
     JobRow("Deployment", "apps", "deployment", single=True, optional=True),
     POD_ROW,
@@ -85,8 +90,23 @@ ROWS: tuple[JobRow, ...] = (
 _BY_KIND = {(row.group, row.kind): row for row in ROWS}
 
 
+_SETS_OF_OBJECTS = {
+    "jobset.sigs.k8s.io/replicatedjob-name": "jobset.sigs.k8s.io/jobset-name",
+    _REPLICA_TYPE: "training.kubeflow.org/job-name",
+    "ray.io/group": "ray.io/cluster",
+    "spark-role": "spark-app-name",
+}
+"""Labels by which pods of one object belong to different pod sets, each with the label that names the object."""
+
+
 def row_of(group: str, kind: str) -> JobRow | None:
     return _BY_KIND.get((group, kind))
+
+
+def pod_group_of(pod: Pod) -> str:
+    """The group that a pod starts with; empty if it starts alone (upstream: GetPodGroupName)."""
+    metadata = pod.metadata
+    return (metadata.annotations or {}).get(POD_GROUP_NAME) or (metadata.labels or {}).get(POD_GROUP_NAME) or ""
 
 
 def part_pods(row: JobRow, pods: Sequence[Pod]) -> dict[str, list[Pod]]:
@@ -94,13 +114,17 @@ def part_pods(row: JobRow, pods: Sequence[Pod]) -> dict[str, list[Pod]]:
     parts: dict[str, list[Pod]] = {}
     for pod in pods:
         labels = pod.metadata.labels or {}
-        part = labels.get(POD_GROUP_LABEL) or pod.name if row.single else labels.get(row.apart, "")
+        part = pod_group_of(pod) or pod.name if row.single else labels.get(row.apart, "")
         parts.setdefault(part, []).append(pod)
     return parts
 
 
 def pod_sets_of(row: JobRow, job: Object, pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]]:
     """The pod sets of a Workload, and the name of that of each pod (``namespace/name``)."""
+    if row.single and pod_group_of(pods[0]):
+        return _roles_of(pods)
+    if row.kind == "AppWrapper":
+        return _components_of(str((job.get("metadata") or {}).get("name")), pods)
     has_leader = bool(((job.get("spec") or {}).get("leaderWorkerTemplate") or {}).get("leaderTemplate"))
     names: dict[str, str] = {}
     first: dict[str, Pod] = {}
@@ -113,6 +137,85 @@ def pod_sets_of(row: JobRow, job: Object, pods: Sequence[Pod]) -> tuple[list[Wor
     # The submitter of a RayJob comes last, whatever was made first.
     order = sorted(first, key=lambda name: (name == "submitter", _FIRST.index(name) if name in _FIRST else len(_FIRST)))
     return [_pod_set(name, first[name], counts[name], row.index_label) for name in order], names
+
+
+def group_failure(pods: Sequence[Pod]) -> str:
+    """Why no Workload is made of the pods of a group yet; empty if nothing is missing."""
+    group, first = pod_group_of(pods[0]), pods[0]
+    count = _group_count(first)
+    if not group or count is None:
+        return ""
+    if not _is_fast(first) and len(pods) < count:
+        return f"'{group}' group has fewer runnable pods than expected"
+    for pod in pods[1:]:
+        if (other := _group_count(pod)) != count:
+            return f"pods '{first.name}' and '{pod.name}' has different '{POD_GROUP_COUNT}' values: {count}!={other}"
+        queues = [(each.metadata.labels or {}).get(QUEUE_LABEL, "") for each in (first, pod)]
+        if queues[0] != queues[1]:
+            return f"pods '{first.name}' and '{pod.name}' has different queue names: {queues[0]}!={queues[1]}"
+    return ""
+
+
+def _group_count(pod: Pod) -> int | None:
+    return atoi((pod.metadata.annotations or {}).get(POD_GROUP_COUNT, ""))
+
+
+def _is_fast(pod: Pod) -> bool:
+    """Whether the group is admitted by its first pod, for all that are to come."""
+    return (pod.metadata.annotations or {}).get(_FAST) == "true"
+
+
+def _roles_of(pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]]:
+    """A pod set for pods of one shape. Upstream calls it by a hash of the shape; here roles are numbered."""
+    shapes: dict[bytes, list[Pod]] = {}
+    for pod in pods:
+        shapes.setdefault(_shape_of(pod), []).append(pod)
+    names = {shape: MAIN if len(shapes) == 1 else f"role-{number}" for number, shape in enumerate(shapes, 1)}
+    found = []
+    for shape, members in shapes.items():
+        count = (_group_count(pods[0]) or len(pods)) if _is_fast(pods[0]) else len(members)
+        found.append(_pod_set(names[shape], members[0], count, POD_ROW.index_label))
+        if _is_fast(pods[0]):
+            return found, {pod.key: names[shape] for pod in pods}
+    return found, {pod.key: names[shape] for shape, members in shapes.items() for pod in members}
+
+
+def _components_of(wrapper: str, pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]]:
+    """The pod sets of the objects of an AppWrapper, numbered in their order."""
+    components: dict[tuple[str, str], list[Pod]] = {}
+    for pod in pods:
+        labels = pod.metadata.labels or {}
+        owner = pod.controller
+        home = pod.name if owner is None or owner.kind == "AppWrapper" else owner.name or ""
+        named = ((labels.get(obj, ""), labels[part]) for part, obj in _SETS_OF_OBJECTS.items() if part in labels)
+        components.setdefault(next(named, (home, "")), []).append(pod)
+    found: list[WorkloadPodSet] = []
+    names: dict[str, str] = {}
+    for index, members in enumerate(components.values()):
+        found.append(_pod_set(f"{wrapper}-{index}", members[0], len(members), None))
+        names |= {pod.key: f"{wrapper}-{index}" for pod in members}
+    return found, names
+
+
+def _shape_of(pod: Pod) -> bytes:
+    """What makes the role of a pod (upstream: SpecShape)."""
+    spec = pod.spec
+    containers = [
+        [(each.resources and each.resources.requests, each.ports) for each in some or ()]
+        for some in (spec.init_containers, spec.containers)
+    ]
+    rest = (
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.runtime_class_name,
+        spec.priority,
+        spec.topology_spread_constraints,
+        spec.overhead,
+        spec.resource_claims,
+        spec.resources and spec.resources.requests,
+    )
+    return msgspec.json.encode((containers, rest), enc_hook=plain_quantity, order="deterministic")
 
 
 def _pod_set(name: str, pod: Pod, count: int, index_label: str | None) -> WorkloadPodSet:
@@ -128,6 +231,6 @@ def _pod_set(name: str, pod: Pod, count: int, index_label: str | None) -> Worklo
 
 
 def job_kind(row: JobRow, pod_sets: Sequence[WorkloadPodSet]) -> JobKind:
-    """The kind of a job with these pod sets. What webhooks of a kind refuse besides labels is not looked at."""
+    """The kind of a job with these pod sets."""
     kind, group = ("Pod", "") if row.single else (row.kind, row.group)
-    return JobKind(kind, group, lambda job: pod_sets, lambda job: iter(()))
+    return JobKind(kind, group, lambda job: pod_sets, lambda job, queued: kind_problems(job, pod_sets, queued=queued))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from kwhatif.api.decode import convert
-from kwhatif.api.kueue import PodSetTopologyRequest, SliceConstraint
+from kwhatif.api.kueue import PodSetTopologyRequest, SliceConstraint, WorkloadPodSet
 from kwhatif.errors import InputError
 from kwhatif.golang.field_validation import Path, qualified_name
 from kwhatif.golang.formatting import go_quote
@@ -165,3 +165,33 @@ def slice_size_problems(path: Path, annotations: Mapping[str, str], count: int) 
     layers = _read_layers(annotations[CONSTRAINTS]) if CONSTRAINTS in annotations else None
     if layers and layers[0].size > count:
         yield path.index(CONSTRAINTS).invalid(layers[0].size, detail)
+
+
+def grouping_problems(pod_sets: Sequence[WorkloadPodSet], paths: Mapping[str, Path]) -> Iterator[str]:
+    """Pod sets that cannot be placed together. ``paths`` are those of the annotations of each."""
+    groups: dict[str, list[WorkloadPodSet]] = {}
+    for each in pod_sets:
+        if each.topology_request is not None and each.topology_request.pod_set_group_name is not None:
+            groups.setdefault(each.topology_request.pod_set_group_name, []).append(each)
+    for name, members in groups.items():
+        where = [paths[each.name] for each in members]
+        if len(members) != 2:
+            detail = f"can only define groups of exactly 2 pod sets, got: {len(members)} pod set(s)"
+            yield from (path.index(GROUP_NAME).invalid(name, detail) for path in where)
+            continue
+        first, second = members
+        if first.count != 1 and second.count != 1:
+            detail = (
+                "can only define groups where at least one pod set has only 1 replica, got: "
+                f"{first.count} replica(s) and {second.count} replica(s) in the group"
+            )
+            yield from (path.index(GROUP_NAME).invalid(name, detail) for path in where)
+        if _place_of(first) != _place_of(second):
+            either = f"must specify '{REQUIRED}' or '{PREFERRED}' topology consistent with"
+            for path, other in zip(where, reversed(where), strict=True):
+                yield f"{path.text}: Invalid value: {either} '{other.text}' in group '{name}'"
+
+
+def _place_of(pod_set: WorkloadPodSet) -> tuple[str | None, str | None]:
+    request = pod_set.topology_request
+    return (None, None) if request is None else (request.required, request.preferred)

@@ -26,7 +26,16 @@ _DEFINITIONS = "CustomResourceDefinition"
 """A kind that is defined nowhere is refused; a file may well hold some of the definitions, only a dump has them all."""
 _CLUSTER_WIDE = ("Namespace", "PriorityClass", "StorageClass")
 _BY_NAME = frozenset(
-    {"Node", "PersistentVolume", "VolumeAttachment", "CSIDriver", "CSINode", "DeviceClass", "ResourceSlice"}
+    {
+        "Node",
+        "PersistentVolume",
+        "VolumeAttachment",
+        "CSIDriver",
+        "CSINode",
+        "DeviceClass",
+        "ResourceSlice",
+        "KueueWorkload",
+    }
 )
 """Kinds of which there may be very many, and that admission does not look up."""
 _PARAMETERS = frozenset({"ConfigMap", "Secret"})
@@ -52,7 +61,7 @@ def build_object_store(
         for obj in snapshot.objects.list_kind(kind):
             if (kind, obj.name) in named:
                 world.put(plain(obj, kind), sketched=True)
-    for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys()):
+    for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys() - _BY_NAME):
         for obj in snapshot.objects.list_kind(kind):
             if obj.namespace in namespaces:
                 world.put(plain(obj, kind), sketched=True)

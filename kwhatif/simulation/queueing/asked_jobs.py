@@ -14,7 +14,16 @@ from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.jobs.batch_job import BATCH_JOB
 from kwhatif.kueue.jobs.job_framework import JobFramework, JobKind, JobOutcome, workload_name
-from kwhatif.kueue.jobs.job_kinds import POD_GROUP_LABEL, POD_ROW, JobRow, job_kind, part_pods, pod_sets_of, row_of
+from kwhatif.kueue.jobs.job_kinds import (
+    POD_ROW,
+    JobRow,
+    group_failure,
+    job_kind,
+    part_pods,
+    pod_group_of,
+    pod_sets_of,
+    row_of,
+)
 from kwhatif.kueue.kueue_objects import KueueObjects
 from kwhatif.simulation.expansion.objects import complete_object, display_name_of
 from kwhatif.simulation.queueing.decisions import AskedJob
@@ -87,6 +96,8 @@ class AskedJobs:
             elif row.apart:
                 name = f"{name} group {part}"
             outcome = self._make(own, kind, row.framework)
+            if row.single and outcome.workload is not None and (missing := group_failure(members)):
+                outcome = JobOutcome(failed=missing)
             if row.apart and outcome.workload is not None:
                 made = outcome.workload.metadata
                 called = workload_name(name_of(obj), made.uid or "", kind, part)
@@ -112,7 +123,7 @@ def _by_manifest(pods: Iterable[PodToSchedule]) -> dict[tuple[str, str], list[Po
     groups: dict[str, list[PodToSchedule]] = {}
     for item in pods:
         owner = item.owner or f"Pod {item.pod.key}"
-        group = (item.pod.metadata.labels or {}).get(POD_GROUP_LABEL)
+        group = pod_group_of(item.pod)
         members: list[PodToSchedule] | None = None
         if group and not item.owner:
             members = groups.setdefault(f"{item.pod.namespace}/{group}", [])

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from kwhatif.api.core import Pod
+from kwhatif.kueue.jobs.job_kinds import pod_group_of
 from kwhatif.kueue.workload import Workload
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
 
 _WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
-_GROUP_LABEL = "kueue.x-k8s.io/pod-group-name"
 _SET_LABELS = (
     "kueue.x-k8s.io/podset",
     "jobset.sigs.k8s.io/replicatedjob-name",
@@ -40,7 +40,7 @@ class WorkloadPods:
         if not self._by_key:
             return None
         metadata = pod.metadata
-        for name in ((metadata.annotations or {}).get(_WORKLOAD_ANNOTATION), (metadata.labels or {}).get(_GROUP_LABEL)):
+        for name in ((metadata.annotations or {}).get(_WORKLOAD_ANNOTATION), pod_group_of(pod)):
             if name and (found := self._by_key.get(f"{pod.namespace}/{name}")):
                 return found
         owner, top = pod.controller, self._owners.workload_of(pod)

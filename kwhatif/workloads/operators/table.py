@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kwhatif.workloads.operators.app_wrappers import app_wrapper_kind
 from kwhatif.workloads.operators.argo_workflows import workflow_children, workflow_doubts
 from kwhatif.workloads.operators.deliveries import (
     deployment_config_children,
@@ -34,6 +35,7 @@ from kwhatif.workloads.operators.stores import elasticsearch_children, postgres_
 from kwhatif.workloads.operators.tekton_runs import pipeline_run_children, run_doubts, task_run_children
 from kwhatif.workloads.operators.train_jobs import train_job_children, train_job_doubts
 from kwhatif.workloads.operators.training_jobs import (
+    jax_children,
     mpi_children,
     paddle_children,
     pytorch_children,
@@ -150,6 +152,22 @@ ROWS: tuple[Row, ...] = (
         "`NAME-ROLE-INDEX`",
         "the object",
         "`training.kubeflow.org/job-name`",
+    ),
+    Row(
+        OperatorKind("kubeflow.org", "JAXJob", jax_children, _L, training_job_doubts("jaxReplicaSpecs")),
+        "`spec.jaxReplicaSpecs[*].template`",
+        "`replicas`",
+        "`NAME-worker-INDEX`",
+        "the object",
+        "`training.kubeflow.org/job-name`",
+    ),
+    Row(
+        app_wrapper_kind(lambda: KINDS),
+        "those of the objects in `spec.components[*].template`",
+        "those of the objects",
+        "as of the objects",
+        "as of the objects",
+        "`workload.codeflare.dev/appwrapper`",
     ),
     Row(
         OperatorKind("kubeflow.org", "MPIJob", mpi_children, _L, training_job_doubts("mpiReplicaSpecs")),

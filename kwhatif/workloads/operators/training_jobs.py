@@ -90,6 +90,7 @@ pytorch_children = role_children("pytorchReplicaSpecs", "pytorchjob", first_work
 tensorflow_children = role_children("tfReplicaSpecs", "tfjob", ("chief", "master"), first_worker=True)
 xgboost_children = role_children("xgbReplicaSpecs", "xgboostjob")
 paddle_children = role_children("paddleReplicaSpecs", "paddlejob")
+jax_children = role_children("jaxReplicaSpecs", "jaxjob", (), first_worker=True)
 
 
 def mpi_children(job: Object, companions: Companions) -> Iterator[Object]:

@@ -51,6 +51,23 @@ def pod(name: str, **labels: str) -> dict[str, Any]:
 
 
 GROUP = {"kueue.x-k8s.io/pod-group-name": "pair"}
+TOTAL = "kueue.x-k8s.io/pod-group-total-count"
+
+
+def member(name: str, total: str, cpu: str = "", **annotations: str) -> dict[str, Any]:
+    """A pod of the group."""
+    made = pod(name, **GROUP)
+    made["metadata"]["annotations"] = {TOTAL: total, **annotations}
+    if cpu:
+        made["spec"] = {"containers": [{**CONTAINER, "resources": {"requests": {"cpu": cpu}}}]}
+    return made
+
+
+def fixed_cluster() -> dict[str, Any]:
+    """A RayCluster without an autoscaler, which Kueue would refuse."""
+    made = example("RayCluster.ray.io")
+    made["spec"]["enableInTreeAutoscaling"] = False
+    return made
 
 
 @pytest.mark.parametrize(
@@ -59,16 +76,21 @@ GROUP = {"kueue.x-k8s.io/pod-group-name": "pair"}
         ([example("JobSet.jobset.x-k8s.io")], [[("driver", 1), ("workers", 4)]]),
         ([example("PyTorchJob.kubeflow.org")], [[("master", 1), ("worker", 2)]]),
         ([example("MPIJob.kubeflow.org")], [[("launcher", 1), ("worker", 2)]]),
-        ([example("RayCluster.ray.io")], [[("head", 1), ("small", 2)]]),
+        ([fixed_cluster()], [[("head", 1), ("small", 2)]]),
         ([example("SparkApplication.sparkoperator.k8s.io")], [[("driver", 1), ("executor", 2)]]),
         ([replicated("StatefulSet", 3)], [[("main", 3)]]),
         ([replicated("Deployment", 2)], [[("main", 1)], [("main", 1)]]),
         ([pod("one")], [[("main", 1)]]),
-        ([pod("one", **GROUP), pod("two", **GROUP)], [[("main", 2)]]),
+        ([member("one", "2"), member("two", "2")], [[("main", 2)]]),
+        ([member("one", "3"), member("two", "3", "2"), member("six", "3")], [[("role-1", 2), ("role-2", 1)]]),
+        ([member("one", "4", **{"kueue.x-k8s.io/pod-group-fast-admission": "true"})], [[("main", 4)]]),
+        ([example("JAXJob.kubeflow.org")], [[("worker", 2)]]),
+        ([example("AppWrapper.workload.codeflare.dev")], [[("study-0", 2), ("study-1", 1), ("study-2", 2)]]),
     ],
     ids=[
         *("a JobSet by its replicated jobs", "a PyTorchJob by its roles", "an MPIJob", "a RayCluster by its groups"),
         *("a SparkApplication", "a StatefulSet as one", "a Deployment by pods", "a pod", "pods of a group together"),
+        *("a group by its roles", "a group by its first pod", "a JAXJob", "an AppWrapper by its objects"),
     ],
 )
 def test_a_kind_becomes_these_workloads(manifests: list[Any], expected: list[list[tuple[str, int]]]) -> None:
@@ -77,6 +99,17 @@ def test_a_kind_becomes_these_workloads(manifests: list[Any], expected: list[lis
     found = [[(each.pod_set, each.count) for each in workload.pod_sets] for workload in result.workloads]
     assert found == expected
     assert {each.status for each in result.workloads} == {"admitted"}
+
+
+@pytest.mark.parametrize(
+    ("total", "why"),
+    [("3", "'pair' group has fewer runnable pods than expected"), ("2", "")],
+    ids=["a group that lacks a pod waits for it", "a whole group starts"],
+)
+def test_a_group_starts_when_all_its_pods_are_there(total: str, why: str) -> None:
+    result = kwhatif.queue([member("one", total), member("two", total)], snapshot=there(*queues(plenty())))
+    (workload,) = result.workloads
+    assert (workload.status, workload.message or "") == (("refused", why) if why else ("admitted", ""))
 
 
 def test_each_group_of_a_leader_worker_set_waits_for_itself() -> None:

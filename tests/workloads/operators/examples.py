@@ -125,6 +125,42 @@ EXAMPLES = {
           paddleReplicaSpecs:
             Worker: {replicas: 2, restartPolicy: OnFailure, template: {spec: {containers: [{name: paddle, image: p}]}}}
         """,
+    "JAXJob.kubeflow.org": """
+        apiVersion: kubeflow.org/v1
+        kind: JAXJob
+        metadata: {name: jax}
+        spec:
+          jaxReplicaSpecs:
+            Worker: {replicas: 2, restartPolicy: OnFailure, template: {spec: {containers: [{name: jax, image: j}]}}}
+        """,
+    "AppWrapper.workload.codeflare.dev": """
+        apiVersion: workload.codeflare.dev/v1beta2
+        kind: AppWrapper
+        metadata: {name: study}
+        spec:
+          components:
+          - template:
+              apiVersion: v1
+              kind: Service
+              metadata: {name: board}
+              spec: {ports: [{port: 80}]}
+          - template:
+              apiVersion: batch/v1
+              kind: Job
+              metadata: {name: prepare}
+              spec:
+                parallelism: 2
+                completions: 2
+                template: {spec: {restartPolicy: Never, containers: [{name: main, image: p}]}}
+          - template:
+              apiVersion: kubeflow.org/v1
+              kind: PyTorchJob
+              metadata: {name: learn}
+              spec:
+                pytorchReplicaSpecs:
+                  Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: t}]}}}
+                  Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: t}]}}}
+        """,
     "MPIJob.kubeflow.org": """
         apiVersion: kubeflow.org/v2beta1
         kind: MPIJob

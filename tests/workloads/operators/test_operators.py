@@ -63,6 +63,12 @@ NAMES = [
     ("TFJob.kubeflow.org", ["dist-ps-0", "dist-ps-1", "dist-worker-0", "dist-worker-1"], ["TFJob dist"]),
     ("XGBoostJob.kubeflow.org", ["iris-master-0", "iris-worker-0", "iris-worker-1"], ["XGBoostJob iris"]),
     ("PaddleJob.kubeflow.org", ["paddle-worker-0", "paddle-worker-1"], ["PaddleJob paddle"]),
+    ("JAXJob.kubeflow.org", ["jax-worker-0", "jax-worker-1"], ["JAXJob jax"]),
+    (
+        "AppWrapper.workload.codeflare.dev",
+        ["prepare-1", "prepare-2", "learn-master-0", "learn-worker-0", "learn-worker-1"],
+        ["Job prepare", "PyTorchJob learn"],
+    ),
     ("MPIJob.kubeflow.org", ["pi-launcher-1", "pi-worker-0", "pi-worker-1"], ["Job pi-launcher", "MPIJob pi"]),
     ("RayCluster.ray.io", ["raw-head", "raw-small-worker-1", "raw-small-worker-2"], ["RayCluster raw"]),
     ("Job.batch.volcano.sh", ["pair-ps-0", "pair-worker-0", "pair-worker-1"], ["Job pair"]),

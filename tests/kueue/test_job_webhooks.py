@@ -1,0 +1,186 @@
+"""What Kueue's webhooks refuse of jobs of each kind, in Kueue's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
+from kwhatif.api.meta import ObjectMeta
+from kwhatif.kueue.jobs.batch_job import BATCH_JOB
+from kwhatif.kueue.jobs.job_webhooks import kind_problems
+from kwhatif.kueue.jobs.topology_annotations import topology_request
+
+K = "kueue.x-k8s.io/"
+REQUIRED, GROUP, SLICE, SIZE = (
+    f"{K}podset-{name}" for name in ("required-topology", "group-name", "slice-required-topology", "slice-size")
+)
+
+
+def job(kind: str, spec: dict[str, Any] | None = None, /, labels: Any = None, **annotations: str) -> dict[str, Any]:
+    """An object of a kind; annotations have two underscores where a dash would be."""
+    named = {f"{K}{key.replace('__', '-')}": value for key, value in annotations.items()}
+    metadata = {"name": "x", "namespace": "ml", "labels": labels or {f"{K}queue-name": "q"}, "annotations": named}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "spec": spec or {}}
+
+
+def pod_set(name: str, count: int = 1, annotations: dict[str, str] | None = None) -> WorkloadPodSet:
+    metadata = ObjectMeta(annotations=annotations)
+    request = topology_request(annotations or {}, None)
+    return WorkloadPodSet(
+        name=name, count=count, template=WorkloadPodTemplate(metadata=metadata), topology_request=request
+    )
+
+
+RAY = {"rayClusterSpec": {"headGroupSpec": {}}, "shutdownAfterJobFinishes": True}
+SEVENTEEN = [{"groupName": f"g{number}"} for number in range(18)]
+
+CASES: dict[str, tuple[dict[str, Any], list[WorkloadPodSet], list[str]]] = {
+    "a job without anything wrong": (job("JobSet"), [pod_set("main")], []),
+    "a queue's name in capitals": (
+        job("TFJob", labels={f"{K}queue-name": "Q"}),
+        [],
+        [f'metadata.labels[{K}queue-name]: Invalid value: "Q": a lowercase RFC 1123 subdomain'],
+    ),
+    "no time to run": (
+        job("JobSet", labels={f"{K}max-exec-time-seconds": "0"}),
+        [],
+        [f"metadata.labels[{K}max-exec-time-seconds]: Invalid value: 0: should be greater than 0"],
+    ),
+    "a StatefulSet's time is not looked at": (
+        job("StatefulSet", labels={f"{K}max-exec-time-seconds": "0"}),
+        [],
+        [],
+    ),
+    "an elastic job of a kind that has none": (
+        job("JobSet", elastic__job="true"),
+        [],
+        [f'metadata.annotations[{K}elastic-job]: Forbidden: elastic job is not supported for "v1, Kind=JobSet"'],
+    ),
+    "a gate twice": (
+        job("MPIJob", admission__gated__by="a.io/b, a.io/b"),
+        [],
+        [f'metadata.annotations[{K}admission-gated-by]: Invalid value: "a.io/b, a.io/b": duplicate gate name: a.io/b'],
+    ),
+    "a gate without a domain": (
+        job("MPIJob", admission__gated__by="mine"),
+        [],
+        [f'metadata.annotations[{K}admission-gated-by]: Invalid value: "mine": must be a domain-prefixed path'],
+    ),
+    "a RayCluster with an autoscaler": (
+        job("RayCluster", {"enableInTreeAutoscaling": True}),
+        [],
+        ["spec.enableInTreeAutoscaling: Invalid value: true: a kueue-managed RayCluster can use autoscaling only as"],
+    ),
+    "a RayCluster of too many groups": (
+        job("RayCluster", {"workerGroupSpecs": SEVENTEEN}),
+        [],
+        ["spec.workerGroupSpecs: Too many: 19: must have at most 18 items"],
+    ),
+    "a group of workers called head": (
+        job("RayService", {"rayClusterSpec": {"workerGroupSpecs": [{"groupName": "head"}]}}),
+        [],
+        ['spec.rayClusterSpec.workerGroupSpecs[0].groupName: Forbidden: "head" is reserved for the head group'],
+    ),
+    "a RayJob in a cluster of others, with one of its own": (
+        job("RayJob", {**RAY, "clusterSelector": {"a": "b"}}),
+        [],
+        ['spec.clusterSelector: Invalid value: {"a":"b"}: a kueue managed job should not use an existing cluster'],
+    ),
+    "a RayJob in a cluster of others": (job("RayJob", {"clusterSelector": {"a": "b"}}), [], []),
+    "a RayJob without a cluster": (
+        job("RayJob"),
+        [],
+        ["spec.rayClusterSpec: Required value: rayClusterSpec is required for Kueue-managed jobs that don't use"],
+    ),
+    "a RayJob whose cluster stays": (
+        job("RayJob", {**RAY, "shutdownAfterJobFinishes": False}),
+        [],
+        ["spec.shutdownAfterJobFinishes: Invalid value: false: a kueue managed job should delete the cluster after"],
+    ),
+    "a SparkApplication whose driver runs elsewhere": (
+        job("SparkApplication", {"mode": "client"}),
+        [],
+        ['spec.mode: Invalid value: "client": only Cluster mode is supported for a kueue managed job'],
+    ),
+    "a LeaderWorkerSet of fewer than none": (
+        job("LeaderWorkerSet", {"replicas": -1}),
+        [],
+        ["spec.replicas: Invalid value: -1: invalid LeaderWorkerSet replicas: must be >= 0, got -1"],
+    ),
+    "a pod of a group of unknown size": (
+        job("Pod", labels={f"{K}pod-group-name": "pair"}),
+        [],
+        [
+            f"metadata.annotations[{K}pod-group-total-count]: Required value: both the '{K}pod-group-total-count' "
+            f"annotation and the '{K}pod-group-name' label should be set"
+        ],
+    ),
+    "a size without a group": (
+        job("Pod", pod__group__total__count="2"),
+        [],
+        [f"metadata.labels[{K}pod-group-name]: Required value: both the"],
+    ),
+    "a group of nobody": (
+        job("Pod", pod__group__total__count="0", pod__group__name="pair"),
+        [],
+        [f'metadata.annotations[{K}pod-group-total-count]: Invalid value: "0": incorrect annotation value'],
+    ),
+    "a slice larger than the pod set": (
+        job("JobSet", {"replicatedJobs": [{"name": "a"}, {"name": "b"}]}),
+        [pod_set("a"), pod_set("b", 2, {SLICE: "cloud/rack", SIZE: "3"})],
+        [
+            f"spec.replicatedJobs[1].template.spec.template.metadata.annotations[{SIZE}]: "
+            'Invalid value: "3": must not be greater than pod set count 2'
+        ],
+    ),
+    "a topology of a role by its path": (
+        job("PyTorchJob", {"pytorchReplicaSpecs": {"Master": {}}}),
+        [pod_set("master", 1, {REQUIRED: "not a key"})],
+        [f"spec.pytorchReplicaSpecs[Master].template.metadata.annotations[{REQUIRED}]: Invalid value: "],
+    ),
+    "a TrainJob says where to change it": (
+        job("TrainJob"),
+        [pod_set("node", 1, {REQUIRED: "a/b/c"})],
+        ['job[node].annotations[kueue.x-k8s.io/podset-required-topology]: Invalid value: "a/b/c": '],
+    ),
+    "a group of one pod set": (
+        job("LeaderWorkerSet"),
+        [pod_set("leader", 1, {REQUIRED: "cloud/rack", GROUP: "g"}), pod_set("worker", 3)],
+        [
+            f"spec.leaderWorkerTemplate.leaderTemplate.metadata.annotations[{GROUP}]: Invalid value: "
+            '"g": can only define groups of exactly 2 pod sets, got: 1 pod set(s)'
+        ],
+    ),
+    "a group in two places": (
+        job("MPIJob", {"mpiReplicaSpecs": {"Launcher": {}, "Worker": {}}}),
+        [
+            pod_set("launcher", 1, {REQUIRED: "cloud/rack", GROUP: "g"}),
+            pod_set("worker", 3, {REQUIRED: "cloud/block", GROUP: "g"}),
+        ],
+        [
+            "spec.mpiReplicaSpecs[Launcher].template.metadata.annotations: Invalid value: must specify",
+            "spec.mpiReplicaSpecs[Worker].template.metadata.annotations: Invalid value: must specify",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_webhook_says(name: str) -> None:
+    obj, pod_sets, expected = CASES[name]
+    problems = list(kind_problems(obj, pod_sets, queued=True))
+    assert len(problems) == len(expected)
+    assert all(problem.startswith(start) for problem, start in zip(problems, expected, strict=True)), problems
+
+
+def test_without_a_queue_a_ray_cluster_may_have_its_autoscaler() -> None:
+    obj = job("RayCluster", {"enableInTreeAutoscaling": True}, labels={"a": "b"})
+    assert list(kind_problems(obj, [], queued=False)) == []
+
+
+def test_a_job_is_looked_at_as_any_job_first() -> None:
+    obj = job("Job", {"template": {}}, labels={f"{K}queue-name": "Q"}, elastic__job="true")
+    (problem,) = BATCH_JOB.problems(obj, True)
+    assert problem.startswith(f"metadata.labels[{K}queue-name]")
