@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kwhatif.errors import InputError
+from kwhatif.errors import LimitError
 
 T = TypeVar("T")
 
@@ -170,7 +170,7 @@ def pods_left() -> int:
 
 
 def make_room(pods: int, owner: str) -> None:
-    """Count pods that are about to be made. Raises InputError if they are too many.
+    """Count pods that are about to be made. Raises LimitError if they are too many.
 
     A caller that knows of further pods first makes room for all of them in a ``pods_to_make`` of its own.
     """
@@ -178,23 +178,23 @@ def make_room(pods: int, owner: str) -> None:
     if room.made + pods > room.most:
         others = f" after {room.made:,} of others" if room.made else ""
         problem = f"expected no more than {room.most:,} pods in all (--max-pods), found {pods:,} of {owner}{others}"
-        raise InputError(problem)
+        raise LimitError(problem)
     room.made += pods
 
 
 def make_nodes(number: int) -> None:
-    """Count nodes that an edit is about to add. Raises InputError if they are too many."""
+    """Count nodes that an edit is about to add. Raises LimitError if they are too many."""
     room = _pod_room.get() or _PodRoom(PODS)
     if room.nodes + number > NODES:
         others = f" after {room.nodes:,} of other edits" if room.nodes else ""
-        raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,}{others}")
+        raise LimitError(f"expected no more than {NODES:,} new nodes in all, found {number:,}{others}")
     room.nodes += number
 
 
 def check_nodes(number: int, owner: str) -> None:
-    """Check a number of additional nodes. Raises InputError if it exceeds the limit."""
+    """Check a number of additional nodes. Raises LimitError if it exceeds the limit."""
     if number > NODES:
-        raise InputError(f"expected no more than {NODES:,} new nodes in all, found {number:,} of {owner}")
+        raise LimitError(f"expected no more than {NODES:,} new nodes in all, found {number:,} of {owner}")
 
 
 @contextmanager
@@ -208,7 +208,7 @@ def work_to_do() -> Iterator[None]:
 
 
 def charge(cost: int, work: str) -> None:
-    """Count work whose cost the input decides. Raises InputError once it exceeds the limit."""
+    """Count work whose cost the input decides. Raises LimitError once it exceeds the limit."""
     spent = _spent.get()
     if spent is None:
         return
@@ -216,7 +216,7 @@ def charge(cost: int, work: str) -> None:
     if spent[0] > COST:
         shown = work if len(work) <= _SHOWN else f"{work[:_SHOWN]}..."
         problem = f"expressions and searches for devices together cost more than the limit of {COST:,}, at {shown!r}"
-        raise InputError(problem)
+        raise LimitError(problem)
 
 
 def in_time(seconds: float, work: Callable[[], T]) -> T:

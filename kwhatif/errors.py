@@ -3,6 +3,7 @@
     KwhatifError                 exit code 2
     ├── UsageError               a command line or call that makes no sense
     ├── InputError               a file: which one, where in it, what was found, what was expected
+    │   └── LimitError           more than there is room or time for, so the run ends
     ├── ClusterError             a live cluster that cannot be reached, refuses, or answers nonsense
     ├── PolicyError              a scheduler configuration that kube-scheduler would refuse
     ├── PluginError              a plugin broke its contract or failed: plugin, hook and pod are named
@@ -39,6 +40,14 @@ class InputError(KwhatifError):
     def with_source(self, source: str) -> InputError:
         """The same error, said of ``source`` (kept if the error already names its file)."""
         return self if self.source else InputError(self.problem, source=source, place=self.place)
+
+
+class LimitError(InputError):
+    """More than there is room or time for (``bounds``): it ends a run that passes over what it cannot read."""
+
+    def with_source(self, source: str) -> InputError:
+        """The same error, said of ``source``."""
+        return self if self.source else LimitError(self.problem, source=source, place=self.place)
 
 
 class ClusterError(KwhatifError):

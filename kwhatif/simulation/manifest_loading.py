@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_some
 from kwhatif.results.base import Gap
 from kwhatif.simulation.inputs import Files, Notes, Rendering
-from kwhatif.simulation.scenario import ReadManifests, Scenario
+from kwhatif.simulation.scenario import PreparedScenario, ReadManifests, Scenario
 from kwhatif.snapshot.load import Manifest, load_manifests
-from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, problem_in
 from kwhatif.versions import DEFAULT_MINOR
 
 
@@ -29,6 +30,8 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
     """Note what is worth knowing of manifests that were read; what is missing in them is returned."""
     for text in report.notes():
         notes.note(text)
+    for error in report.unreadable:
+        notes.warn(f"passed over: {error}")
     for text in dict.fromkeys(report.duplicates):
         notes.warn(text)
     gaps = [Gap(what=what, effect=effect, pods=("<input>",)) for what, effect in report.gaps()]
@@ -45,6 +48,14 @@ def gaps_of_files(files: Iterable[tuple[str, str]], qualified: str = "") -> Iter
     for reason, names in reasons.items():
         effect = f"{'it is' if len(names) == 1 else 'they are'} no part of what is judged{qualified}"
         yield Gap(what=f"{format_some(names, _MOST_NAMED)}: {reason}", effect=effect, pods=("<input>",))
+
+
+def leave_out_unreadable(scenario: PreparedScenario, notes: Notes) -> ReadManifests:
+    """What was read, with a gap for each object of which its operator could not make pods."""
+    for error in scenario.expanded.unreadable.values():
+        notes.warn(f"passed over: {error}")
+    problems = ((file, problem_in(file, error)) for file, error in scenario.expanded.unreadable.items())
+    return replace(scenario.read, gaps=[*scenario.read.gaps, *gaps_of_files(problems)])
 
 
 DEFAULT_NAMESPACE = "default"

@@ -129,6 +129,10 @@ def expand(state: PipelineState) -> PipelineState:
         if state.question.schedules and state.question.needs_pod_list(scenario):
             require_pod_list(scenario)
         scenario.expanded.doubts += scenario.edited.doubts
+        if scenario.expanded.unreadable:
+            from kwhatif.simulation.manifest_loading import leave_out_unreadable
+
+            scenario = replace(scenario, read=leave_out_unreadable(scenario, state.notes))
         prepared.append(scenario)
         for warning in scenario.expanded.warnings:
             state.notes.warn(f"{warning.object}: {warning.text}")

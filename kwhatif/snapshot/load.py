@@ -31,7 +31,7 @@ from kwhatif.snapshot.read.other_documents import advice_on_machines
 from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
 from kwhatif.snapshot.recording_lines import is_recording, lines_of
 from kwhatif.snapshot.repository.manifest_reader import read_items
-from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, UnreadableFile
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 __all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
 
@@ -45,13 +45,15 @@ class Manifest:
     """One object of a manifest and where it came from.
 
     ``obj`` has only apiVersion, kind and names: the rest is validated by the API server. ``raw`` is the whole object as
-    plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name.
+    plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name. Its file or
+    itself ``is_named``, unless it was found in a directory.
     """
 
     obj: Resource
     origin: Origin
     raw: dict[str, Any]
     instead_of: Origin | None = None
+    is_named: bool = True
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -137,10 +139,12 @@ def load_manifests(
         try:
             manifest = _manifest(item, namespace, options.namespaced)
         except InputError as error:
-            if is_named or not options.with_unreadable:
+            if is_named:
                 raise
-            told.unreadable.append(UnreadableFile(error, repr(plain_of(item)).encode()))
+            told.leave_out(error, item.origin.file)
             continue
+        if not is_named:
+            manifest = replace(manifest, is_named=False)
         key = _identity(manifest.obj, item)
         place = seen.setdefault(key, len(manifests)) if manifest.obj.name else len(manifests)
         if place == len(manifests):

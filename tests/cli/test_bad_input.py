@@ -25,7 +25,7 @@ def names(broken: Broken, error: str, directory: Path) -> bool:
 @pytest.mark.parametrize("broken", [b for b in BROKEN if not b.mistyped], ids=lambda broken: broken.name)
 def test_a_broken_manifest_is_refused(broken: Broken, tmp_path: Path) -> None:
     path = broken.write(tmp_path)
-    assert broken.file in refused("place", "-f", path, "--snapshot", CLUSTER)
+    assert broken.file in refused("place", "-f", path, "--snapshot", CLUSTER, "--strict")
 
 
 @pytest.mark.parametrize("broken", [b for b in BROKEN if b.mistyped], ids=lambda broken: broken.name)

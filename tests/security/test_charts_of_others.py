@@ -72,12 +72,12 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def read(folder: Path, render: str = "auto") -> tuple[list[str], str]:
     """Names of the objects, and all that is said."""
     report = ReadingReport()
-    options = ReadingOptions(render=render, may_be_empty=True, with_unreadable=True)
+    options = ReadingOptions(render=render, may_be_empty=True)
     try:
         found = load_manifests(gather_directories([str(folder)], may_be_empty=True), options=options, report=report)
     except InputError as error:
         return [], str(error)
-    unread = [str(each.error) for each in report.unreadable]
+    unread = [*map(str, report.unreadable)]
     return [each.obj.name for each in found], "\n".join([*report.notes(), *map(str, report.gaps()), *unread])
 
 

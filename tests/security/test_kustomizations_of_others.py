@@ -69,12 +69,12 @@ def checkout(tmp_path: Path) -> Path:
 def read(folder: Path, render: str) -> tuple[list[str], str]:
     """Names of the objects with their values, and all that is said."""
     report = ReadingReport()
-    options = ReadingOptions(render=render, may_be_empty=True, with_unreadable=True)
+    options = ReadingOptions(render=render, may_be_empty=True)
     try:
         found = load_manifests(gather_directories([str(folder)], may_be_empty=True), options=options, report=report)
     except InputError as error:
         return [], str(error)
-    unread = [str(each.error) for each in report.unreadable]
+    unread = [*map(str, report.unreadable)]
     values = [f"{each.obj.name} {each.raw}" for each in found]
     return values, "\n".join([*report.notes(), *map(str, report.gaps()), *unread])
 

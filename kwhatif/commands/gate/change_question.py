@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from kwhatif.errors import UsageError
+from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Gap, Result
 from kwhatif.simulation.flag import Argument, Flag, flags_of
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Notes, Rendering, SchedulerOptions
@@ -144,10 +144,8 @@ class ChangeQuestion(Question[R_co]):
         if base is not None:
             before, of_base = self._read_side(scenario, base, is_compared=True)
             report.leave_out_known(of_base)
-        for file in report.unreadable:
-            notes.warn(f"passed over: {file.error}")
-        accepted = [*self.accept, *(self.rules_file.policy.accept or ())]
-        files = account_files(report.files, of_base.files if of_base is not None else None, head, base, accepted)
+        before_files = None if of_base is None else of_base.files
+        files = account_files(report.files, before_files, head, base, self.patterns_to_accept)
         gaps = [*note_report(report, notes), *_alternatives(manifests, before or ()), *gaps_of(files)]
         return ReadManifests(manifests, base=before, gaps=gaps, files=files)
 
@@ -167,7 +165,6 @@ class ChangeQuestion(Question[R_co]):
         options = replace(
             reading_options(scenario),
             may_be_empty=is_compared,
-            with_unreadable=is_compared,
             recursive=self.recursive,
             roots=[each for each in files if isinstance(each, str) and each != STDIN],
         )
@@ -191,6 +188,8 @@ class ChangeQuestion(Question[R_co]):
         )
         expanded = as_asked(scenario.snapshot)
         more_than_once = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
+        if expanded.unreadable:
+            scenario = replace(scenario, read=self._without_unreadable(scenario.read, expanded.unreadable))
         if scenario.read.base is None and not expanded.refusals:
             reading = scenario.inputs.manifest_options
             require_pods(scenario.inputs.manifests, scenario.manifests, reading, scenario.snapshot)
@@ -202,6 +201,18 @@ class ChangeQuestion(Question[R_co]):
             before=before,
             before_change=more_than_once,
         )
+
+    def _without_unreadable(self, read: ReadManifests, unreadable: Mapping[str, InputError]) -> ReadManifests:
+        from kwhatif.commands.gate.files import without_unreadable
+        from kwhatif.snapshot.repository.reading_report import problem_in
+
+        problems = {file: problem_in(file, error) for file, error in unreadable.items()}
+        files = without_unreadable(read.files, problems, self.patterns_to_accept, is_compared=read.base is not None)
+        return replace(read, files=files)
+
+    @property
+    def patterns_to_accept(self) -> Sequence[str]:
+        return [*self.accept, *(self.rules_file.policy.accept or ())]
 
 
 def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> Iterator[Gap]:

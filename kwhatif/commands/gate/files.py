@@ -5,6 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import structs
+
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Gap
 from kwhatif.results.gate import GateFile, GateFiles
@@ -45,6 +47,21 @@ def account_files(
         not_read=counts[FileUse.unread] + counts[FileUse.failed],
         changed=tuple(_file(file, entry, accepted) for file, entry in changed),
     )
+
+
+def without_unreadable(
+    files: GateFiles, problems: Mapping[str, str], accepted: Sequence[str], *, is_compared: bool
+) -> GateFiles:
+    """The account once it is known of which files, with a problem each, objects could not be read after all."""
+    known = {each.file for each in files.changed}
+    changed = [
+        _file(each.file, FileEntry(FileUse.failed, problems[each.file]), accepted) if each.file in problems else each
+        for each in files.changed
+    ]
+    if not is_compared:
+        entries = ((file, FileEntry(FileUse.failed, why)) for file, why in problems.items() if file not in known)
+        changed += [_file(file, entry, accepted) for file, entry in entries]
+    return structs.replace(files, changed=tuple(changed))
 
 
 def _file(file: str, entry: FileEntry, accepted: Sequence[str]) -> GateFile:

@@ -18,7 +18,7 @@ from kwhatif.api.field_types import Types, check
 from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
 from kwhatif.api.times import convert_object
 from kwhatif.bounds import make_room, pods_left, pods_to_make
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, LimitError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import Refusal, RefusedField, RequestWarning
@@ -109,7 +109,7 @@ class _Expansion:
         # Requests of a named verb are sent as kubectl sends them, one after the other as they were given.
         ordered = self._manifests if self._verb else in_creation_order(self._manifests)
         for manifest in track(ordered, "Expanding", "objects"):
-            with _naming_source(manifest.origin):
+            with _naming_source(manifest.origin), self._leaving_out(manifest):
                 self._take(complete_object(manifest), str(manifest.origin), as_new=as_new)
         for obj, origin, changes in self._to_reconcile:
             with _naming_source(origin):
@@ -119,6 +119,19 @@ class _Expansion:
             if scaled is not there:
                 self._update(there, scaled, origin)
         return self._done
+
+    @contextmanager
+    def _leaving_out(self, manifest: Manifest) -> Iterator[None]:
+        """Leave out a custom resource of a directory that its operator could not read; what else fails ends the run."""
+        try:
+            yield
+        except LimitError:
+            raise
+        except InputError as error:
+            operated = kind_for(manifest.raw, self._templates)
+            if manifest.is_named or operated is None or (group_of(manifest.raw), manifest.obj.kind) in WORKLOADS:
+                raise
+            self._done.unreadable.setdefault(manifest.origin.file, error.with_source(str(manifest.origin)))
 
     def _make_room(self, obj: Object, origin: str) -> None:
         """Raises InputError if there are too many pods by then, by the manifest's numbers as far as they are valid."""

@@ -15,6 +15,7 @@ from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.response import Doubts, FieldChange, Object, RequestRefusal
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.meta import Resource
+from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate, Refusal, RequestWarning
 from kwhatif.simulation.expansion.objects import display_name_of
 from kwhatif.simulation.expansion.pending_creations import Claim, convert_claim
@@ -39,6 +40,7 @@ class ExpandedManifests:
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
     ``unknown`` counts unknown kinds, ``warnings`` are the API server's, and ``doubts`` what is not known
     of it. ``world`` has all objects as the API server stores them, and ``plans`` are the updates that were begun.
+    ``unreadable`` is what is wrong with objects of directories that are left out, by file.
     ``scaled`` are the workloads whose replicas an autoscaler of pods decides, ``creations`` what controllers try again.
     """
 
@@ -57,6 +59,7 @@ class ExpandedManifests:
     doubts: list[Doubts] = field(default_factory=list)
     scaled: list[ScaledWorkload] = field(default_factory=list)
     creations: Creations | None = None
+    unreadable: dict[str, InputError] = field(default_factory=dict)
 
     def all_pods(self) -> Iterator[PodToSchedule]:
         """All pods, those of updates as if every new pod found its node."""
@@ -78,6 +81,7 @@ class ExpandedManifests:
         self.whole.update(other.whole)
         self.trails.update(other.trails)
         self.unknown.update(other.unknown)
+        self.unreadable.update(other.unreadable)
 
     @property
     def empty(self) -> bool:

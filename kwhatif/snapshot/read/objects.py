@@ -75,16 +75,23 @@ class Document:
         return str(self.origin)
 
 
-def read_documents(text: Text, *, strictly: bool = False, duplicates: list[str] | None = None) -> list[Document]:
+def read_documents(
+    text: Text,
+    *,
+    strictly: bool = False,
+    duplicates: list[str] | None = None,
+    broken: list[InputError] | None = None,
+) -> list[Document]:
     """All documents of a text that hold something. Raises InputError; ``strictly``, also for a key that comes twice.
 
     YAML in which one does is always refused, unless there is a list of ``duplicates``, to which it is added in words.
+    Documents of YAML that cannot be read are refused, too, unless there is a list of what is ``broken``.
 
     What begins with a bracket is JSON, as kubectl has it; if it is not sound JSON it may still be YAML that
     begins with one, unless its name ends in .json.
     """
     if not _LOOKS_LIKE_JSON.match(text.data):
-        return _yaml(text, duplicates)
+        return _yaml(text, duplicates, broken)
     try:
         documents = list(read_json(text.data, text.name))
     except InputError as error:
@@ -104,16 +111,18 @@ def read_documents(text: Text, *, strictly: bool = False, duplicates: list[str] 
 _DESCRIPTION = re.compile(rb"Name:[ \t]+\S[^\n]*\n(?:[^\n]*\n){0,3}(?:Namespace|Labels|Roles|Annotations):")
 
 
-def _yaml(text: Text, duplicates: list[str] | None) -> list[Document]:
+def _yaml(text: Text, duplicates: list[str] | None, broken: list[InputError] | None = None) -> list[Document]:
     if _DESCRIPTION.match(text.data):
         problem = "expected an object, found what kubectl describe prints: kubectl get KIND NAME -o yaml prints one"
         raise InputError(problem, source=text.name)
     try:
-        read = list(read_yaml(text.data, text.name, duplicates))
+        read = list(read_yaml(text.data, text.name, duplicates, broken))
     except InputError as error:
         if not is_template(text.data):
             raise
         raise InputError(TEMPLATE, source=error.source, place=error.place) from None
+    if broken and is_template(text.data):
+        raise InputError(TEMPLATE, source=broken[0].source, place=broken[0].place)
     return [Document(Origin(text.name, d.number, d.line), d.value, d.item_lines) for d in read]
 
 

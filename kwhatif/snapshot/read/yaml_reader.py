@@ -79,6 +79,8 @@ _LONG_TEXT = 64  # characters
 _NO_KEY = object()
 _MERGE = object()
 _LIMIT = ", the limit of YAML; as JSON it is read many times faster (kubectl prints it with -o json)"
+_SEPARATOR = re.compile(rb"^---(?=[ \t\r\n]|$)", re.MULTILINE)
+_MOST_BROKEN = 10
 _TOO_DEEP = f"lists and mappings are nested more than {bounds.DEPTH} levels deep"
 
 
@@ -92,41 +94,78 @@ class YamlDocument:
     item_lines: tuple[int, ...]
 
 
-def read_yaml(data: bytes, source: str, duplicates: list[str] | None = None) -> Iterator[YamlDocument]:
+def read_yaml(
+    data: bytes, source: str, duplicates: list[str] | None = None, broken: list[InputError] | None = None
+) -> Iterator[YamlDocument]:
     """The documents of a YAML stream in order, empty ones left out.
 
     Of a key that appears twice the last one counts, as kubectl has it, and is added to ``duplicates`` in words; without
-    such a list it is an error.
+    such a list it is an error. What is wrong with a document is added to ``broken``, and the next one is read; without
+    such a list, and where there are many of them, it is an error.
 
     ``data`` is UTF-8 without a byte order mark. Raises InputError that names ``source``, the document, line
     and column.
     """
     if len(data) > bounds.YAML_BYTES:
         raise InputError(f"larger than {bounds.YAML_BYTES:,} bytes{_LIMIT}", source=source)
-    builder, number = _Builder(duplicates=duplicates), 0
-    try:
-        for event in yaml.parse(data, Loader=_LOADER):
-            if isinstance(event, ev.DocumentStartEvent):
-                number += 1
-                check_number(number, source)
-                builder = _Builder(builder.aliased, builder.values, duplicates)
-            elif isinstance(event, ev.DocumentEndEvent):
-                if builder.value is not None:
-                    yield YamlDocument(number, builder.line, builder.value, tuple(builder.item_lines))
-            elif isinstance(event, ev.NodeEvent | ev.CollectionEndEvent):
-                builder.take(event)
-    except _YamlError as trouble:
-        raise trouble.error(source, number) from None
-    except yaml.MarkedYAMLError as error:
-        mark: Any = error.problem_mark or error.context_mark
-        problem = " ".join(part for part in (error.problem, error.context) if part)
-        if mark and _character(data, mark) == "\t":
-            problem = "a tab stands where only spaces can"
-        raise _YamlError(f"not valid YAML: {problem}", mark).error(source, number) from None
-    except yaml.reader.ReaderError as error:
-        line, column = line_and_column(data, error.position)
-        problem = f"not valid YAML: the character U+{_code(error.character):04X} is not allowed"
-        raise InputError(problem, source=source, place=f"line {line}, column {column}") from None
+    stream, rest = _Stream(_Builder(duplicates=duplicates)), data
+    mark: Any
+    while rest:
+        try:
+            yield from _documents_in(rest, source, stream, duplicates)
+            return
+        except _YamlError as error:
+            problem, mark = error.error(source, stream.number), error.mark
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            text = " ".join(part for part in (error.problem, error.context) if part)
+            if mark and _character(data, mark) == "\t":
+                text = "a tab stands where only spaces can"
+            problem = _YamlError(f"not valid YAML: {text}", mark).error(source, stream.number)
+        except yaml.reader.ReaderError as error:
+            line, column = line_and_column(data, error.position)
+            text = f"not valid YAML: the character U+{_code(error.character):04X} is not allowed"
+            raise InputError(text, source=source, place=f"line {line}, column {column}") from None
+        if broken is None or len(broken) >= _MOST_BROKEN or not mark:
+            raise problem
+        broken.append(problem)
+        rest = _documents_from(data, max(mark.line, stream.line + 1))
+
+
+@dataclass(slots=True)
+class _Stream:
+    """How far a stream has been read: the builder and the number of the last document, and the line it begins in."""
+
+    builder: _Builder
+    number: int = 0
+    line: int = -1
+
+
+def _documents_in(data: bytes, source: str, stream: _Stream, duplicates: list[str] | None) -> Iterator[YamlDocument]:
+    for event in yaml.parse(data, Loader=_LOADER):
+        if isinstance(event, ev.DocumentStartEvent):
+            stream.number += 1
+            mark: Any = event.start_mark
+            stream.line = mark.line
+            check_number(stream.number, source)
+            stream.builder = _Builder(stream.builder.aliased, stream.builder.values, duplicates)
+        elif isinstance(event, ev.DocumentEndEvent):
+            builder = stream.builder
+            if builder.value is not None:
+                yield YamlDocument(stream.number, builder.line, builder.value, tuple(builder.item_lines))
+        elif isinstance(event, ev.NodeEvent | ev.CollectionEndEvent):
+            stream.builder.take(event)
+
+
+def _documents_from(data: bytes, line: int) -> bytes:
+    """The documents that begin in a line (from 0) or behind it, with empty lines in place of the others."""
+    lines = counted = 0
+    for match in _SEPARATOR.finditer(data):
+        lines += data.count(b"\n", counted, match.start())
+        counted = match.start()
+        if lines >= line:
+            return b"\n" * lines + data[counted:]
+    return b""
 
 
 class _YamlError(Exception):

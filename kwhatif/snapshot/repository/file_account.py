@@ -55,6 +55,11 @@ class FileAccount:
         if there is None or use > there.use:
             self.entries[file] = FileEntry(use, reason, content)
 
+    def fail(self, file: str, reason: str) -> None:
+        """Say that a part of a file could not be read."""
+        there = self.entries.get(file)
+        self.note(file, FileUse.failed, reason, str if there is None else there.content)
+
     def __contains__(self, file: str) -> bool:
         return file in self.entries
 

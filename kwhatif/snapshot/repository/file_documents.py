@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kwhatif.api.kinds import kind_of
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.git_trees import blob_identity
 from kwhatif.snapshot.read.objects import (
@@ -43,7 +43,6 @@ from kwhatif.snapshot.repository.reading_report import (
     MissingVariables,
     ReadingOptions,
     ReadingReport,
-    UnreadableFile,
 )
 from kwhatif.snapshot.repository.substitutions import Substitution, Variables, is_encrypted, without_encryption
 
@@ -78,27 +77,29 @@ def find_items(
     given: GivenText, variables: Variables, options: ReadingOptions, report: ReadingReport
 ) -> Iterator[tuple[Document, Item]]:
     """The objects of a text, with what Flux substitutes and without what SOPS has encrypted; those that cannot be known
-    are left out. Raises InputError for what is no manifest, unless it was found in a directory.
+    are left out. Raises InputError for what is no manifest; of what was found in a directory that is left out, and a
+    part of the report.
     """
     note = _notes_of(given, report)
-    try:
-        note(FileUse.passed_over, "it holds no objects")
-        documents = _documents_of(given, note, report, strictly=options.is_sent_as_it_is)
-        report.documents += len(documents) if given.is_named else 0
-        # Asked of the text once, and not for each of its objects.
-        is_whole = b"${" not in given.text.data and b"sops" not in given.text.data
-        may_be_template = not given.is_named and b"$(" in given.text.data
-        for document in documents:
+    note(FileUse.passed_over, "it holds no objects")
+    documents = _documents_of(given, note, report, strictly=options.is_sent_as_it_is)
+    report.documents += len(documents) if given.is_named else 0
+    # Asked of the text once, and not for each of its objects.
+    is_whole = b"${" not in given.text.data and b"sops" not in given.text.data
+    may_be_template = not given.is_named and b"$(" in given.text.data
+    for document in documents:
+        try:
             for item in _items_of(document, given, note, report, may_be_template=may_be_template):
                 note(FileUse.read, "")
                 whole = item if is_whole else _complete_item(item, variables, options, report, given.text)
                 if whole is not None:
                     yield document, whole
-    except InputError as error:
-        if given.is_named or not options.with_unreadable:
+        except LimitError:
             raise
-        note(FileUse.failed, error.problem)
-        report.unreadable.append(UnreadableFile(error, given.text.data))
+        except InputError as error:
+            if given.is_named:
+                raise
+            report.leave_out(error, given.text.name)
 
 
 def complete_items(
@@ -145,24 +146,37 @@ def _use_of(sort: DocumentSort, name: str) -> FileUse:
 def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strictly: bool) -> list[Document]:
     text = given.text
     duplicates: list[str] = []
+    broken: list[InputError] = []
+    documents: list[Document] = []
     try:
-        documents = read_documents(text, strictly=True, duplicates=None if strictly else duplicates)
-        report.duplicates += [f"{text.name}: {each}" for each in duplicates]
-        return documents
-    except InputError:
+        documents = read_documents(
+            text,
+            strictly=True,
+            duplicates=None if strictly else duplicates,
+            broken=None if given.is_named else broken,
+        )
+    except InputError as error:
         if given.is_named:
             raise
-        if is_template(text.data) or any(mark in text.data for mark in _OTHER_TEMPLATES):
-            sort = TEMPLATE
-        elif text.data.startswith(_LOCK):
-            sort = LOCKED
-        elif not may_hold_objects(text.data):
-            sort = UNREADABLE
-        else:
-            raise
+        broken = [error]
+    sort = _sort_of_broken(text.data) if broken else None
+    if sort is not None:
         report.pass_over(sort, text.name)
         note(_use_of(sort, text.name), str(sort))
-    return []
+        return []
+    for problem in broken:
+        report.leave_out(problem, text.name)
+    report.duplicates += [f"{text.name}: {each}" for each in duplicates]
+    return documents
+
+
+def _sort_of_broken(data: bytes) -> DocumentSort | None:
+    """What a text that cannot be read is instead of objects; None if it is meant to be some."""
+    if is_template(data) or any(mark in data for mark in _OTHER_TEMPLATES):
+        return TEMPLATE
+    if data.startswith(_LOCK):
+        return LOCKED
+    return None if may_hold_objects(data) else UNREADABLE
 
 
 def _items_of(

@@ -121,6 +121,8 @@ def read_items(
         yield found
     nothing = nothing and not report.documents and not report.missing
     if nothing and given and not options.may_be_empty:
+        if report.unreadable:
+            raise report.unreadable[0]
         names = ", ".join(map(display_path, paths))
         if not report.passed_over:
             raise InputError(describe_nothing(paths), source=names)

@@ -21,9 +21,8 @@ class ReadingOptions:
     Directories of git's revisions are read with those below them, unless not ``recursive``; others are named each.
     ``variables`` are those that Flux substitutes. ``render``: kustomizations and charts are rendered ``never``,
     ``always``, or where that needs nothing that is not there (``auto``), charts for ``kubernetes_version`` if it is
-    said. ``with_unreadable``: files of directories that cannot be read are passed over, and kept in the report.
-    ``roots`` are directories of which the account has all files, ``namespaced`` custom kinds (group and name) whose
-    objects live in namespaces. YAML ``is_sent_as_it_is`` where the API server reads it, which refuses a key that
+    said. ``roots`` are directories of which the account has all files, ``namespaced`` custom kinds (group and name)
+    whose objects live in namespaces. YAML ``is_sent_as_it_is`` where the API server reads it, which refuses a key that
     appears twice; kubectl, which makes JSON of it, takes the last.
     """
 
@@ -33,7 +32,6 @@ class ReadingOptions:
     variables: Mapping[str, str] = field(default_factory=dict)
     render: str = "never"
     kubernetes_version: str = ""
-    with_unreadable: bool = False
     roots: Sequence[str] = ()
     namespaced: Collection[tuple[str, str]] = frozenset()
     is_sent_as_it_is: bool = False
@@ -53,14 +51,6 @@ class MissingVariables:
     left_out: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class UnreadableFile:
-    """A file of a directory that cannot be read: what is wrong with it, and its content."""
-
-    error: InputError
-    data: bytes
-
-
 @dataclass
 class ReadingReport:
     """What was skipped, rendered, followed or unknown when manifests were read.
@@ -69,7 +59,8 @@ class ReadingReport:
     with SOPS, ``missing`` the Flux variables without a value, by file. ``built`` and ``rendered`` count kustomizations
     and charts; ``not_rendered`` has the reason why others were not, by their names in messages. ``followed`` counts
     objects of Argo CD and Flux that were replaced by what they deploy, ``not_followed`` the others by reason and kind,
-    and ``lost`` has requested things that were not found. ``documents`` are those of files named explicitly,
+    and ``lost`` has requested things that were not found. ``unreadable`` is what is wrong with files, documents and
+    objects of directories, of which the others are read. ``documents`` are those of files named explicitly,
     ``duplicates`` are keys of YAML that appear twice, ``room`` counts what variables put into objects, and ``files`` is
     the account of all files.
     """
@@ -83,7 +74,7 @@ class ReadingReport:
     followed: Counter[str] = field(default_factory=Counter)
     not_followed: dict[str, Counter[str]] = field(default_factory=dict)
     lost: dict[str, list[str]] = field(default_factory=dict)
-    unreadable: list[UnreadableFile] = field(default_factory=list)
+    unreadable: list[InputError] = field(default_factory=list)
     documents: int = 0
     duplicates: list[str] = field(default_factory=list)
     room: SubstitutionRoom = field(default_factory=SubstitutionRoom)
@@ -92,6 +83,11 @@ class ReadingReport:
     def pass_over(self, sort: DocumentSort, place: str) -> None:
         """Count a document that is no object."""
         self.passed_over.setdefault(sort, []).append(place)
+
+    def leave_out(self, error: InputError, file: str) -> None:
+        """Keep what is wrong with a part of a file, whose other parts are read."""
+        self.unreadable.append(error)
+        self.files.fail(file, problem_in(file, error))
 
     def leave_out_known(self, before: ReadingReport) -> None:
         """Forget what was not known of files that are as they were ``before``: it says nothing of a change."""
@@ -142,6 +138,11 @@ class ReadingReport:
         for wanted, (first, *more) in owners.items():
             who = f"{first} and {len(more)} more ask" if more else f"{first} asks"
             yield f"{who} for {', '.join(wanted)}", f"{'their' if more else 'its'} objects are judged without"
+
+
+def problem_in(file: str, error: InputError) -> str:
+    """An error about a part of a file, without the file's name."""
+    return str(error).removeprefix(file).lstrip(": ")
 
 
 def _counts(kinds: Mapping[str, int]) -> str:

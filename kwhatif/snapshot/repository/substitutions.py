@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif import bounds
-from kwhatif.errors import InputError
+from kwhatif.errors import LimitError
 from kwhatif.snapshot.read.yaml_reader import plain
 from kwhatif.snapshot.repository.envsubst import evaluate
 
@@ -36,10 +36,10 @@ class SubstitutionRoom:
     taken: int = 0
 
     def take(self, size: int) -> None:
-        """Count a value. Raises InputError once they are too much."""
+        """Count a value. Raises LimitError once they are too much."""
         self.taken += size
         if self.taken > bounds.SUBSTITUTED_BYTES:
-            raise InputError(f"Flux's variables come to more than the limit of {bounds.SUBSTITUTED_BYTES:,} bytes")
+            raise LimitError(f"Flux's variables come to more than the limit of {bounds.SUBSTITUTED_BYTES:,} bytes")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kwhatif import bounds
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, Origin
 from kwhatif.snapshot.read.other_documents import (
@@ -38,7 +38,7 @@ from kwhatif.snapshot.repository.file_trees import FileTree, with_parents
 from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower, move_to_namespace
 from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
-from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, UnreadableFile
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
 from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
 
@@ -288,10 +288,8 @@ class TreeReader:
                 self._pass_over(error.sort, file)
                 continue
             except InputError as error:
-                if not self._options.with_unreadable:
-                    raise
                 self._account.note([file], FileUse.failed, error.problem)
-                self._report.unreadable.append(UnreadableFile(error, b""))
+                self._report.unreadable.append(error)
                 continue
             self._count_again(place, text)
             moved = deployment
@@ -313,7 +311,7 @@ class TreeReader:
         self._texts_read.add(place)
         if self._bytes_again > bounds.MANIFEST_BYTES:
             problem = f"files that are deployed more than once come to more than {bounds.MANIFEST_BYTES:,} bytes"
-            raise InputError(problem, source=text.name)
+            raise LimitError(problem, source=text.name)
 
     def _items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
         for document, item in find_items(given, deployment.variables, self._options, self._report):

@@ -94,7 +94,7 @@ def repository(tmp_path: Path) -> Path:
 
 def read(folder: Path) -> tuple[list[str], ReadingReport]:
     report = ReadingReport()
-    options = ReadingOptions(may_be_empty=True, with_unreadable=True, roots=[str(folder)])
+    options = ReadingOptions(may_be_empty=True, roots=[str(folder)])
     found = load_manifests(gather_directories([str(folder)]), options=options, report=report)
     return sorted(f"{each.key} {json.dumps(each.raw, sort_keys=True)}" for each in found), report
 
