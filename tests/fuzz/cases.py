@@ -26,7 +26,7 @@ from tests.fuzz.commands import COMMANDS
 from tests.fuzz.good_files import documents
 from tests.fuzz.places import Json, minimal, places_in, places_of, with_value
 from tests.fuzz.places import Path as Steps
-from tests.fuzz.second_file import second_file
+from tests.fuzz.second_file import reads_another, second_file, value_elsewhere
 from tests.fuzz.wrong import TIMES, VALUES
 
 _TESTS = Path(__file__).parent.parent
@@ -68,7 +68,9 @@ _TURNS = {
     "rows": 20,
 }
 _TURNS_OF_TIMES = 10
-_SHARE_OF_TWO = 0.6
+_SHARE_OF_TWO = 0.65
+_SHARE_OF_MOVED = 0.4
+"""Of inputs with two wrong files: the first has at its place what stands elsewhere, in it or in the second."""
 
 
 @dataclass(frozen=True)
@@ -200,17 +202,16 @@ def cases(seed: int, start: int, stop: int) -> Iterator[Case]:
         value, command = random.choice(VALUES), random.choice(COMMANDS[subject.sort])
         if _is_like_a_time(path) and random.random() < 0.7:
             value = f'"{random.choice(TIMES)}"'
-        case = _case(subject, path, value, command, as_list=random.random() < 0.5)
+        as_list = random.random() < 0.5
         # Some commands read no other file, so that a third of all inputs has two.
-        yield _with_second(case, subject, random) if random.random() < _SHARE_OF_TWO else case
-
-
-def _with_second(case: Case, subject: Subject, random: Random) -> Case:
-    found = second_file(case.command, subject.good, random)
-    if found is None:
-        return case
-    word, text, what = found
-    return replace(case, name=f"{case.name}; {word}: {what}", second=(word, text))
+        if random.random() >= _SHARE_OF_TWO or not reads_another(command):
+            yield _case(subject, path, value, command, as_list=as_list)
+            continue
+        if random.random() < _SHARE_OF_MOVED:
+            value = json.dumps(value_elsewhere(subject.good, command, random))
+        case = _case(subject, path, value, command, as_list=as_list)
+        word, text, what = second_file(command, subject.good, random)
+        yield replace(case, name=f"{case.name}; {word}: {what}", second=(word, text))
 
 
 @cache

@@ -19,14 +19,26 @@ _HOLE = "the value that is wrong"
 _REPEATED = (2, 3, 40)
 
 
-def second_file(command: str, first: Any, random: Random) -> tuple[str, str, str] | None:
-    """The word for a file that a command reads beside the wrong one, its text, and what was done to it; None if the
-    command reads no other. ``first`` is the other file, as far as it is JSON.
+def reads_another(command: str) -> bool:
+    """Whether a command reads a file beside the one that is wrong."""
+    return bool(_words(command))
+
+
+def _words(command: str) -> list[str]:
+    return [word for word in good_files() if f"{{{word}}}" in command]
+
+
+def value_elsewhere(first: Any, command: str, random: Random) -> Any:
+    """What stands somewhere in the wrong file, or in one that the command reads beside it."""
+    other = random.choice([first, *(good_files()[word] for word in _words(command))])
+    return _at(other, random.choice(list(places_in(other)) or [()]))
+
+
+def second_file(command: str, first: Any, random: Random) -> tuple[str, str, str]:
+    """The word for a file that a command reads beside the wrong one, its text, and what was done to it. ``first`` is
+    the other file, as far as it is JSON.
     """
-    words = [word for word in good_files() if f"{{{word}}}" in command]
-    if not words:
-        return None
-    word = random.choice(words)
+    word = random.choice(_words(command))
     changed = copy.deepcopy(good_files()[word])
     place = random.choice(list(places_in(changed)))
     *above, last = place
