@@ -61,19 +61,20 @@ def as_documents(objects: Iterable[dict[str, Any]]) -> str:
 
 
 def _dump_yaml(value: Any) -> str:
-    import yaml
-
     try:
-        return _dump_with(value, getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+        return _dump_text(value)
     except UnicodeEncodeError:
-        # A path with bytes that are no text, which the faster one cannot write.
-        return _dump_with(value, yaml.SafeDumper)
+        # A path with bytes that are no text: most readers of YAML refuse an escape for them.
+        return _dump_text(json.loads(_NO_CHARACTER.sub("\ufffd", json.dumps(value, ensure_ascii=False))))
 
 
-def _dump_with(value: Any, dumper: type[Any]) -> str:
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def _dump_text(value: Any) -> str:
     import yaml
 
-    class Dumper(dumper):  # type: ignore[misc]
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         """Texts with a CI command go into double quotes, in which every character can be escaped, and those into single
         ones that readers other than PyYAML take for a number or a boolean.
         """

@@ -18,7 +18,7 @@ from kwhatif.commands.explain.text import explain_blocks
 from kwhatif.commands.place.text import names_of, place_blocks
 from kwhatif.render.blocks import Facts, Grouping, Heading, Lines, Table, Verdict, table
 from kwhatif.render.escape import clean
-from kwhatif.render.formats import as_json, as_yaml, escape_markdown, markdown_of
+from kwhatif.render.formats import as_documents, as_json, as_yaml, escape_markdown, markdown_of
 from kwhatif.render.screen import Screen
 from kwhatif.render.sections import fidelity_blocks
 from kwhatif.render.tables import text_of
@@ -49,6 +49,10 @@ def test_what_is_shown_is_on_one_line_and_obeyed_by_no_terminal(text: str) -> No
 
 def test_what_is_not_printable_is_shown_as_python_spells_it() -> None:
     assert clean("a\x1b[31m\n\t\u202e\ud800\x7f\x9bß→") == "a\\x1b[31m\\n\\t\\u202e\\ud800\\x7f\\x9bß→"
+
+
+def test_bytes_that_are_no_text_are_no_escape_in_yaml_that_its_readers_refuse() -> None:
+    assert as_documents([{"path": "a\udc80b \U0001f600"}]) == '---\npath: "a\\uFFFDb \\U0001F600"\n'
 
 
 # --- tables
