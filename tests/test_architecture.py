@@ -606,6 +606,7 @@ def test_paths_of_a_repository_are_joined_and_opened_by_its_tree() -> None:
         "snapshot.repository.charts",  # a directory of ours
         "snapshot.repository.file_trees",
         "snapshot.repository.manifest_reader",  # standard input
+        "snapshot.repository.revision_tree",  # no paths of a file system
         "snapshot.repository.scratch_directories",
     }
     assert {module for module in modules() if "os.O_NONBLOCK" in _attributes(module)} <= {"snapshot.read.rooted_files"}

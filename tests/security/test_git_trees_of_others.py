@@ -134,7 +134,7 @@ def test_what_is_no_tree_in_the_place_of_one_is_refused(checkout: Path) -> None:
         load_manifests(["bad:"])
 
 
-def test_links_and_submodules_are_passed_over(checkout: Path) -> None:
+def test_links_out_and_submodules_are_not_followed(checkout: Path) -> None:
     blob = write_object(checkout, "blob", b"/etc/passwd")
     pod = write_object(checkout, "blob", POD.encode())
     entries = [(LINK, b"a.yaml", blob), ("160000", b"sub", "1" * 40), (FILE, b"z\n.yaml", pod)]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import STDIN, display_path, found_in, os_error
+from kwhatif.snapshot.read.files import STDIN, display_path, os_error
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
 from kwhatif.snapshot.read.rooted_files import walk_folders
@@ -55,11 +55,11 @@ def describe_nothing(paths: Sequence[str]) -> str:
 def list_manifests(directory: str, exclude: Sequence[str] = ()) -> list[str]:
     """The files of a directory that may be manifests, by name, without those left out and those that are hidden.
 
-    Raises InputError for a directory that cannot be read, and for a link that leads out of it.
+    Raises InputError for a directory that cannot be read.
     """
     try:
         names = sorted(filter(is_listed, os.listdir(directory)))
     except OSError as error:
         raise os_error(error, directory) from None
     files = [os.path.join(directory, name) for name in names]
-    return [found_in(directory, file) for file in files if not os.path.isdir(file) and not is_excluded(file, exclude)]
+    return [file for file in files if not os.path.isdir(file) and not is_excluded(file, exclude)]

@@ -76,8 +76,8 @@ def tree_of_path(revision: str, path: str) -> GitTree:
 
 
 def list_revision(revision: str) -> Iterator[RevisionFile]:
-    """The regular files of a revision. Raises InputError for a repository that cannot be read, and for a tree that
-    git's own check refuses.
+    """The regular files and the links of a revision. Raises InputError for a repository that cannot be read, and for a
+    tree that git's own check refuses.
     """
     root = _object_named(revision, "tree")
     if not root:

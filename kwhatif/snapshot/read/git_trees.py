@@ -20,17 +20,19 @@ from kwhatif.snapshot.read.git_objects import ObjectReader, object_reader
 
 _FILES = (b"100644", b"100755", b"100664")
 _FOLDER = b"40000"
+_LINK = b"120000"
 
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _GIT_ON_NTFS = re.compile(r"(?:\.git|git~[0-9]+)[ .]*(?::.*)?", re.DOTALL)
 
 
 class TreeEntry(NamedTuple):
-    """An entry of a tree that is a directory or a regular file; links and submodules are none."""
+    """An entry of a tree that is a directory, a regular file, or a link; submodules are none."""
 
     name: str
     identity: str
     is_folder: bool
+    is_link: bool
 
 
 def blob_identity(data: bytes) -> str:
@@ -40,10 +42,13 @@ def blob_identity(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RevisionFile:
-    """A regular file of a revision: its path, and the object with its content. A partial clone may lack that."""
+    """A regular file of a revision, or a link: its path, and the object with its content, which for a link is where
+    it leads to. A partial clone may lack that.
+    """
 
     path: str
     identity: str
+    is_link: bool = False
 
 
 @dataclass(slots=True)
@@ -56,7 +61,7 @@ class _Size:
 
 
 def list_files(root: str, revision: str) -> Iterator[RevisionFile]:
-    """The regular files of a tree, directory by directory. ``revision`` names it in messages.
+    """The regular files and the links of a tree, directory by directory. ``revision`` names it in messages.
 
     Raises InputError for a tree that git's own check refuses, and one that is too large or too deep.
     """
@@ -69,12 +74,12 @@ def list_files(root: str, revision: str) -> Iterator[RevisionFile]:
     ahead = [("", root)]
     while ahead:
         folder, identity = ahead.pop()
-        for name, below, is_folder in trees[identity]:
+        for name, below, is_folder, is_link in trees[identity]:
             path = f"{folder}/{name}" if folder else name
             if is_folder:
                 ahead.append((path, below))
             else:
-                yield RevisionFile(path, below)
+                yield RevisionFile(path, below, is_link)
 
 
 def _read_trees(reader: ObjectReader, root: str) -> dict[str, tuple[TreeEntry, ...]]:
@@ -112,8 +117,8 @@ def _entries_of(content: bytes, width: int) -> Iterator[TreeEntry]:
             shown = ascii(os.fsdecode(name[:80]))
             raise InputError(f"a directory of this revision has an entry {shown}, {problem}: git fsck refuses it")
         names.add(name)
-        if mode in (_FOLDER, *_FILES):
-            yield TreeEntry(os.fsdecode(name), identity.hex(), mode == _FOLDER)
+        if mode in (_FOLDER, _LINK, *_FILES):
+            yield TreeEntry(os.fsdecode(name), identity.hex(), mode == _FOLDER, mode == _LINK)
 
 
 def problem_of_name(name: bytes) -> str:

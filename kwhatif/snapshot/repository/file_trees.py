@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.directories import list_manifests
 from kwhatif.snapshot.read.files import Text, display_path, read_paths, text_of
-from kwhatif.snapshot.read.git_revisions import list_revision, origin_url, read_blobs
-from kwhatif.snapshot.read.git_trees import RevisionFile, blob_identity
-from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
+from kwhatif.snapshot.read.git_revisions import origin_url
+from kwhatif.snapshot.read.git_trees import blob_identity
 from kwhatif.snapshot.read.rooted_files import FileRoot, LeadsOutError, WalkRoom
 
 _ARCHIVE = ".tgz"
@@ -266,92 +265,6 @@ def _shown_top(path: str, top: str) -> str:
     """The top of the repository in messages: absolute or relative, as the given path is."""
     relative = os.path.relpath(top)
     return top if os.path.isabs(path) else "" if relative == os.curdir else relative
-
-
-@dataclass
-class RevisionTree(FileTree):
-    """Manifests of a revision, read from git's objects: links, submodules and all other files are not there."""
-
-    revision: str
-    _texts: dict[str, bytes] = field(default_factory=dict)
-
-    def display(self, path: str) -> str:
-        return display_path(f"{self.revision}:{path}")
-
-    def path_named(self, name: str) -> str:
-        return name.removeprefix(f"{self.revision}:")
-
-    def place_of(self, path: str) -> str:
-        place = os.path.normpath(path)
-        return "" if place == os.curdir else place
-
-    def at_top(self, path: str) -> str:
-        place = self.place_of(path.lstrip("/"))
-        return "" if place.startswith(os.pardir) else place or os.curdir
-
-    @cached_property
-    def _files(self) -> dict[str, RevisionFile]:
-        return {each.path: each for each in list_revision(self.revision)}
-
-    @cached_property
-    def _folders(self) -> dict[str, tuple[list[str], list[str]]]:
-        """Directories with the paths of the directories and of the files in them."""
-        found: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
-        for path in self._files:
-            inner, folder = path, os.path.dirname(path)
-            while folder not in found:
-                found[folder] = ([], [inner]) if inner == path else ([inner], [])
-                inner, folder = folder, os.path.dirname(folder)
-            found[folder][inner == path].append(inner)
-        return found
-
-    def is_folder(self, path: str) -> bool:
-        return self.place_of(path) in self._folders
-
-    def is_file(self, path: str) -> bool:
-        return self.place_of(path) in self._files
-
-    def leads_out(self, path: str) -> bool:
-        place = self.place_of(path)
-        return os.path.isabs(place) or place.split(os.sep)[0] == os.pardir
-
-    def is_inside(self, path: str, folder: str) -> bool:
-        return self.is_below(path, folder)
-
-    def _inside(self, folder: str) -> tuple[list[str], list[str]]:
-        return self._folders.get(self.place_of(folder), ([], []))
-
-    def files_in(self, folder: str) -> list[tuple[str, bool]]:
-        folders, files = self._inside(folder)
-        entries = [*((path, True) for path in folders), *((path, False) for path in files)]
-        return sorted((os.path.basename(path), is_folder) for path, is_folder in entries)
-
-    def folders_in(self, folder: str) -> list[str]:
-        return sorted(path for path in self._inside(folder)[0] if not os.path.basename(path).startswith("."))
-
-    def manifests_in(self, folder: str, exclude: Sequence[str] = ()) -> list[str]:
-        files = self._inside(folder)[1]
-        return sorted(path for path in files if is_listed(os.path.basename(path)) and not is_excluded(path, exclude))
-
-    def content_of(self, path: str) -> bytes:
-        place = self.place_of(path)
-        if place not in self._texts:
-            self.prepare([place])
-        if place not in self._texts:
-            raise InputError("git lacks the content of this file", source=self.display(place))
-        return self._texts[place]
-
-    def identity_of(self, path: str) -> str:
-        found = self._files.get(self.place_of(path))
-        return "" if found is None else found.identity
-
-    def prepare(self, paths: Sequence[str]) -> None:
-        places = [path for path in map(self.place_of, paths) if path not in self._texts]
-        self._texts |= read_blobs(self.revision, [self._files[path] for path in places if path in self._files])
-
-    @cached_property
-    def url(self) -> str:
-        return origin_url()
 
 
 def with_parents(place: str) -> Iterator[str]:

@@ -16,8 +16,9 @@ from kwhatif.snapshot.read.files import STDIN, display_path, once, read_paths
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.objects import Document, Origin, items_of
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, find_items
-from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, RevisionTree, disk_trees
+from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, disk_trees
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.revision_tree import RevisionTree
 from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
 
 if TYPE_CHECKING:
