@@ -274,7 +274,8 @@ class Cluster(NodeInfos):
         if not Owners.KINDS.isdisjoint(kinds):
             self.owners = Owners(self.objects)
         if not Storage.KINDS.isdisjoint(kinds):
-            self.storage = Storage(self.objects)
+            unknown, self.storage = self.storage.unknown, Storage(self.objects)
+            self.storage.unknown = unknown
         if not Devices.KINDS.isdisjoint(kinds):
             self.devices = Devices(self.objects, self.shapes.features)
         if not PodGroupStates.KINDS.isdisjoint(kinds):

@@ -47,6 +47,8 @@ class Storage:
     ``reserved`` maps a volume's name to the claim it is assumed to be bound to, ``selected`` a claim to the node
     that provisioning is assumed to happen for. ``version`` changes with every assumption; ``changes`` are the names
     of volumes that were reserved or given back, oldest first. Volumes are numbered: ``listed`` has them by name.
+    Of ``unknown`` kinds there may be more than is known; ``stand_ins`` has the claims that were put in place of others,
+    or of None (``unknown_storage``).
     """
 
     KINDS = frozenset(
@@ -84,6 +86,8 @@ class Storage:
         self.selected: dict[ClaimKey, str] = {}
         self.version = 0
         self.changes: list[str] = []
+        self.unknown: frozenset[str] = frozenset()
+        self.stand_ins: dict[ClaimKey, PersistentVolumeClaim | None] = {}
 
     def fork(self) -> Storage:
         """An independent copy; the objects are shared."""
@@ -92,6 +96,7 @@ class Storage:
         twin.claims, twin.volumes = dict(self.claims), dict(self.volumes)
         twin.reserved, twin.selected = dict(self.reserved), dict(self.selected)
         twin._kept, twin.changes = dict(self._kept), []
+        twin.stand_ins = dict(self.stand_ins)
         return twin
 
     def checkpoint(self) -> Assumptions:
@@ -110,7 +115,8 @@ class Storage:
         """Undo all that was assumed since."""
         if self.version == to.version and len(self.claims) == len(to.claims):
             return
-        self.claims, self.volumes, self._kept = to.claims, to.volumes, to.kept
+        own = {key: self.claims[key] for key in self.stand_ins}
+        self.claims, self.volumes, self._kept = {**to.claims, **own}, {**self.volumes, **to.volumes}, to.kept
         self.reserved, self.selected = to.reserved, to.selected
         self.changes += self.changes[to.changes :]
         self.version += 1
@@ -178,14 +184,23 @@ class Storage:
         """A claim that a controller would have made by now; if it is bound, its volume is among ``volumes``."""
         if not self.has_claim(claim):
             self.claims[claim.namespace, claim.name] = claim
+            self.stand_ins.pop((claim.namespace, claim.name), None)
+
+    def put_stand_in(self, claim: PersistentVolumeClaim) -> None:
+        """A claim in place of one that is not fully known, or not known to be there."""
+        key = claim.namespace, claim.name
+        self.stand_ins.setdefault(key, self.claims.get(key))
+        self.claims[key] = claim
 
     def has_claim(self, claim: PersistentVolumeClaim) -> bool:
         """Whether there is a claim of this name, and it is not being deleted."""
-        there = self.claims.get((claim.namespace, claim.name))
+        key = claim.namespace, claim.name
+        there = self.stand_ins[key] if key in self.stand_ins else self.claims.get(key)
         return there is not None and there.metadata.deletion_timestamp is None
 
     def delete_claim(self, key: ClaimKey) -> None:
         """A claim (namespace, name) is gone. Its volume stays, released: nobody else gets it."""
+        self.stand_ins.pop(key, None)
         if self.claims.pop(key, None) is not None:
             self.selected.pop(key, None)
             self.version += 1

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from kwhatif.api.workloads_and_storage import CSIDriver
+from kwhatif.api.workloads_and_storage import CSIDriver, CSINode
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.cluster_cache import cached_per_cluster
 from kwhatif.cluster.node_view import NodeView
@@ -117,7 +117,7 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         drivers = sorted({driver for driver, _ in state.volumes})
         if self.handle.features.volume_limit_scaling:
             for driver in drivers:
-                missing = alive & nodes.take_rows(self._lacking(driver, state))
+                missing = alive & nodes.take_rows(self._lacking(driver, state, nodes.cluster))
                 yield Rejection(missing, f"{driver} CSI driver is not installed on the node")
                 alive &= ~missing
         for driver in drivers:
@@ -141,12 +141,16 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
             yield Rejection(over, TOO_MANY, detail=detail)
             alive &= ~over
 
-    def _lacking(self, driver: str, state: NewVolumes) -> BoolArray:
+    def _lacking(self, driver: str, state: NewVolumes, cluster: Cluster) -> BoolArray:
         """bool[N]: nodes that lack a driver which the pod's volumes need there."""
         size, known = len(state.attached.by_pods), state.attached.drivers.get(driver)
         needed = np.zeros(size, np.bool_)
         opts_in = self.handle.features.csi_driver_opts_into_limit_scaling
-        if known is None or (opts_in and not known.spec.prevent_pod_scheduling_if_missing):
+        if (
+            known is None
+            or CSINode.__name__ in cluster.storage.unknown
+            or (opts_in and not known.spec.prevent_pod_scheduling_if_missing)
+        ):
             return needed
         for (name, _), where in state.volumes.items():
             if name == driver:

@@ -91,7 +91,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             **dict.fromkeys(("CSINode", "PersistentVolume", "PersistentVolumeClaim", "StorageClass"), VOLUMES),
             "CSIDriver": Dependency("drivers are taken not to publish their capacity", has_claims),
             "CSIStorageCapacity": Dependency(
-                "storage is taken to have no room where its driver publishes its capacity", has_claims
+                "storage is taken to have room where its driver publishes its capacity", has_claims
             ),
         }
     )

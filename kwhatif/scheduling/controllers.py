@@ -18,6 +18,7 @@ from kwhatif.bounds import make_room
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
+from kwhatif.cluster.unknown_storage import stand_in_for_unknown
 from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
 from kwhatif.workloads.volumes import provision_claim
 
@@ -140,6 +141,7 @@ def with_claims(pod: Pod, cluster: Cluster) -> Pod:
     """The pod with its claims in the cluster, and in its status where that names them."""
     for claim in ephemeral_claims(pod):
         provision_claim(cluster.storage, claim)
+    stand_in_for_unknown(pod, cluster.storage)
     if not pod.spec.resource_claims:
         return pod
     devices, namespace = cluster.devices, pod.metadata.namespace or "default"

@@ -22,6 +22,7 @@ from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.cluster.creation_turns import CreationTurns
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import Storage
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Dependency
 from kwhatif.results.base import Gap
@@ -147,6 +148,7 @@ class Session:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
         except (SelectorError, ValueError) as error:
             raise InputError(str(error), source=snapshot.source) from error
+        self.cluster.storage.unknown = Storage.KINDS - (self.covered - snapshot.unreadable.keys())
         self.driver = Driver(self.cluster, setup, **options)
 
     def make_pods_in_turn(self) -> None:

@@ -77,7 +77,17 @@ def compare_manifests(
 
 _LOOKED_UP = frozenset(
     {
-        *("DeviceClass", "PersistentVolume", "PersistentVolumeClaim", "PriorityClass", "ResourceClaim"),
+        *(
+            "CSIDriver",
+            "CSIStorageCapacity",
+            "DeviceClass",
+            "LimitRange",
+            "Namespace",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "PriorityClass",
+            "ResourceClaim",
+        ),
         *("ResourceClaimTemplate", "RuntimeClass", "StorageClass", "VolumeAttributesClass"),
     }
 )

@@ -177,6 +177,8 @@ def reported_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass,
 
 def _capacity_counts(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> bool:
     """Whether the claim has a size and the driver says how much room there is."""
+    if CSIStorageCapacity.__name__ in cluster.storage.unknown:
+        return False
     driver = cluster.storage.drivers.get(storage_class.provisioner or "")
     resources = claim.spec.resources
     asks = "storage" in ((resources.requests if resources else None) or {})

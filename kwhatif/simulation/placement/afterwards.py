@@ -99,7 +99,10 @@ def _left(pod: Pod, cluster: Cluster) -> bool:
 def store_volumes(objects: Objects, storage: Storage) -> None:
     """Set both sides of bindings; a claim that is being provisioned gets its selected node."""
     claims = []
-    for key, claim in storage.claims.items():
+    for key, found in storage.claims.items():
+        claim = storage.stand_ins.get(key, found)
+        if claim is None:
+            continue
         if key in storage.selected:
             notes = {**(claim.metadata.annotations or {}), SELECTED_NODE: storage.selected[key]}
             claims.append(replace(claim, metadata=replace(claim.metadata, annotations=notes)))
