@@ -8,7 +8,7 @@ from dataclasses import replace
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_some
 from kwhatif.results.base import Gap
-from kwhatif.simulation.inputs import Files, Notes, Rendering
+from kwhatif.simulation.inputs import Files, ManifestOptions, Notes, Rendering
 from kwhatif.simulation.scenario import PreparedScenario, ReadManifests, Scenario
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, problem_in
@@ -59,7 +59,10 @@ def leave_out_unreadable(scenario: PreparedScenario, notes: Notes) -> ReadManife
 
 
 DEFAULT_NAMESPACE = "default"
-_LOOKED_UP = {("argoproj.io", "WorkflowTemplate"), ("tekton.dev", "Pipeline"), ("tekton.dev", "Task")}
+_LOOKED_UP = {
+    *(("argoproj.io", "WorkflowTemplate"), ("tekton.dev", "Pipeline"), ("tekton.dev", "Task")),
+    ("trainer.kubeflow.org", "TrainingRuntime"),
+}
 _MOST_NAMED = 3
 _MOST_ALTERNATIVES = 10
 
@@ -89,15 +92,15 @@ def reading_options(scenario: Scenario) -> ReadingOptions:
         render=told.render or Rendering.auto,
         kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
         is_sent_as_it_is=bool(told.verb),
-        namespaced=_operators_kinds() if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
+        namespaced=_operators_kinds(told) if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
     )
 
 
-def _operators_kinds() -> frozenset[tuple[str, str]]:
-    """The kinds that operators make pods of, and those that they look up for it."""
-    from kwhatif.workloads.operators.table import ROWS
+def _operators_kinds(options: ManifestOptions) -> frozenset[tuple[str, str]]:
+    """The kinds that operators make pods of, those of the user among them, and those that they look up for it."""
+    from kwhatif.simulation.expansion.pods import template_paths
 
-    return frozenset({(row.kind.group, row.kind.kind) for row in ROWS} | _LOOKED_UP)
+    return frozenset({(kind.group, kind.kind) for kind in template_paths(options)} | _LOOKED_UP)
 
 
 def read_manifests(scenario: Scenario, files: Files, notes: Notes, *, namespace: str = "") -> ReadManifests:

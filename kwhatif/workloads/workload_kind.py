@@ -65,6 +65,16 @@ class Companions:
 class WorkloadKind(Protocol):
     """How objects of one kind become pods."""
 
+    @property
+    def group(self) -> str:
+        """Its API group."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        ...
+
     def fits(self, obj: Object) -> bool:
         """Whether an object is of this kind."""
         ...

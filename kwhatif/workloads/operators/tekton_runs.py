@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of, section
 from kwhatif.workloads.operators.operator_kind import items_of, some_fields
 from kwhatif.workloads.operators.task_graphs import most_at_once
+from kwhatif.workloads.operators.tekton_names import (
+    child_name,
+    combinations_of,
+    has_variables,
+    replace_variables,
+    run_name,
+    short_name,
+    values_of,
+)
 from kwhatif.workloads.operators.tekton_workspaces import (
     assistants_of,
     claimed_workspaces,
@@ -38,6 +48,8 @@ class _Task:
     spec: Object
     workspaces: tuple[str, ...] = ()
     number: int | None = None
+    times: int = 1
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -45,6 +57,7 @@ class _Reading:
     run: Object
     companions: Companions
     unknown: list[str] = field(default_factory=list)
+    values: Mapping[str, str] = field(default_factory=dict)
 
     def task_spec(self, obj: Object) -> Object | None:
         """The steps of a task: embedded, or those of a Task of the manifests."""
@@ -72,6 +85,7 @@ class _Reading:
         if pipeline is None:
             return []
         tasks = items_of(pipeline, "tasks")
+        self.values = values_of(section(self.run, "spec"), pipeline, {})
         runs = {str(task.get("name")): self._runs(task) for task in tasks}
         graph = most_at_once(runs, {str(task.get("name")): _waits_for(task) for task in tasks})
         last = [run for task in items_of(pipeline, "finally") for run in self._runs(task)]
@@ -82,12 +96,16 @@ class _Reading:
         if spec is None:
             return []
         used = tuple(str(each.get("workspace") or each.get("name")) for each in items_of(task, "workspaces"))
-        matrix = section(task, "matrix")
+        matrix, values = section(task, "matrix"), values_of(task, spec, self.values)
         if not matrix:
-            return [_Task(name, spec, used)]
+            return [_Task(name, spec, used, values=values)]
         lengths = [len(each["value"]) for each in items_of(matrix, "params") if isinstance(each.get("value"), list)]
         times = max(math.prod(lengths) if lengths else 0, len(items_of(matrix, "include")), 1)
-        return [_Task(name, spec, used, number) for number in range(times)]
+        various = list(combinations_of(task, self.values)) or [{}]
+        return [
+            _Task(name, spec, used, number, times, {**values, **various[number % len(various)]})
+            for number in range(times)
+        ]
 
 
 def _waits_for(task: Object) -> set[str]:
@@ -110,11 +128,11 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
         yield from assistants_of(run, template)
     for task in tasks:
         told = own.get(task.name, {})
-        suffix = "" if task.number is None else f"-{task.number}"
+        name = run_name(name_of(run), task.name, task.number, task.times)
         owner = {
             "apiVersion": f"{_GROUP}/v1",
             "kind": "TaskRun",
-            "metadata": {"name": f"{name_of(run)}-{task.name}{suffix}", "namespace": namespace_of(run)},
+            "metadata": {"name": name, "namespace": namespace_of(run)},
         }
         labels = {
             f"{_GROUP}/pipelineRun": name_of(run),
@@ -123,7 +141,7 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
         }
         pod_template = {**template, **(told.get("podTemplate") or told.get("taskPodTemplate") or {})}
         named = told.get("serviceAccountName") or told.get("taskServiceAccountName") or account
-        pod = _pod(owner, task.spec, pod_template, labels, str(named or ""), told)
+        pod = _pod(owner, task.spec, pod_template, labels, str(named or ""), told, task.values)
         mount_workspaces(pod, task.workspaces, claims)
         follow_assistant(pod, run, task.workspaces)
         yield pod
@@ -135,18 +153,27 @@ def task_run_children(run: Object, companions: Companions) -> Iterator[Object]:
     found = None if spec.get("status") else _Reading(run, companions).task_spec(spec)
     if found is not None:
         account = str(spec.get("serviceAccountName") or "")
-        pod = _pod(run, found, section(spec, "podTemplate"), {}, account, spec)
+        pod = _pod(run, found, section(spec, "podTemplate"), {}, account, spec, values_of(spec, found, {}))
         claims = claimed_workspaces(run)
         yield from workspace_claims(run)
         mount_workspaces(pod, claims, claims)
         yield pod
 
 
-def _pod(owner: Object, task: Object, template: Object, labels: dict[str, str], account: str, told: Object) -> Object:
+def _pod(
+    owner: Object,
+    task: Object,
+    template: Object,
+    labels: dict[str, str],
+    account: str,
+    told: Object,
+    values: Mapping[str, str],
+) -> Object:
     base = section(task, "stepTemplate")
     steps = []
     for place, step in enumerate(items_of(task, "steps")):
-        container = {"name": f"step-{step.get('name') or f'unnamed-{place}'}", **some_fields(base, *_CONTAINER)}
+        name = short_name(f"step-{step.get('name') or f'unnamed-{place}'}")
+        container = {"name": name, **some_fields(base, *_CONTAINER)}
         container |= some_fields(step, *_CONTAINER)
         container.setdefault("image", "unknown")
         asked = next(
@@ -162,13 +189,17 @@ def _pod(owner: Object, task: Object, template: Object, labels: dict[str, str], 
         if steps:
             steps[0]["resources"] = deep_copy_json(whole)
     sidecars = [
-        {"name": f"sidecar-{each.get('name')}", **some_fields(each, *_CONTAINER),
+        {"name": short_name(f"sidecar-{each.get('name') or ''}"), **some_fields(each, *_CONTAINER),
          "resources": deep_copy_json(each.get("computeResources") or each.get("resources") or {})}
         for each in items_of(task, "sidecars")
     ]  # fmt: skip
-    body: Object = {"restartPolicy": "Never", "containers": [*steps, *sidecars], **some_fields(template, *_SCHEDULING)}
+    own = {}
+    for key, value in some_fields(template, *_SCHEDULING).items():
+        if part := _known_part(replace_variables(value, values)):
+            own[key] = part
+    body: Object = {"restartPolicy": "Never", "containers": [*steps, *sidecars], **own}
     body["initContainers"] = [{"name": "prepare", "image": "tekton-entrypoint"}]
-    if volumes := [*(body.get("volumes") or ()), *deep_copy_json(items_of(task, "volumes"))]:
+    if volumes := [*(body.get("volumes") or ()), *replace_variables(deep_copy_json(items_of(task, "volumes")), values)]:
         body["volumes"] = volumes
     if account:
         body["serviceAccountName"] = account
@@ -177,18 +208,44 @@ def _pod(owner: Object, task: Object, template: Object, labels: dict[str, str], 
         f"{_GROUP}/taskRun": name_of(owner),
         **labels,
     }
-    return child_pod(owner, {"spec": body}, f"{name_of(owner)}-pod", whole_labels)
+    return child_pod(owner, {"spec": body}, child_name(name_of(owner), "-pod"), whole_labels)
+
+
+def _known_part(value: Any) -> Any:
+    """What of a field of a pod template is known before the run: without entries with variables of results."""
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if not has_variables((key, each))}
+    if isinstance(value, list):
+        return [each for each in value if not has_variables(each)]
+    return None if has_variables(value) else value
+
+
+def _unknown_parts(run: Object, tasks: Sequence[_Task]) -> Iterator[str]:
+    """The fields of pod templates with variables that only the run knows."""
+    spec = section(run, "spec")
+    common = section(spec, "taskRunTemplate", "podTemplate") or section(spec, "podTemplate")
+    own = {str(each.get("pipelineTaskName")): each for each in items_of(spec, "taskRunSpecs")}
+    for task in tasks:
+        told = own.get(task.name, {})
+        template = {**common, **(told.get("podTemplate") or told.get("taskPodTemplate") or {})}
+        for key, value in some_fields(template, *_SCHEDULING).items():
+            if has_variables(replace_variables(value, task.values)):
+                yield f"{key} of {task.name or 'its pod'} has a variable that only the run knows"
 
 
 def run_doubts(run: Object, companions: Companions) -> Iterator[Doubt]:
     reading = _Reading(run, companions)
     called = f"{run.get('kind')} {name_of(run)}"
     if run.get("kind") == "TaskRun":
-        reading.task_spec(section(run, "spec"))
+        spec = section(run, "spec")
+        found = reading.task_spec(spec)
+        pods = [] if found is None else [_Task("", found, values=values_of(spec, found, {}))]
     else:
         pods = reading.peak()
         if pods:
             what = f"{called} is taken at its peak of {len(pods)} parallel pods"
             yield Doubt(what, "that is an upper bound: it may have fewer at any time")
+    for text in dict.fromkeys(_unknown_parts(run, pods)):
+        yield Doubt(f"{called}: {text}", "its pods are taken without")
     for unknown in dict.fromkeys(reading.unknown):
         yield Doubt(f"{called}: {unknown}", "pods of it are missing")

@@ -1,0 +1,96 @@
+"""Names and parameters as Tekton makes and replaces them.
+
+Upstream: knative.dev/pkg (kmeta/names.go), tektoncd/pipeline (pkg/names/generate.go, pkg/reconciler/pipelinerun/
+resources/pipelinerunresolution.go, pkg/reconciler/taskrun/resources/apply.go).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import md5
+from typing import Any
+
+from kwhatif.admission.response import Object
+from kwhatif.workloads.objects import section
+from kwhatif.workloads.operators.operator_kind import items_of
+
+_LONGEST = 63
+_HEAD = _LONGEST - 32
+_VARIABLE = re.compile(r"\$\(([^()]+)\)")
+_MOST_COMBINATIONS = 10_000
+
+
+def child_name(parent: str, suffix: str) -> str:
+    """The name of what belongs to ``parent``: both together, with a digest in the middle where that is too long."""
+    if len(parent) <= _LONGEST - len(suffix):
+        return parent + suffix
+    if len(suffix) >= _HEAD:
+        whole = parent[:_HEAD] + md5((parent + suffix).encode(), usedforsecurity=False).hexdigest()
+        return short_name(whole + suffix[: _LONGEST - len(whole)])
+    return parent[: _HEAD - len(suffix)] + md5(parent.encode(), usedforsecurity=False).hexdigest() + suffix
+
+
+def run_name(run: str, task: str, number: int | None, times: int) -> str:
+    """The name of a TaskRun of a PipelineRun: that of the task, or of one of ``times`` that a matrix fans out to."""
+    if number is None or times == 1:
+        return child_name(run, f"-{task}")
+    name = child_name(run, f"-{task}-{number}")
+    if name.endswith(f"-{number}"):
+        return name
+    return f"{child_name(run, f'-{task}')[: _LONGEST - len(f'-{times}')]}-{number}"
+
+
+def short_name(name: str) -> str:
+    """The name of a container, cut to what Kubernetes allows."""
+    return re.sub(r"[^a-zA-Z0-9]+\Z", "", name[:_LONGEST])
+
+
+def values_of(given: Object, declared: Object, above: Mapping[str, str]) -> dict[str, str]:
+    """The values by the names that stand between ``$(`` and ``)``: of the parameters that ``given`` has, else of their
+    defaults. ``above`` are those that these values may name.
+    """
+    found: dict[str, str] = {}
+    for each in (*items_of(declared, "params"), *items_of(given, "params")):
+        value = each.get("value", each.get("default"))
+        if value is not None:
+            found |= _spellings(str(each.get("name")), replace_variables(value, above))
+    return found
+
+
+def combinations_of(task: Object, above: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The values of the parameters of a pipeline task's matrix, one run after the other."""
+    matrix = section(task, "matrix")
+    lists = [each for each in items_of(matrix, "params") if isinstance(each.get("value"), list)]
+    names = [str(each.get("name")) for each in lists]
+    values = [each["value"] for each in lists]
+    for some in itertools.islice(itertools.product(*values) if lists else (), _MOST_COMBINATIONS):
+        spelt = (_spellings(name, replace_variables(value, above)) for name, value in zip(names, some, strict=True))
+        yield {key: value for each in spelt for key, value in each.items()}
+    for each in () if lists else items_of(matrix, "include"):
+        yield values_of(each, {}, above)
+
+
+def _spellings(name: str, value: Any) -> dict[str, str]:
+    if isinstance(value, dict):
+        return {f"params.{name}.{key}": str(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return {f"params.{name}[{number}]": str(each) for number, each in enumerate(value)}
+    return dict.fromkeys((f"params.{name}", f"params['{name}']", f'params["{name}"]'), str(value))
+
+
+def replace_variables(value: Any, known: Mapping[str, str]) -> Any:
+    """A value, with those of variables in it; what is not known stays as it stands."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda found: known.get(found[1], found[0]), value) if "$(" in value else value
+    if isinstance(value, list):
+        return [replace_variables(each, known) for each in value]
+    if isinstance(value, dict):
+        return {replace_variables(key, known): replace_variables(each, known) for key, each in value.items()}
+    return value
+
+
+def has_variables(value: Any) -> bool:
+    """Whether there is a variable left in a value."""
+    return bool(_VARIABLE.search(repr(value)))
