@@ -98,6 +98,12 @@ def test_load_reads_back_what_it_wrote(form: str) -> None:
     assert (line["format"], line["nodes"], line["pods"]) == (form, 20, 100)
 
 
+def test_questions_about_a_loaded_cluster_are_answered_again_and_again() -> None:
+    (line,) = run("warm.py", "--nodes", "12", "--pods", "100", "--questions", "3")
+    assert (line["questions"], line["placed"]) == (3, 10)
+    assert line["medianMilliseconds"] <= line["p99Milliseconds"]
+
+
 def test_pods_with_claims_find_nodes() -> None:
     figures = run("volumes.py", "--nodes", "6", "--pods", "8")
     assert [line["name"] for line in figures] == [f"volumes-{name}-6-8" for name in ("dynamic", "local", "exclusive")]

@@ -7,7 +7,7 @@ A refused request is reported by resource (``deployments.apps "web" is forbidden
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -44,6 +44,7 @@ class ObjectStore:
     def __init__(self, objects: Iterable[Object] = (), *, pruned: bool = False) -> None:
         self.pruned, self.parts = pruned, SharedParts()
         self._by_kind: dict[str, _Home] = {}
+        self._unread: dict[str, dict[tuple[str, str], Resource]] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
         self._known: set[str] = set()
         self._known_homes: set[tuple[str, str]] = set()
@@ -58,16 +59,40 @@ class ObjectStore:
         """A store of its own with the same objects, which has no watchers yet."""
         other = ObjectStore(pruned=self.pruned)
         other.parts = self.parts
+        other._unread = {kind: dict(objects) for kind, objects in self._unread.items()}
         other._by_kind = {kind: dict(objects) for kind, objects in self._by_kind.items()}
         other._by_home = {home: dict(objects) for home, objects in self._by_home.items()}
         other._known, other._known_homes = set(self._known), set(self._known_homes)
         other._sketches = {kind: set(sketched) for kind, sketched in self._sketches.items()}
         return other
 
+    def put_all(self, kind: str, objects: Sequence[Resource]) -> None:
+        """Objects of a kind that is new here, with only those fields that scheduling reads. They are made plain when
+        somebody looks at the kind.
+        """
+        self._unread[kind] = {(obj.namespace, obj.name): obj for obj in objects}
+
+    def _of_kind(self, kind: str) -> _Home:
+        unread = self._unread.pop(kind, None)
+        if unread is not None:
+            # They were there before all that was put since.
+            found = {key: plain(obj, kind) for key, obj in unread.items()} | self._by_kind.get(kind, {})
+            homes: dict[tuple[str, str], dict[str, Object]] = {}
+            for (namespace, name), obj in found.items():
+                homes.setdefault((kind, namespace), {})[name] = obj
+            self._by_kind[kind] = found
+            self._by_home |= homes
+            self._sketches.setdefault(kind, set()).update(unread)
+        return self._by_kind.setdefault(kind, {})
+
+    def _for(self, kind: str, key: tuple[str, str]) -> _Home:
+        """The objects of a kind, where only the one of this key is of interest."""
+        return self._of_kind(kind) if key in self._unread.get(kind, ()) else self._by_kind.setdefault(kind, {})
+
     def put(self, obj: Object, *, sketched: bool = False) -> None:
         """``sketched``: the object has only those fields that scheduling reads."""
-        of_kind = self._by_kind.setdefault(obj["kind"], {})
         key = namespace_of(obj), name_of(obj)
+        of_kind = self._for(obj["kind"], key)
         of_sketches = self._sketches.setdefault(obj["kind"], set())
         (of_sketches.add if sketched else of_sketches.discard)(key)
         before = of_kind.get(key)
@@ -86,7 +111,7 @@ class ObjectStore:
         self._known_homes.add((kind, namespace))
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
-        before = self._by_kind.get(kind, {}).pop((namespace, name), None)
+        before = self._for(kind, (namespace, name)).pop((namespace, name), None)
         if before is not None:
             del self._by_home[kind, namespace][name]
             self._sketches.get(kind, set()).discard((namespace, name))
@@ -100,26 +125,27 @@ class ObjectStore:
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """One object; the namespace of what has none is empty."""
-        return self._by_kind.get(kind, {}).get((namespace, name))
+        return self._for(kind, (namespace, name)).get((namespace, name))
 
     def is_sketch(self, obj: Object) -> bool:
         """Whether the object has only those fields that scheduling reads."""
-        return (namespace_of(obj), name_of(obj)) in self._sketches.get(obj["kind"], ())
+        key = namespace_of(obj), name_of(obj)
+        return key in self._sketches.get(obj["kind"], ()) or key in self._unread.get(obj["kind"], ())
 
     def has_sketches(self, kind: str) -> bool:
         """Whether any object of this kind is one of those."""
-        return bool(self._sketches.get(kind))
+        return kind in self._unread or bool(self._sketches.get(kind))
 
     def has(self, kind: str) -> bool:
         """Whether there is any object of this kind."""
-        return bool(self._by_kind.get(kind))
+        return bool(self._of_kind(kind))
 
     def find(self, index: Index, key: Hashable) -> list[Object]:
         """The objects that an index finds by a key."""
         indexes = self._indexes.setdefault(index.kind, {})
         if index not in indexes:
             indexes[index] = {}
-            for home, obj in self._by_kind.get(index.kind, {}).items():
+            for home, obj in self._of_kind(index.kind).items():
                 self._add_to(index, home, obj)
         return list(indexes[index].get(key, {}).values())
 
@@ -139,8 +165,8 @@ class ObjectStore:
 
     def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
         """The objects of a kind, of one namespace or of all."""
-        found = self._by_kind.get(kind, {}) if namespace is None else self._by_home.get((kind, namespace), {})
-        yield from list(found.values())
+        found = self._of_kind(kind)
+        yield from list((found if namespace is None else self._by_home.get((kind, namespace), {})).values())
 
     def knows(self, kind: str, namespace: str | None = None) -> bool:
         """Whether this kind was read, in a namespace or in all of them, so that an object which is not here does not

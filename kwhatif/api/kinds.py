@@ -6,8 +6,9 @@ namespaces and which become pods: all of that follows from ``TABLE``. What redac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import TypeVar, cast
 
 from kwhatif.api import core, devices, kueue, pod_groups, scheduler_plugins
@@ -251,6 +252,7 @@ TEMPLATES = {kind.name: kind.template for kind in READ_KINDS if kind.template}
 """Kind -> path to what holds the pod template, of the workloads."""
 
 T = TypeVar("T", bound=Resource)
+V = TypeVar("V")
 
 
 def kind_named(name: str) -> Kind:
@@ -298,6 +300,11 @@ class Objects:
 
     def __init__(self, by_kind: Mapping[str, Iterable[Resource]] | None = None) -> None:
         self._by_kind = {kind: list(objs) for kind, objs in (by_kind or {}).items()}
+        self._origin = self
+        self._memory: dict[Hashable, tuple[list[list[Resource]], object]] = {}
+
+    def __reduce__(self) -> tuple[type[Objects], tuple[dict[str, list[Resource]]]]:
+        return Objects, (self._by_kind,)
 
     def add(self, obj: Resource) -> None:
         self._by_kind.setdefault(type(obj).__name__, []).append(obj)
@@ -323,6 +330,20 @@ class Objects:
         """The same of a kind by its name."""
         return self._by_kind.get(kind, [])
 
+    def in_namespaces(self, kind: str, namespaces: Collection[str]) -> list[Resource]:
+        """The objects of one kind in some namespaces, in the order given."""
+        if len(namespaces) != 1:
+            return [obj for obj in self.list_kind(kind) if obj.namespace in namespaces]
+
+        def sort() -> dict[str, list[Resource]]:
+            found: dict[str, list[Resource]] = {}
+            for obj in self.list_kind(kind):
+                found.setdefault(obj.namespace, []).append(obj)
+            return found
+
+        (namespace,) = namespaces
+        return self.share(("namespaces", kind), (kind,), sort).get(namespace, [])
+
     def by_kind(self) -> dict[str, list[Resource]]:
         """All objects, the kinds in the order of their names; a kind that was read is included even if it has none."""
         return dict(sorted(self._by_kind.items()))
@@ -333,7 +354,23 @@ class Objects:
 
     def copy(self) -> Objects:
         """The same objects in lists of their own, the kinds in the order of their names."""
-        return Objects(self.by_kind())
+        twin = Objects(self.by_kind())
+        twin._origin = self._origin
+        return twin
+
+    def share(self, key: Hashable, kinds: Collection[str], work: Callable[[], V]) -> V:
+        """What ``work`` makes of the objects of some kinds: once for this and for all copies that have the same ones.
+
+        It is the same value for all of them, so nobody may change it.
+        """
+        lists, origin = [self.list_kind(kind) for kind in kinds], self._origin
+        kept = origin._memory.get(key)
+        if kept is not None and all(map(_are_same, kept[0], lists)):
+            return cast("V", kept[1])
+        value = work()
+        if all(map(_are_same, map(origin.list_kind, kinds), lists)):
+            origin._memory[key] = [list(each) for each in lists], value
+        return value
 
     def known_kinds(self) -> frozenset[str]:
         """The kinds that were read, whether or not there were objects."""
@@ -345,3 +382,7 @@ class Objects:
 
     def __len__(self) -> int:
         return sum(map(len, self._by_kind.values()))
+
+
+def _are_same(one: Sequence[Resource], other: Sequence[Resource]) -> bool:
+    return len(one) == len(other) and all(map(is_, one, other))

@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/backend/cache (cache.go, snapshot.go).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ from kwhatif.progress import track
 from kwhatif.versions import Features
 
 FINISHED = ("Succeeded", "Failed")
+_COUNTED = (Node.__name__, Pod.__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Cluster(NodeInfos):
         self.pending = UnboundPods()
         self.creation_turns: CreationTurns | None = None
         self._where: dict[str, tuple[PodInfo, int]] = {}
+        self._uids: dict[str, str] | None = None
         self._elsewhere: dict[str, list[PodInfo]] = {}
 
     @classmethod
@@ -76,25 +78,47 @@ class Cluster(NodeInfos):
     ) -> Cluster:
         """The cache of a cluster: its nodes and the unfinished pods bound to them; nominations of those ``queued``.
 
-        ``shapes`` may be those of an earlier cluster.
+        ``shapes`` may be those of an earlier cluster. Without them what nodes and pods come to is worked out once for
+        all copies of the objects.
         """
-        cluster = cls(objects.list_all(Node), ShapeTable(features) if shapes is None else shapes, objects)
+
+        def count() -> Cluster:
+            return cls._of_pods(objects, ShapeTable(features) if shapes is None else shapes)
+
+        cluster = objects.share((cls, features), _COUNTED, count).fork(alone=True) if shapes is None else count()
+        cluster.objects = objects
+        cluster.owners = objects.share(Owners, Owners.KINDS, lambda: Owners(objects))
+        cluster.storage = objects.share(Storage, Storage.KINDS, lambda: Storage(objects)).fork()
+        cluster.devices = Devices(objects, features)
+        cluster.pod_groups.reread(objects)
+        for pod in cluster.pending:
+            if pod.status.nominated_node_name and queued(pod):
+                try:
+                    info = cluster.shapes.info(pod)
+                except ValueError as error:
+                    raise _about(pod, error) from None
+                cluster.nominate(info, info.nominated)
+        return cluster
+
+    @classmethod
+    def _of_pods(cls, objects: Objects, shapes: ShapeTable) -> Cluster:
+        """The nodes and the unfinished pods, apart from all other objects."""
+        cluster = cls(objects.list_all(Node), shapes)
         for pod in track(objects.list_all(Pod), "Setting up", "pods"):
             if (pod.status.phase or "") in FINISHED:
                 continue
             try:
-                if pod.spec.scheduling_group is not None and not pod.spec.node_name:
-                    cluster.pod_groups.add(cluster.shapes.info(pod), pending=True)
                 if pod.spec.node_name:
                     cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name)
                     continue
+                if pod.spec.scheduling_group is not None:
+                    cluster.pod_groups.add(cluster.shapes.info(pod), pending=True)
                 cluster.pending.add(pod)
-                if pod.status.nominated_node_name and queued(pod):
-                    info = cluster.shapes.info(pod)
-                    cluster.nominate(info, info.nominated)
             except ValueError as error:
-                raise ValueError(f"pod {pod.namespace or 'default'}/{pod.name}: {error}") from None
+                raise _about(pod, error) from None
         cluster.columns.encode()
+        cluster._uids = dict(cluster.uids())
+        cluster.journal.clear()
         return cluster
 
     # --- pods
@@ -186,6 +210,12 @@ class Cluster(NodeInfos):
     def find(self, uid: str) -> tuple[PodInfo, int] | None:
         """The pod and the row of its node."""
         return self._where.get(uid)
+
+    def uids(self) -> Mapping[str, str]:
+        """The uids of all pods that have a node now, by ``namespace/name``."""
+        if self._uids is None or self.journal:
+            return {info.key: uid for uid, (info, _) in self._where.items()}
+        return self._uids
 
     def pods(self) -> Iterable[tuple[PodInfo, int]]:
         """All pods that have a node, with their rows."""
@@ -284,16 +314,22 @@ class Cluster(NodeInfos):
         if Node.__name__ in kinds:
             self.replace_nodes(self.objects.list_all(Node))
 
-    def fork(self) -> Cluster:
-        """An independent copy; node columns and shapes are shared. Cost grows with pods, not with their specs."""
+    def fork(self, *, alone: bool = False) -> Cluster:
+        """An independent copy; node columns and shapes are shared. Cost grows with pods, not with their specs.
+
+        One that stands ``alone`` can be used at the same time as this one: shapes that it meets are none of this one's.
+        """
         twin = object.__new__(Cluster)
         twin.shapes, twin.objects, twin.columns = self.shapes, self.objects, self.columns
+        if alone:
+            twin.shapes = self.shapes.fork()
+            twin.columns = self.columns.along(twin.shapes.resources)
         twin.owners, twin.storage = self.owners, self.storage.fork()
         twin.devices = self.devices.fork()
         twin.pod_groups, twin.unlisted = self.pod_groups.fork(), UnlistedTerms()
         twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
         twin.pending, twin.creation_turns = self.pending.copy(), self.creation_turns
-        twin._where = dict(self._where)
+        twin._where, twin._uids = dict(self._where), None if self.journal else self._uids
         twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}
         twin._sums = self._sums.copy()
         twin.active = self.active.copy()
@@ -301,7 +337,7 @@ class Cluster(NodeInfos):
         twin.port_index, twin.ports = dict(self.port_index), self.ports.copy()
         twin.pods_on = list(self.pods_on)
         twin.journal, twin._undone = [], []
-        twin._tallies, twin.memory = self._tallies.fork(), {}
+        twin._tallies, twin.memory = self._tallies.fork(twin.shapes), {}
         return twin
 
     def without_nodes(self, names: Collection[str]) -> Cluster:
@@ -323,7 +359,7 @@ class Cluster(NodeInfos):
         twin._searched = None
         twin._tallies = twin._tallies.renumber(place, len(kept))
         twin.nominated = {name: infos for name, infos in twin.nominated.items() if name not in names}
-        twin.journal, twin._undone = [], []
+        twin.journal, twin._undone, twin._uids = [], [], None
         return twin
 
     def with_nodes(self, nodes: Sequence[Node]) -> Cluster:
@@ -345,7 +381,12 @@ class Cluster(NodeInfos):
                 homes.setdefault(name, []).extend(infos)
         self._where.clear()
         self._elsewhere.clear()
+        self._uids = None
         self._set_nodes(nodes)
         for name, infos in homes.items():
             for info in infos:
                 self.add(info, name)
+
+
+def _about(pod: Pod, error: ValueError) -> ValueError:
+    return ValueError(f"pod {pod.namespace or 'default'}/{pod.name}: {error}")

@@ -8,6 +8,7 @@ Upstream: pkg/scheduler/backend/cache/node_tree.go and component-helpers/node/to
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,11 @@ class ResourceAxis:
 
     def __len__(self) -> int:
         return self.size
+
+    def fork(self) -> ResourceAxis:
+        twin = ResourceAxis()
+        twin._index, twin.size = dict(self._index), self.size
+        return twin
 
     @property
     def names(self) -> list[str]:
@@ -134,6 +140,12 @@ class NodeColumns:
 
     def __init__(self, nodes: Sequence[Node], resources: ResourceAxis) -> None:
         self._lay_out(nodes, resources, {})
+
+    def along(self, resources: ResourceAxis) -> NodeColumns:
+        """The same columns along an axis that begins with theirs; what is worked out of the nodes is shared."""
+        twin = copy.copy(self)
+        twin._resources = resources
+        return twin
 
     def without_nodes(self, rows: Collection[int]) -> NodeColumns:
         """The columns of all other nodes; their amounts are not worked out again."""

@@ -36,6 +36,11 @@ class GrowingColumn:
     def __len__(self) -> int:
         return len(self._codes)
 
+    def fork(self) -> GrowingColumn:
+        twin = GrowingColumn()
+        twin._index, twin._codes = dict(self._index), self._codes[:]
+        return twin
+
     def append(self, value: str | None) -> None:
         self._codes.append(-1 if value is None else self._index.setdefault(value, len(self._index)))
 
@@ -67,6 +72,13 @@ class LabelColumns:
         # By key: the places that have the key, with the value, which are not coded yet.
         self._new: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self._columns: dict[str, GrowingColumn] = {}
+
+    def fork(self) -> LabelColumns:
+        twin = LabelColumns()
+        twin._size = self._size
+        twin._new.update((key, places[:]) for key, places in self._new.items())
+        twin._columns = {key: column.fork() for key, column in self._columns.items()}
+        return twin
 
     def append(self, labels: Mapping[str, str]) -> None:
         for key, value in labels.items():
@@ -108,6 +120,13 @@ class SelectorIndex(Generic[T]):
     def __init__(self) -> None:
         # By namespace, None for those that mean all of them: by label, and the few without one.
         self._shelves: dict[str | None, tuple[_IndexEntry[T], _Pairs[T]]] = {}
+
+    def fork(self) -> SelectorIndex[T]:
+        """An independent copy with the same items."""
+        twin: SelectorIndex[T] = SelectorIndex()
+        for namespace, (filed, others) in self._shelves.items():
+            twin._shelves[namespace] = {label: found[:] for label, found in filed.items()}, others[:]
+        return twin
 
     def add(self, selector: Selector, namespaces: Collection[str] | None, item: T) -> None:
         """``namespaces`` are those of the pods it selects; None for all of them."""

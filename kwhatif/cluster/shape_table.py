@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,7 @@ class ShapeTable:
         self.preferred_affinity, self.preferred_anti_affinity = TermIndex(), TermIndex()
         self._examples: list[Pod] = []
         self._holders: dict[AffinityTerm, list[int]] = {}
-        self._alike: dict[tuple[str, ...], list[PodShape]] = {}
+        self._alike: dict[tuple[str, ...], tuple[PodShape, ...]] = {}
         self._template_of: dict[bytes, PodShape] = {}
         self._by_labels: dict[tuple[int, frozenset[tuple[str, str]]], PodShape] = {}
         self._labels = LabelColumns()
@@ -60,6 +61,22 @@ class ShapeTable:
         self._sums = np.zeros((16, FIRST_REQUEST + 8), np.int64)
         self._priorities = np.zeros(16, np.int64)
         self._encoder = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
+
+    def fork(self) -> ShapeTable:
+        """An independent copy; the shapes are shared."""
+        twin = copy.copy(self)
+        twin.resources = self.resources.fork()
+        twin.shapes, twin.templates, twin._examples = self.shapes[:], self.templates[:], self._examples[:]
+        twin.affinity, twin.anti_affinity = self.affinity.fork(), self.anti_affinity.fork()
+        twin.preferred_affinity = self.preferred_affinity.fork()
+        twin.preferred_anti_affinity = self.preferred_anti_affinity.fork()
+        twin._holders = {term: held[:] for term, held in self._holders.items()}
+        twin._alike, twin._template_of = dict(self._alike), dict(self._template_of)
+        twin._by_labels, twin._labels = dict(self._by_labels), self._labels.fork()
+        twin._namespaces, twin._going = self._namespaces.fork(), self._going.fork()
+        twin._template_numbers, twin._priorities = self._template_numbers.copy(), self._priorities.copy()
+        twin._sums, twin._last_added = self._sums.copy(), (None, -1, np.zeros(0, np.int64))
+        return twin
 
     @property
     def sums(self) -> Int64Array:
@@ -161,16 +178,16 @@ class ShapeTable:
 
     def _shape(self, pod: Pod) -> PodShape:
         labels = pod.metadata.labels
-        last = self._alike.setdefault((*labels, *labels.values()) if labels else (), [])
+        key = (*labels, *labels.values()) if labels else ()
+        last = self._alike.get(key, ())
         for place, shape in enumerate(last):
             if _surely_alike(pod, self._examples[shape.index]):
                 if place:
-                    last.insert(0, last.pop(place))
+                    self._alike[key] = shape, *last[:place], *last[place + 1 :]
                 return shape
         shape = self._find_shape(pod)
         if not any(volume.ephemeral for volume in pod.spec.volumes or ()):
-            last.insert(0, shape)
-            del last[_LAST_SHAPES:]
+            self._alike[key] = shape, *last[: _LAST_SHAPES - 1]
         return shape
 
     def _find_shape(self, pod: Pod) -> PodShape:

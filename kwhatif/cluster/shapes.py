@@ -47,6 +47,12 @@ class TermIndex:
         self._terms: dict[Hashable, AffinityTerm] = {}
         self._index: SelectorIndex[AffinityTerm] = SelectorIndex()
 
+    def fork(self) -> TermIndex:
+        """An independent copy; the terms are shared."""
+        twin = TermIndex()
+        twin._terms, twin._index = dict(self._terms), self._index.fork()
+        return twin
+
     def required_terms(self, side: PodAffinity | None, namespace: str) -> tuple[AffinityTerm, ...]:
         """The required terms of a pod in the namespace. Raises SelectorError."""
         terms = side.required_during_scheduling_ignored_during_execution if side else None
@@ -93,7 +99,7 @@ HostPort = tuple[str, str, int]
 """(host IP, protocol, port), with 0.0.0.0 and TCP filled in."""
 
 
-class PodShape(msgspec.Struct, eq=False):
+class PodShape(msgspec.Struct, eq=False, gc=False):
     """What scheduling can see of a pod.
 
     All but ``index`` and ``labels`` are the same for all shapes of one ``template``. Requests are by resource name,
@@ -133,7 +139,7 @@ class PodShape(msgspec.Struct, eq=False):
         return any(map(is_read, self.spec.volumes or ()))
 
 
-class PodInfo(msgspec.Struct, eq=False):
+class PodInfo(msgspec.Struct, eq=False, gc=False):
     """A pod and its shape. ``start`` is its start time in nanoseconds since 1970, or ``NEVER_STARTED``."""
 
     pod: Pod

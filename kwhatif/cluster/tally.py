@@ -240,9 +240,9 @@ class Tallies:
 
     # --- copies
 
-    def fork(self) -> Tallies:
-        """The same pods without any tallies."""
-        twin = Tallies(self._shapes, self._size)
+    def fork(self, shapes: ShapeTable) -> Tallies:
+        """The same pods without any tallies; ``shapes`` are the same, or a copy."""
+        twin = Tallies(shapes, self._size)
         twin._pods, twin._rows = self._pods[:], self._rows[:]
         return twin
 

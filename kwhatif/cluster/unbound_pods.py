@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kwhatif.api.core import Pod
@@ -18,6 +18,9 @@ class UnboundPods:
         self._by_label: dict[str, dict[str, dict[str, Pod]]] = {}
         for pod in pods:
             self.add(pod)
+
+    def __iter__(self) -> Iterator[Pod]:
+        return iter(self._pods.values())
 
     def add(self, pod: Pod) -> None:
         self._pods[pod.identity] = pod

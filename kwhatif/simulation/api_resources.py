@@ -7,6 +7,7 @@ APIResourceList, APIGroupDiscoveryList, a list of them, or a file of several doc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from kwhatif.api.cluster_types import ServedKind, cluster_types
@@ -40,7 +41,7 @@ def types_served(minor: str, snapshot: Snapshot, path: str = "", gates: frozense
 def _versions_shown(snapshot: Snapshot) -> Iterator[ServedKind]:
     """The versions of objects that an API server has stored."""
     for kind in snapshot.objects.known_kinds():
-        for version in {obj.api_version for obj in snapshot.objects.list_kind(kind) if obj.metadata.uid}:
+        for version in snapshot.objects.share(("versions", kind), (kind,), partial(_versions_of, snapshot, kind)):
             if version:
                 yield version, kind
     for kind, objects in snapshot.whole.items():
@@ -65,6 +66,10 @@ def read_api_resources(path: str) -> set[ServedKind]:
     if not found:
         raise InputError(f"{_EXPECTED}, found no kinds", source=path)
     return found
+
+
+def _versions_of(snapshot: Snapshot, kind: str) -> set[str | None]:
+    return {obj.api_version for obj in snapshot.objects.list_kind(kind) if obj.metadata.uid}
 
 
 def _of_table(text: str, source: str) -> Iterator[ServedKind]:

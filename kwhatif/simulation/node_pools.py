@@ -75,7 +75,10 @@ def is_ready(node: Node) -> bool:
 
 
 def _first(labels: dict[str, str], keys: tuple[str, ...]) -> str:
-    return next((labels[key] for key in keys if labels.get(key)), "")
+    for key in keys:
+        if found := labels.get(key):
+            return found
+    return ""
 
 
 class RequestSums:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from kwhatif.admission.response import Object
@@ -17,17 +17,18 @@ _HASH = "pod-template-hash"
 
 
 class Owners:
-    """The controllers between pods and workloads."""
+    """The controllers between pods and workloads, of all namespaces or of some."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, namespaces: Collection[str] | None = None) -> None:
         self._above: dict[tuple[str, str, str], Subject] = {}
         for one in snapshot.objects.list_all(ReplicaSet):
             owner = one.controller
-            if owner is not None:
+            if owner is not None and (namespaces is None or one.namespace in namespaces):
                 self._above["ReplicaSet", one.namespace, one.name] = _subject(owner, one.namespace)
         for kind in ("ReplicaSet", "Job"):
             for obj in snapshot.whole.get(kind, ()):
-                self._put(obj)
+                if namespaces is None or namespace_of(obj) in namespaces:
+                    self._put(obj)
 
     def _put(self, obj: Object) -> None:
         owner: Mapping[str, Any] = controller_of(obj)

@@ -91,8 +91,12 @@ class Creations(Protocol):
 
 def pending_pods(snapshot: Snapshot) -> list[PodToSchedule]:
     """The snapshot's own pods that wait for a node, the oldest first."""
-    waiting = [pod for pod in snapshot.objects.list_all(Pod) if is_waiting(pod)]
-    waiting.sort(key=lambda pod: pod.metadata.creation_timestamp or "")
+
+    def sort() -> list[Pod]:
+        waiting = filter(is_waiting, snapshot.objects.list_all(Pod))
+        return sorted(waiting, key=lambda pod: pod.metadata.creation_timestamp or "")
+
+    waiting = snapshot.objects.share(is_waiting, (Pod.__name__,), sort)
     return [PodToSchedule(pod, snapshot.source) for pod in waiting]
 
 
@@ -143,7 +147,7 @@ class Session:
         self.doubts, self.creations, self.queues = doubts, creations, queues
         self.gaps, self.strict = gaps, strict
         self._made_later = made_later
-        self._uids: dict[str, str] | None = None
+        self._uids: Mapping[str, str] | None = None
         try:
             self.cluster = Cluster.load(snapshot.objects, setup.features, setup.queues, shapes)
         except (SelectorError, ValueError) as error:
@@ -209,7 +213,7 @@ class Session:
     def uid_of(self, key: str) -> str | None:
         """The uid of a pod that ran when this was first called, by ``namespace/name``."""
         if self._uids is None:
-            self._uids = {info.key: info.uid for info, _ in self.cluster.pods()}
+            self._uids = self.cluster.uids()
         return self._uids.get(key)
 
     def before_binding(self, pod_to_schedule: PodToSchedule) -> tuple[Session, PodToSchedule]:

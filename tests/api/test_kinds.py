@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kwhatif.api.core import Node
 from kwhatif.api.kinds import (
     GROUPS,
     IDLE,
@@ -12,12 +13,13 @@ from kwhatif.api.kinds import (
     KINDS,
     READ_KINDS,
     TEMPLATES,
+    Objects,
     kind_named,
     plural_of,
     struct_for,
 )
 from kwhatif.redaction.object_rules import RULES
-from tests.builders import IN_TREE
+from tests.builders import IN_TREE, node, pod
 
 
 def test_a_kind_stands_in_the_table_once() -> None:
@@ -76,3 +78,44 @@ def test_a_kind_of_another_group_is_another_kind() -> None:
 
 def test_pods_and_nodes_are_asked_for_first() -> None:
     assert [kind.name for kind in READ_KINDS[:2]] == ["Pod", "Node"]
+
+
+def _count(objects: Objects, calls: list[int]) -> int:
+    def work() -> int:
+        calls.append(1)
+        return len(objects.list_all(Node))
+
+    return objects.share("nodes", ("Node",), work)
+
+
+def test_copies_share_what_is_worked_out_of_the_same_objects() -> None:
+    calls: list[int] = []
+    origin = Objects({"Node": [node("a"), node("b")]})
+    assert [_count(each, calls) for each in (origin.copy(), origin, origin.copy().copy())] == [2, 2, 2]
+    assert len(calls) == 1
+
+
+def test_a_copy_with_other_objects_works_for_itself_and_spoils_nothing() -> None:
+    calls: list[int] = []
+    origin = Objects({"Node": [node("a"), node("b")]})
+    changed = origin.copy()
+    changed.add(node("c"))
+    assert [_count(each, calls) for each in (changed, origin, changed, origin.copy())] == [3, 2, 3, 2]
+    assert len(calls) == 3
+
+
+def test_what_was_worked_out_of_objects_that_have_changed_since_is_dropped() -> None:
+    calls: list[int] = []
+    origin = Objects({"Node": [node("a"), node("b")]})
+    _count(origin, calls)
+    origin.list_all(Node)[0] = node("z")
+    assert _count(origin.copy(), calls) == 2
+    assert len(calls) == 2
+
+
+def test_objects_of_one_namespace_and_of_several_come_in_the_order_given() -> None:
+    pods = [pod(name, namespace=home) for name, home in (("a", "x"), ("b", "y"), ("c", "x"), ("d", "z"))]
+    objects = Objects({"Pod": pods})
+    found = {homes: "".join(each.name for each in objects.in_namespaces("Pod", set(homes))) for homes in ("x", "zyx")}
+    assert found == {"x": "ac", "zyx": "abcd"}
+    assert objects.in_namespaces("Pod", ()) == []

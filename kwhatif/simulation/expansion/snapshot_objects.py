@@ -62,9 +62,8 @@ def build_object_store(
             if (kind, obj.name) in named:
                 world.put(plain(obj, kind), sketched=True)
     for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys() - _BY_NAME):
-        for obj in snapshot.objects.list_kind(kind):
-            if obj.namespace in namespaces:
-                world.put(plain(obj, kind), sketched=True)
+        if found := snapshot.objects.in_namespaces(kind, namespaces):
+            world.put_all(kind, found)
     for objects in snapshot.whole.values():
         for whole in objects:
             if whole["metadata"].get("namespace", "") in {"", *namespaces}:

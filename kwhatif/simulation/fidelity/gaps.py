@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import cast
 
 from kwhatif.admission.response import Doubt, Doubts
 from kwhatif.api.core import Pod
@@ -237,8 +238,10 @@ def find_missing_owners(snapshot: Snapshot, workloads: Collection[str]) -> dict[
     unknown = {name for name in workloads if name} - known
     if not unknown:
         return {}
-    owners, namespaces = Owners(snapshot), {name.partition(" ")[2].partition("/")[0] for name in unknown}
-    pods = (pod for pod in snapshot.objects.list_all(Pod) if pod.namespace in namespaces and pod.controller is not None)
+    namespaces = {name.partition(" ")[2].partition("/")[0] for name in unknown}
+    owners = Owners(snapshot, namespaces)
+    there = cast("list[Pod]", snapshot.objects.in_namespaces(Pod.__name__, namespaces))
+    pods = (pod for pod in there if pod.controller is not None)
     counts = Counter(str(owners.workload_of(pod)) for pod in pods if (pod.status.phase or "") not in FINISHED)
     return {name: counts[name] for name in sorted(unknown) if counts[name]}
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.types import IntpArray
 from kwhatif.results.place import Allocation, Cause, Placement, Pool, Totals
@@ -22,8 +23,11 @@ def totals(placements: Sequence[Placement], cluster: Cluster) -> Totals:
     outcomes = Counter(placement.outcome for placement in placements)
     causes = Counter(cause(placement.reason) for placement in placements if not placement.good)
     pools: dict[str, list[int]] = {}
+    nodes = cluster.objects.list_all(Node)
+    known = cluster.objects.share(pool_of, (Node.__name__,), lambda: {node.name: pool_of(node) for node in nodes})
     for row, node in enumerate(cluster.columns.nodes):
-        pools.setdefault(pool_of(node), []).append(row)
+        pool = known.get(node.name)
+        pools.setdefault(pool_of(node) if pool is None else pool, []).append(row)
     ranked = sorted(causes.items(), key=lambda entry: (-entry[1], entry[0]))
     return Totals(
         pods=len(placements),
