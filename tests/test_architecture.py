@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.plugins import in_tree_plugins
+from tests.mapping_reads import mapping_of, unasked_reads
 
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
@@ -515,6 +516,59 @@ def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
     assert callers("Thread", "Timer", "ThreadPoolExecutor") == set(THREADS)
     threaded = {module for module in modules() if module.startswith("snapshot.live.")}
     assert threaded & (set(DECODERS) | callers("convert")) == set()
+
+
+MAPPINGS_OF_OURS = {
+    "matches of our patterns": {
+        *("admission.validation.rows read", "api.selectors found", "cel.declarations found"),
+        *("commands.diff.run found", "commands.gate.excerpts found", "commands.gate.excerpts item"),
+        *("fleet.executor_selection found", "golang.parsing told", "redaction.component_texts found"),
+        *("redaction.pseudonyms found", "redaction.reveal found", "simulation.autoscalers.aks_types parts"),
+        *("usage.top_text row", "workloads.controllers form"),
+    },
+    "files of the package": {"api.field_types _table()", "api.field_types gated"},
+    "schemas of ours": {
+        *(f"commands.schema_files {name}" for name in ("definition", "definitions", "file", "scenario", "whole")),
+        "commands.schema_files definitions.pop('GatePolicy')",
+        *("snapshot.validation listed", "snapshot.validation schema"),
+    },
+    "a configuration as we write it": {
+        f"commands.sweep.policy_variant {name}" for name in ("document", "each", "entry", "plugins", "profile", "ref")
+    },
+    "by extension point, all of which are there": {
+        *("framework.runner at", "framework.runner self._at", "scheduling.setup expanded"),
+        *("policy.profile expanded", "policy.profile names"),
+    },
+    "tables and defaults of all names that are read": {
+        *("admission.kinds.namespace_limits found", "cli.answer words", "commands.autoscale.karpenter_plan methods"),
+        *("plugins.dynamic_resources known", "redaction.object_rules KINDS", "redaction.redact RULES"),
+        *("simulation.autoscalers.ec2_machines AMI_FAMILIES", "snapshot.kustomize.build specs"),
+        *("snapshot.kustomize.build whole.configuration.specs", "snapshot.live.dump listings"),
+        *("workloads.daemon_set_rollout rolling", "workloads.deployment limits"),
+        "simulation.autoscalers.discovery sizes",
+    },
+    "numbers and lines of an answer of ours": {
+        *("commands.backtest.run self.choices", "commands.capacity.capacity outcome", "commands.chances.trials homes"),
+        *("commands.conformance.group_answers placements", "commands.drain.drain turns.counts"),
+        *("commands.gate.rules.fits_without finding.numbers", "commands.outage.effects counts"),
+        *("commands.queue.quota_bars chart", "commands.queue.quota_bars each", "commands.queue.quota_bars line"),
+        *("commands.rightsize.advice_files resources", "commands.rightsize.rightsize_result sums"),
+        *("commands.rightsize.steps freed", "commands.snapshot.diff.diff n", "commands.snapshot.diff.diff totals"),
+        *("commands.snapshot.info.info row.allocatable", "simulation.placement.totals outcomes"),
+        *("simulation.placement.verdict outcomes", "usage.book told.unnamed", "workloads.daemon_set_rollout self._sorted"),
+    },
+    "what a function of ours or of a library gives for what it got": {
+        "admission.validation.volumes amounts({'size': source.get('sizeLimit') or '0'})",
+        "scheduling.extenders.http_caller headers",
+    },
+}
+"""Of a module: a mapping whose fields are there, whatever others write."""
+
+
+def test_fields_of_what_others_wrote_are_read_by_a_function_that_says_what_is_missing() -> None:
+    """Or are asked for first (``mapping_reads.py``); the others are decoded into a Struct."""
+    found = {f"{module} {mapping_of(read)}" for module in modules() for read in unasked_reads(parsed(module))}
+    assert found == set().union(*MAPPINGS_OF_OURS.values())
 
 
 def test_programs_are_started_in_one_place() -> None:

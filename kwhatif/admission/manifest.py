@@ -18,6 +18,7 @@ from kwhatif.admission.object_store import group_of, name_of
 from kwhatif.admission.response import Cause, Object, RequestRefusal
 from kwhatif.api.decode import convert, describe_value, step
 from kwhatif.api.field_types import ApiResource, FieldType, Types, checked_type, format_minor_range, known_in, served_in
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import MICROSECONDS, SECONDS, misread_base64, misread_time
@@ -360,9 +361,9 @@ def read(
 def misshapen(obj: Object) -> RequestRefusal | None:
     """400 for an object that was not decoded strictly yet, if one of its fields has a value of a wrong type."""
     try:
-        convert(obj, checked_type(group_of(obj), obj["kind"]))
+        convert(obj, checked_type(group_of(obj), part_of(obj, "kind")))
     except InputError as error:
-        kind, version = obj["kind"], str(obj.get("apiVersion") or "").rpartition("/")[2]
+        kind, version = part_of(obj, "kind"), str(obj.get("apiVersion") or "").rpartition("/")[2]
         field = error.place.removeprefix("$.")
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: {field}: {error.problem}'
         return RequestRefusal(400, "BadRequest", message, (Cause(field, error.problem),))

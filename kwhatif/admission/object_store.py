@@ -17,6 +17,7 @@ from kwhatif.admission.shared_parts import SharedParts
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import GROUPS, KINDS, kind_named, plural_of
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
 
 
@@ -52,7 +53,7 @@ class ObjectStore:
         self._sketches: dict[str, set[tuple[str, str]]] = {}
         self._watchers: list[Callable[[Object | None, Object | None], None]] = []
         for obj in objects:
-            self._known.add(obj["kind"])
+            self._known.add(part_of(obj, "kind"))
             self.put(obj)
 
     def copy(self) -> ObjectStore:
@@ -92,13 +93,13 @@ class ObjectStore:
     def put(self, obj: Object, *, sketched: bool = False) -> None:
         """``sketched``: the object has only those fields that scheduling reads."""
         key = namespace_of(obj), name_of(obj)
-        of_kind = self._for(obj["kind"], key)
-        of_sketches = self._sketches.setdefault(obj["kind"], set())
+        of_kind = self._for(part_of(obj, "kind"), key)
+        of_sketches = self._sketches.setdefault(part_of(obj, "kind"), set())
         (of_sketches.add if sketched else of_sketches.discard)(key)
         before = of_kind.get(key)
         of_kind[key] = obj
-        self._reindex(obj["kind"], key, before, obj)
-        self._by_home.setdefault((obj["kind"], key[0]), {})[key[1]] = obj
+        self._reindex(part_of(obj, "kind"), key, before, obj)
+        self._by_home.setdefault((part_of(obj, "kind"), key[0]), {})[key[1]] = obj
         for watcher in self._watchers:
             watcher(before, obj)
 
@@ -130,7 +131,7 @@ class ObjectStore:
     def is_sketch(self, obj: Object) -> bool:
         """Whether the object has only those fields that scheduling reads."""
         key = namespace_of(obj), name_of(obj)
-        return key in self._sketches.get(obj["kind"], ()) or key in self._unread.get(obj["kind"], ())
+        return key in self._sketches.get(part_of(obj, "kind"), ()) or key in self._unread.get(part_of(obj, "kind"), ())
 
     def has_sketches(self, kind: str) -> bool:
         """Whether any object of this kind is one of those."""
@@ -179,7 +180,7 @@ class ObjectStore:
 
 def sketch(obj: Object) -> Object:
     """What is left of an object where only the fields are kept that scheduling reads."""
-    return plain(convert(obj, KINDS[obj["kind"]]), obj["kind"])
+    return plain(convert(obj, KINDS[part_of(obj, "kind")]), part_of(obj, "kind"))
 
 
 def plain(obj: Resource, kind: str) -> Object:

@@ -10,6 +10,7 @@ from typing import Any
 from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
 from kwhatif.admission.response import Cause, Doubt, FieldChange, Object, RequestRefusal
 from kwhatif.admission.warning_recorder import WarningRecorder
+from kwhatif.api.objects import part_of
 from kwhatif.versions import Features, features_of
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -66,7 +67,7 @@ class Request:
         """403, in the words that admission steps use."""
         name = name_of(self.object) or "Unknown!"
         if self.uses_generate_name and not self.name_is_complete:
-            name = self.object["metadata"].get("generateName") or name
+            name = part_of(self.object, "metadata").get("generateName") or name
         return RequestRefusal(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}', causes)
 
 

@@ -42,6 +42,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.warning_recorder import WarningRecorder
 from kwhatif.api.field_types import ApiResource, Types, fill_nulls, types_of
 from kwhatif.api.kinds import GROUPS
+from kwhatif.api.objects import part_of
 from kwhatif.errors import UsageError
 from kwhatif.versions import Features, features_of, nearest_minor
 from kwhatif.versions.rules.pod_groups import GROUP_GATES
@@ -115,7 +116,7 @@ class ApiServer:
 
     def _strategy(self, request: Request) -> Strategy:
         obj = request.object
-        definition = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
+        definition = self._definition(str(obj.get("apiVersion") or ""), part_of(obj, "kind"))
         if definition is None:
             return strategy_of(obj)
         # It brings CEL, which clusters without custom resources can do without.
@@ -155,13 +156,13 @@ class ApiServer:
                 return RequestRefusal(400, "BadRequest", why)
         else:
             metadata.pop("namespace", None)
-        there = self.world.get(obj["kind"], namespace_of(obj), name_of(obj)) if name_of(obj) else None
+        there = self.world.get(part_of(obj, "kind"), namespace_of(obj), name_of(obj)) if name_of(obj) else None
         if verb == "replace" and there is None and not self._may_be_left_out(obj):
             return RequestRefusal(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
         if there is None and metadata.pop("resourceVersion", None) and verb == "create":
             return RequestRefusal(500, "", "resourceVersion should not be set on objects to be created")
         if custom is not None and there is None and verb != "create" and custom.judges_changes:
-            what = f"{obj['kind']} {name_of(obj)} is taken to be new: snapshots hold no custom resources"
+            what = f"{part_of(obj, 'kind')} {name_of(obj)} is taken to be new: snapshots hold no custom resources"
             effect = "what its definition says of changes is not asked"
             self._note(Doubt(what, effect), obj)
         if verb == "create" or there is None:
@@ -173,7 +174,7 @@ class ApiServer:
 
         Files of objects may hold any kind, so an object they lack is assumed not to exist, which is noted.
         """
-        kind, name = obj["kind"], name_of(obj)
+        kind, name = part_of(obj, "kind"), name_of(obj)
         if not name or self.world.knows(kind, namespace_of(obj)):
             return False
         if self.world.pruned:
@@ -196,7 +197,7 @@ class ApiServer:
             uses_generate_name=not name_of(obj),
             features=self._features,
         )
-        known = self._types.api_resource_of(str(obj.get("apiVersion") or ""), obj["kind"])
+        known = self._types.api_resource_of(str(obj.get("apiVersion") or ""), part_of(obj, "kind"))
         if known is not None and b"null" in msgspec.json.encode(obj):
             fill_nulls(request.object, known.type, self._types)
         self._identify(request.object)
@@ -204,7 +205,7 @@ class ApiServer:
         if refused is not None:
             return replace(refused, warnings=request.warnings.texts)
         name = name_of(request.object)
-        if self.world.get(obj["kind"], request.namespace, name) is not None:
+        if self.world.get(part_of(obj, "kind"), request.namespace, name) is not None:
             message = f'{resource_name(request.object)} "{name}" already exists'
             return RequestRefusal(409, "AlreadyExists", message)
         return self._store(request)
@@ -218,14 +219,14 @@ class ApiServer:
         manifest if no verb is given, since kubectl could change hardly anything about a pod.
         """
         name = name_of(obj)
-        old = self.world.get(obj["kind"], namespace_of(obj), name)
+        old = self.world.get(part_of(obj, "kind"), namespace_of(obj), name)
         if old is None:
             return RequestRefusal(404, "NotFound", f'{resource_name(obj)} "{name}" not found')
         refused = misshapen(obj)
         if refused is not None:
             return refused
         anew = known_kind(obj) == "Pod" and not verb
-        custom = self._definition(str(obj.get("apiVersion") or ""), obj["kind"])
+        custom = self._definition(str(obj.get("apiVersion") or ""), part_of(obj, "kind"))
         types = SchemaTypes(custom, self._types) if custom else self._types
         theirs = _is_of_cluster(old) and not tells_field_owners(old, verb)
         proposed = apply_update(old, obj, verb, None if anew else kind, types, manager, all_kept=theirs)
@@ -256,9 +257,7 @@ class ApiServer:
         rules_of(kept.object).prepare(kept.object, kept.old or {})
         if self._through(kept) is None:
             missing = "managedFields" if verb == "apply" else "last-applied-configuration"
-            what = (
-                f"{kept.object['kind']} {name_of(kept.object)} has no {missing}: what was applied before is not known"
-            )
+            what = f"{kept.object.get('kind')} {name_of(kept.object)} has no {missing}: what was applied before is not known"
             self._note(Doubt(what, "it is refused only if what the manifest leaves out was"), kept.object)
 
     def _passes(self, request: Request) -> RequestRefusal | None:
@@ -335,7 +334,7 @@ class ApiServer:
         """A name if only its prefix is given, and a uid that is the same in every run."""
         metadata = within(obj, "metadata")
         if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = self._generate_name(obj["kind"], namespace_of(obj), metadata["generateName"])
+            metadata["name"] = self._generate_name(part_of(obj, "kind"), namespace_of(obj), metadata["generateName"])
         if not metadata.get("uid"):
             key = f"{resource_name(obj)}/{namespace_of(obj)}/{metadata.get('name') or ''}"
             digest = sha256(key.encode()).hexdigest()

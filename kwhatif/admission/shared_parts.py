@@ -14,6 +14,7 @@ import msgspec
 
 from kwhatif.admission.response import FieldChange, Object
 from kwhatif.api.core import Pod
+from kwhatif.api.objects import part_of
 from kwhatif.api.times import convert_object
 
 _OWN = ("apiVersion", "kind", "metadata")
@@ -31,7 +32,7 @@ class SharedParts:
     def share(self, pod: Object) -> None:
         """Have a pod that is about to be stored hold the parts of an earlier one wherever they are equal."""
         self._share_values(pod, [key for key in pod if key not in _OWN])
-        self._share_values(pod["metadata"], pod["metadata"])
+        self._share_values(part_of(pod, "metadata"), part_of(pod, "metadata"))
 
     def share_trail(self, changes: Iterable[FieldChange]) -> tuple[FieldChange, ...]:
         """Admission's changes to a pod, the same ones as those of an equal pod."""
@@ -44,7 +45,7 @@ class SharedParts:
         Raises InputError with a place.
         """
         typed = convert_object(pod, Pod)
-        metadata = self._with_shared(typed.metadata, pod["metadata"])
+        metadata = self._with_shared(typed.metadata, part_of(pod, "metadata"))
         return msgspec.structs.replace(self._with_shared(typed, pod, besides=("metadata",)), metadata=metadata)
 
     def _share_values(self, parent: Object, keys: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from contextlib import chdir, contextmanager, redirect_stdout
 from functools import partial
 from typing import Any
 
+from kwhatif.api.objects import part_of
 from kwhatif.errors import ClusterError, UsageError
 from kwhatif.fleet.executors import LOST, FatalError, LostError, Pool, describe_failure
 from kwhatif.fleet.study import Ask, BatchResult, Study, answer_batch, kept_base
@@ -152,7 +153,11 @@ class _RayPool:
         return found
 
     def _nodes_but(self, node: str) -> list[str]:
-        return sorted(each["NodeID"] for each in self._ray.nodes() if each["Alive"] and each["NodeID"] != node)
+        return sorted(
+            part_of(each, "NodeID")
+            for each in self._ray.nodes()
+            if part_of(each, "Alive") and part_of(each, "NodeID") != node
+        )
 
     def verdict(self, error: BaseException) -> Exception:
         from ray import exceptions

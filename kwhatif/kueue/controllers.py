@@ -76,7 +76,7 @@ def _sync_gate(workload: Workload, now: int) -> bool:
     reserved = workload.conditions.get(QUOTA_RESERVED)
     has_condition = reserved is not None and reserved.reason == _GATED
     if workload.is_gated and not has_condition:
-        annotation = (workload.source.metadata.annotations or {})["kueue.x-k8s.io/admission-gated-by"]
+        annotation = (workload.source.metadata.annotations or {}).get("kueue.x-k8s.io/admission-gated-by")
         return workload.unset_quota(_GATED, f"Admission is gated by: {annotation}", now)
     if has_condition and not workload.is_gated:
         return workload.unset_quota("Pending", "AdmissionGatedBy cleared, waiting for quota reservation", now)

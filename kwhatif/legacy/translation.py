@@ -16,6 +16,7 @@ from kwhatif.api.core import (
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
 )
+from kwhatif.api.objects import part_of
 from kwhatif.framework.declaration import Args
 from kwhatif.golang.config_struct import ConfigStruct
 from kwhatif.legacy.plugins.node_label import NodeLabelArgs
@@ -160,7 +161,7 @@ class _Profile:
         return name in self.facts.points and not refused
 
     def _has(self, point: str, name: str) -> bool:
-        return any(plugin["name"] == name for plugin in self.points.get(point, ()))
+        return any(part_of(plugin, "name") == name for plugin in self.points.get(point, ()))
 
     def _put(self, point: str, name: str, weight: int = 0) -> None:
         if not self._has(point, name):

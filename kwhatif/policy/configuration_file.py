@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from kwhatif.api.objects import part_of
 from kwhatif.errors import PolicyError
 from kwhatif.golang.field_validation import aggregate
 from kwhatif.golang.formatting import one_line
@@ -122,7 +123,7 @@ def _examine_legacy(
 def _no_longer_read(document: object, version: str) -> Examination:
     assert isinstance(document, Mapping)
     hint = f" (removed in Kubernetes {REMOVED_OLDER[version]}; kwhatif policy convert makes a v1 configuration of it)"
-    problem = not_registered(str(document["kind"]), str(document["apiVersion"]), hint)
+    problem = not_registered(str(part_of(document, "kind")), str(part_of(document, "apiVersion")), hint)
     return _refusal([problem], problem)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from kwhatif.admission.policies.policy_expressions import EXPRESSION_GONE
 from kwhatif.api import core, pod_groups
 from kwhatif.api.kinds import API_GROUPS, GROUPS, KINDS, plural_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.redaction.component_texts import own_command
 from kwhatif.redaction.pseudonyms import Pseudonyms
 from kwhatif.redaction.rules import (
@@ -42,7 +43,6 @@ from kwhatif.redaction.rules import (
 from kwhatif.redaction.struct_rules import rule_of
 from kwhatif.redaction.usage_rules import USAGE_RULES
 from kwhatif.redaction.well_known_names import OWNER_KINDS
-from kwhatif.workloads.objects import section
 
 _OWN_GROUPS = frozenset({"", "*", *API_GROUPS})
 _OWN_RESOURCES = frozenset({"*", "*/*", *map(plural_of, GROUPS)})
@@ -178,7 +178,7 @@ def _pod(value: Any, names: Pseudonyms) -> Any:
     metadata = section(value, "metadata")
     name, node = metadata.get("name") or "", section(value, "spec").get("nodeName")
     if node and name.endswith(f"-{node}") and _is_mirror(metadata):
-        kept["metadata"]["name"] = f"{names.name(name.removesuffix(f'-{node}'))}-{names.node(node)}"
+        part_of(kept, "metadata")["name"] = f"{names.name(name.removesuffix(f'-{node}'))}-{names.node(node)}"
     return kept
 
 
@@ -194,7 +194,7 @@ def _slice(value: Any, names: Pseudonyms) -> Any:
     kept = rule_of(KINDS["ResourceSlice"])(value, names)
     name, node = (value.get("metadata") or {}).get("name") or "", (value.get("spec") or {}).get("nodeName")
     if node and name.startswith(f"{node}-") and kept is not GONE:
-        kept["metadata"]["name"] = f"{names.node(node)}-{names.name(name.removeprefix(f'{node}-'))}"
+        part_of(kept, "metadata")["name"] = f"{names.node(node)}-{names.name(name.removeprefix(f'{node}-'))}"
     return kept
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kwhatif.api.cluster_types import ServedKind, cluster_types
 from kwhatif.api.field_types import Types, types_of
+from kwhatif.api.objects import part_of
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_paths
@@ -45,7 +46,7 @@ def _versions_shown(snapshot: Snapshot) -> Iterator[ServedKind]:
             if version:
                 yield version, kind
     for kind, objects in snapshot.whole.items():
-        for version in {str(obj.get("apiVersion") or "") for obj in objects if obj["metadata"].get("uid")}:
+        for version in {str(obj.get("apiVersion") or "") for obj in objects if part_of(obj, "metadata").get("uid")}:
             if version:
                 yield version, kind
 

@@ -6,11 +6,12 @@ import contextlib
 import os
 from collections.abc import Sequence
 
+from kwhatif.api.objects import section
 from kwhatif.errors import KwhatifError
 from kwhatif.simulation.inputs import Notes
 from kwhatif.snapshot.format.autoscaler_info import flags_in
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.workloads.objects import name_of, namespace_of, section
+from kwhatif.workloads.objects import name_of, namespace_of
 
 
 def own_deployment(snapshot: Snapshot) -> tuple[str, Sequence[tuple[str, str]]]:

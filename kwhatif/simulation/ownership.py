@@ -8,6 +8,7 @@ from typing import Any
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import OwnerReference
+from kwhatif.api.objects import part_of
 from kwhatif.api.workloads_and_storage import ReplicaSet
 from kwhatif.results.gate import Subject
 from kwhatif.snapshot.format.model import Snapshot
@@ -33,8 +34,10 @@ class Owners:
     def _put(self, obj: Object) -> None:
         owner: Mapping[str, Any] = controller_of(obj)
         if owner:
-            above = Subject(kind=str(owner["kind"]), namespace=namespace_of(obj), name=str(owner["name"]))
-            self._above[str(obj["kind"]), namespace_of(obj), name_of(obj)] = above
+            above = Subject(
+                kind=str(part_of(owner, "kind")), namespace=namespace_of(obj), name=str(part_of(owner, "name"))
+            )
+            self._above[str(part_of(obj, "kind")), namespace_of(obj), name_of(obj)] = above
 
     def workload_of(self, pod: Pod) -> Subject:
         """The workload at the top; a pod without a controller is its own."""

@@ -11,6 +11,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.decode import describe_value
 from kwhatif.api.kinds import GROUPS, KINDS, NAMESPACED, is_kept_whole, kind_of, struct_for
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import part_of
 from kwhatif.errors import InputError
 from kwhatif.progress import report_progress, report_start
 from kwhatif.snapshot.foreign.directory_dump import FEWEST_NAMESPACES, DirectoryDump, describe_namespaces, partial
@@ -193,7 +194,7 @@ class SnapshotCollector:
             if _OWN_NAMESPACE not in there and all(pod.namespace in there for pod in snapshot.objects.list_all(Pod)):
                 snapshot.unreadable["Pod"] = describe_namespaces(there, "list" if len(lists) == 1 else "lists")
         accounts = snapshot.whole.get("ServiceAccount")
-        homes = {account["metadata"]["namespace"] for account in accounts or ()}
+        homes = {part_of(account, "metadata", "namespace") for account in accounts or ()}
         if accounts is not None and _OWN_NAMESPACE not in homes:
             # Every namespace has an account, and every cluster this namespace.
             why = describe_namespaces(homes, "list") if homes else "the list is empty, which it is in no cluster"
@@ -298,11 +299,11 @@ class SnapshotCollector:
 
     def _keep(self, whole: dict[str, Any], kind: str, place: str) -> None:
         """Keep an object as plain values."""
-        metadata: dict[str, Any] = whole["metadata"]
+        metadata: dict[str, Any] = part_of(whole, "metadata")
         whole["kind"] = kind
         if kind in NAMESPACED:
             metadata["namespace"] = metadata.get("namespace") or self._namespace
-        key = (kind, metadata.get("namespace") or "", metadata["name"], "whole")
+        key = (kind, metadata.get("namespace") or "", part_of(metadata, "name"), "whole")
         self._put(self.snapshot.whole.setdefault(kind, []), whole, key, place)
 
     def _put(self, listed: list[T], obj: T, key: tuple[str, ...], place: str) -> None:

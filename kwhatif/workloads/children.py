@@ -7,6 +7,7 @@ from itertools import groupby
 
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, Doubt, Object, StoredObject
+from kwhatif.api.objects import part_of
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.versions import features_of
@@ -32,7 +33,7 @@ def children_of(obj: Object, kind: WorkloadKind, companions: Companions) -> list
         # Refused before any of their pods is made; they are counted when they are.
         with pods_to_make(pods_left()):
             for child in kind.children_of(obj, companions):
-                if child["kind"] != "PersistentVolumeClaim":
+                if part_of(child, "kind") != "PersistentVolumeClaim":
                     make_room(stated_pods(child), f"{obj.get('kind')} {name_of(obj)}")
                 made.append(child)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -56,16 +57,16 @@ def make_children(
     obj: Object, kind: WorkloadKind, companions: Companions, making: ObjectCreator, native: Native
 ) -> None:
     """Create the children of an object, and run their controllers. Raises InputError for an invalid object."""
-    for is_pod, some in groupby(children_of(obj, kind, companions), key=lambda each: each["kind"] == "Pod"):
+    for is_pod, some in groupby(children_of(obj, kind, companions), key=lambda each: part_of(each, "kind") == "Pod"):
         if is_pod:
             _make_pods(obj, list(some), making)
             continue
         for each in some:
-            if each["kind"] == "PersistentVolumeClaim":
+            if part_of(each, "kind") == "PersistentVolumeClaim":
                 if refused := making.claim(each):
                     making.record_failure(obj, f"create PVC {name_of(each)}: {refused.message}", 0)
                 continue
-            complaint = f"Failed to create {each['kind']} {name_of(each)}"
+            complaint = f"Failed to create {part_of(each, 'kind')} {name_of(each)}"
             stored = making.controller(each, obj, complaint, pods=_count_pods(each, native))
             if stored is not None:
                 native(stored, making)
@@ -88,9 +89,9 @@ class _Drafts:
 def _draft_pods(children: Iterable[Object], native: Native) -> Iterator[tuple[Object, tuple[Object, ...]]]:
     making = ObjectCreator(_Drafts())
     for each in children:
-        if each["kind"] == "Pod":
+        if part_of(each, "kind") == "Pod":
             making.pods.append(deep_copy_json(each))
-        elif each["kind"] == "PersistentVolumeClaim":
+        elif part_of(each, "kind") == "PersistentVolumeClaim":
             making.claims.append(deep_copy_json(each))
         else:
             native(deep_copy_json(each), making)
@@ -118,5 +119,5 @@ def _count_pods(child: Object, native: Native) -> int:
 
 
 def _is_used(claim: Object, pod: Object) -> bool:
-    volumes = pod["spec"].get("volumes") or ()
+    volumes = part_of(pod, "spec").get("volumes") or ()
     return any((each.get("persistentVolumeClaim") or {}).get("claimName") == name_of(claim) for each in volumes)

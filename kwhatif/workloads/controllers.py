@@ -18,6 +18,7 @@ from msgspec.structs import replace as replace_fields
 
 from kwhatif.admission.response import Object
 from kwhatif.api.kinds import GROUPS, TEMPLATES
+from kwhatif.api.objects import part_of, section
 from kwhatif.errors import UsageError
 from kwhatif.workloads.children import kind_for, make_children
 from kwhatif.workloads.daemon_set import make_daemon_set
@@ -31,16 +32,7 @@ from kwhatif.workloads.object_creation import (
     pod_from_template,
     truncate_name,
 )
-from kwhatif.workloads.objects import (
-    deep_copy_json,
-    group_of,
-    integer,
-    name_of,
-    namespace_of,
-    owner_reference,
-    section,
-    uid_of,
-)
+from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of, namespace_of, owner_reference, uid_of
 from kwhatif.workloads.pod_sets import DeclaredKind, PodSet
 from kwhatif.workloads.replica_set import make_replicas
 from kwhatif.workloads.stateful_set import make_stateful_set
@@ -62,14 +54,14 @@ def make_job(job: Object, making: ObjectCreator) -> None:
         if group is None:
             return
         if group:
-            template["spec"]["schedulingGroup"] = {"podGroupName": group}
+            part_of(template, "spec")["schedulingGroup"] = {"podGroupName": group}
 
     def body_of(index: int) -> Object:
         if spec.get("completionMode") != "Indexed":
             return pod_from_template(template, job)
         body = pod_from_template(template, job, truncate_name(name_of(job), f"-{index}-", LONGEST_GENERATED))
         for kind in ("annotations", "labels"):
-            body["metadata"].setdefault(kind, {})[INDEX] = str(index)
+            part_of(body, "metadata").setdefault(kind, {})[INDEX] = str(index)
         return body
 
     making.pods_of(job, _active(spec), body_of)

@@ -13,15 +13,11 @@ from typing import NamedTuple
 from kwhatif.admission.response import Object
 from kwhatif.api.core import PodSpec, Taint
 from kwhatif.api.decode import convert
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.selectors import RequiredNodeAffinity, find_untolerated_taints
 from kwhatif.versions import features_of
 from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
-from kwhatif.workloads.objects import (
-    annotations_of,
-    labels_of,
-    name_of,
-    section,
-)
+from kwhatif.workloads.objects import annotations_of, labels_of, name_of
 
 _ALWAYS = (
     ("not-ready", "NoExecute"),
@@ -135,7 +131,7 @@ def homes_of(daemon_set: Object, nodes: Sequence[Object]) -> list[str]:
 def daemon_pod(daemon_set: Object, node: str, revision: str, generation: str) -> Object:
     """The pod for a node. The terms of a required node affinity, already met by the node, give way to its name."""
     pod = pod_from_template(section(daemon_set, "spec", "template"), daemon_set)
-    metadata, spec = pod["metadata"], pod["spec"]
+    metadata, spec = part_of(pod, "metadata"), part_of(pod, "spec")
     metadata["labels"] = {**metadata.get("labels", {}), GENERATION: generation, REVISION: revision}
     spec["tolerations"] = with_daemon_tolerations(spec)
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 from kwhatif.golang.parsing import int64
 from kwhatif.workloads.daemon_set import (
     GENERATION,
@@ -26,7 +27,7 @@ from kwhatif.workloads.daemon_set import (
     target_of,
 )
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import get_scaled_value, is_over, labels_of, name_of, same_template, section
+from kwhatif.workloads.objects import get_scaled_value, is_over, labels_of, name_of, same_template
 from kwhatif.workloads.replica_set import owned_by
 from kwhatif.workloads.rollout_members import RolloutPod
 from kwhatif.workloads.rollout_state import Admit, Rollout, member_of

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import part_of, section
 from kwhatif.golang.parsing import int64
 from kwhatif.workloads.object_creation import ObjectCreator, template_hash, template_of, truncate_name
 from kwhatif.workloads.objects import (
@@ -26,7 +27,6 @@ from kwhatif.workloads.objects import (
     namespace_of,
     owner_reference,
     same_template,
-    section,
 )
 from kwhatif.workloads.replica_set import make_replicas
 from kwhatif.workloads.rollout_members import RolloutPod
@@ -97,7 +97,7 @@ def _replica_set(deployment: Object, replicas: int) -> Object:
         "metadata": {
             "name": replica_set_name(deployment),
             "namespace": namespace_of(deployment),
-            "labels": dict(template["metadata"]["labels"]),
+            "labels": dict(part_of(template, "metadata", "labels")),
             "annotations": {
                 DESIRED: str(replicas),
                 MAXIMUM: str(replicas + surge_of(deployment)),
@@ -220,7 +220,7 @@ def _infer_sets(deployment: Object, pods: Sequence[Object]) -> list[SizedReplica
     for name, mine in sorted(by_name.items(), key=lambda item: _age(deployment, *item)):
         active = [p for p in mine if not is_over(p) and not section(p, "metadata").get("deletionTimestamp")]
         one = SizedReplicaSet.new(name, deployment, template_of(mine[0]), len(active) if len(by_name) > 1 else size)
-        one.owner["metadata"]["uid"] = controller_of(mine[0]).get("uid")
+        part_of(one.owner, "metadata")["uid"] = controller_of(mine[0]).get("uid")
         one.desired, one.maximum = size, size + surge_of(deployment)
         sets.append(one)
     if sets:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Protocol
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 from kwhatif.workloads.deployment import (
     ReplicaSets,
     SizedReplicaSet,
@@ -24,7 +25,7 @@ from kwhatif.workloads.deployment import (
     template_with_hash,
 )
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import integer, is_over, section
+from kwhatif.workloads.objects import integer, is_over
 from kwhatif.workloads.replica_set import RelatedPods, adjust
 from kwhatif.workloads.rollout_members import RolloutPod
 from kwhatif.workloads.rollout_state import Admit, Rollout

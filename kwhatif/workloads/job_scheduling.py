@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import part_of, section
 from kwhatif.workloads.object_creation import ObjectCreator, template_hash, truncate_name
-from kwhatif.workloads.objects import controller_of, integer, name_of, namespace_of, owner_reference, section, uid_of
+from kwhatif.workloads.objects import controller_of, integer, name_of, namespace_of, owner_reference, uid_of
 
 _API = "scheduling.k8s.io/v1alpha2"
 _SUSPENDED = "Suspended"
@@ -85,9 +86,9 @@ def _is_controlled_by(obj: Object, job: Object) -> bool:
 
 
 def _pod_group(job: Object, workload: Object, template: Object) -> Object:
-    names = {"workloadName": name_of(workload), "podGroupTemplateName": str(template["name"])}
-    name = truncate_name(f"{name_of(workload)}-{template['name']}", f"-{template_hash(names)}")
-    spec = {"podGroupTemplateRef": {"workload": names}, "schedulingPolicy": template["schedulingPolicy"]}
+    names = {"workloadName": name_of(workload), "podGroupTemplateName": str(part_of(template, "name"))}
+    name = truncate_name(f"{name_of(workload)}-{part_of(template, 'name')}", f"-{template_hash(names)}")
+    spec = {"podGroupTemplateRef": {"workload": names}, "schedulingPolicy": part_of(template, "schedulingPolicy")}
     return _object(job, "PodGroup", name, spec)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.admission.response import Doubt, Object
-from kwhatif.workloads.objects import group_of, name_of, section
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import group_of, name_of
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _NATIVE = {("batch", "Job"), ("", "Pod"), ("apps", "Deployment"), ("apps", "StatefulSet")}

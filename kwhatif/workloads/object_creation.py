@@ -16,6 +16,7 @@ from typing import Protocol
 
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, FieldChange, Object, RequestRefusal, StoredObject
+from kwhatif.api.objects import part_of, section
 from kwhatif.bounds import make_room
 from kwhatif.progress import track
 from kwhatif.versions import Features
@@ -26,7 +27,6 @@ from kwhatif.workloads.objects import (
     name_of,
     namespace_of,
     owner_reference,
-    section,
     uid_of,
 )
 from kwhatif.workloads.pod_claims import plain_device_claims
@@ -93,9 +93,9 @@ def ephemeral_claims(pod: Object) -> Iterator[Object]:
         template = section(volume, "ephemeral", "volumeClaimTemplate")
         if not template:
             continue
-        claim = claim_template(f"{name_of(pod)}-{volume['name']}", namespace_of(pod), template)
+        claim = claim_template(f"{name_of(pod)}-{part_of(volume, 'name')}", namespace_of(pod), template)
         owner = {"apiVersion": "v1", "kind": "Pod", "metadata": section(pod, "metadata") | {"uid": uid_of(pod)}}
-        claim["metadata"]["ownerReferences"] = [owner_reference(owner)]
+        part_of(claim, "metadata")["ownerReferences"] = [owner_reference(owner)]
         yield claim
 
 
@@ -116,7 +116,7 @@ def create_unless_there(server: Server, claim: Object) -> StoredObject | Request
 
     One that is being deleted goes first: what kept it was the pod that has left.
     """
-    kind, namespace, name = claim["kind"], namespace_of(claim), name_of(claim)
+    kind, namespace, name = part_of(claim, "kind"), namespace_of(claim), name_of(claim)
     there = server.world.get(kind, namespace, name)
     if there is not None:
         if not section(there, "metadata").get("deletionTimestamp"):

@@ -18,6 +18,7 @@ from kwhatif.admission.request import deep_copy_json
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import plain
 from kwhatif.api.decode import describe_value
+from kwhatif.api.objects import section
 from kwhatif.api.times import parse_time
 from kwhatif.errors import InputError
 
@@ -33,22 +34,11 @@ __all__ = [
     "name_of",
     "namespace_of",
     "owner_reference",
-    "section",
     "uid_of",
 ]
 
 _PERCENTAGE = re.compile("[0-9]{1,18}%")
 _UIDS = uuid.uuid5(uuid.NAMESPACE_DNS, "kwhatif.workloads")
-
-
-def section(obj: Object, *path: str) -> Object:
-    """The object at a path of field names; an empty one if there is none."""
-    here: Any = obj
-    for key in path:
-        if not isinstance(here, dict):
-            return {}
-        here = here.get(key)
-    return here if isinstance(here, dict) else {}
 
 
 def integer(value: Any, default: int) -> int:

@@ -14,8 +14,9 @@ from typing import Any, Literal
 from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.response import Object
 from kwhatif.api.decode import describe_value
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError, UsageError
-from kwhatif.workloads.objects import annotations_of, controller_of, group_of, namespace_of, section
+from kwhatif.workloads.objects import annotations_of, controller_of, group_of, namespace_of
 
 HPA, SCALED_OBJECT = "HorizontalPodAutoscaler", "ScaledObject"
 AUTOSCALERS = (HPA, SCALED_OBJECT)

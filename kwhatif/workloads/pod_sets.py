@@ -25,18 +25,11 @@ from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.decode import describe_value
 from kwhatif.api.document_numbers import Count
 from kwhatif.api.field_types import check_part
+from kwhatif.api.objects import section
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import (
-    deep_copy_json,
-    group_of,
-    name_of,
-    namespace_of,
-    section,
-    stated_pods,
-    uid_of,
-)
+from kwhatif.workloads.objects import deep_copy_json, group_of, name_of, namespace_of, stated_pods, uid_of
 from kwhatif.workloads.template_paths import FieldPath
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, child, child_pod
 

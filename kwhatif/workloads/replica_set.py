@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 from kwhatif.golang.parsing import int64
 from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
 from kwhatif.workloads.objects import (
@@ -33,7 +34,6 @@ from kwhatif.workloads.objects import (
     ready_since,
     restarts_of,
     same_template,
-    section,
     uid_of,
 )
 from kwhatif.workloads.rollout_members import Members, RolloutPod

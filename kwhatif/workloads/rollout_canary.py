@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.admission.response import Object
-from kwhatif.workloads.objects import deep_copy_json, get_scaled_value, integer, name_of, section
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import deep_copy_json, get_scaled_value, integer, name_of
 from kwhatif.workloads.rollout_pods import Wanted, alike
 from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 

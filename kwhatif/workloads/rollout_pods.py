@@ -13,8 +13,9 @@ from kwhatif.admission.object_store import plain
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import convert
+from kwhatif.api.objects import part_of, section
 from kwhatif.workloads.object_creation import template_of
-from kwhatif.workloads.objects import deep_copy_json, matches_template, name_of, section
+from kwhatif.workloads.objects import deep_copy_json, matches_template, name_of
 from kwhatif.workloads.rollout_members import RolloutPod
 from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 from kwhatif.workloads.workload_kind import UpdateOrder
@@ -107,7 +108,7 @@ class PodsRollout(Rollout):
 
     def _come(self, each: Wanted) -> bool:
         body, claims = deep_copy_json(each[0]), each[1]
-        metadata = body["metadata"]
+        metadata = part_of(body, "metadata")
         metadata.setdefault("generateName", f"{name_of(body)}-")
         if self.create(body, _NEW, claims) is None:
             return False

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import part_of, section
 from kwhatif.workloads.object_creation import ephemeral_claims
-from kwhatif.workloads.objects import is_over, is_ready, name_of, section
+from kwhatif.workloads.objects import is_over, is_ready, name_of
 from kwhatif.workloads.rollout_members import Members, RolloutPod
 
 Ready = Callable[[Object], bool]
@@ -121,8 +122,8 @@ class Rollout(ABC):
         """Create a pod once its ``claims`` are there, unless the API server refuses one of them. A pod without a name
         is numbered.
         """
-        metadata = body["metadata"]
-        prefix = metadata["generateName"]
+        metadata = part_of(body, "metadata")
+        prefix = part_of(metadata, "generateName")
         numbered = not metadata.get("name")
         if numbered:
             metadata["name"] = self._next_name(prefix)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import part_of, section
 from kwhatif.bounds import make_room
 from kwhatif.golang.parsing import int64
 from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
@@ -27,7 +28,6 @@ from kwhatif.workloads.objects import (
     name_of,
     namespace_of,
     same_template,
-    section,
 )
 from kwhatif.workloads.replica_set import owned_by
 from kwhatif.workloads.rollout_members import RolloutPod
@@ -70,7 +70,7 @@ def stateful_pod(stateful_set: Object, template: Object, revision: str, ordinal:
     """The pod of an ordinal at a revision; volumes of the template yield to the claims of the same name."""
     pod = pod_from_template(template, stateful_set)
     name = f"{name_of(stateful_set)}-{ordinal}"
-    metadata, spec = pod["metadata"], pod["spec"]
+    metadata, spec = part_of(pod, "metadata"), part_of(pod, "spec")
     metadata["name"] = name
     metadata["labels"] = {
         **metadata.get("labels", {}),
@@ -96,7 +96,7 @@ def claims_of(stateful_set: Object, ordinal: int) -> Iterator[Object]:
         name = f"{name_of(template)}-{name_of(stateful_set)}-{ordinal}"
         claim = claim_template(name, namespace_of(stateful_set), template)
         if labels:
-            claim["metadata"]["labels"] = section(claim, "metadata", "labels") | deep_copy_json(labels)
+            part_of(claim, "metadata")["labels"] = section(claim, "metadata", "labels") | deep_copy_json(labels)
         yield claim
 
 

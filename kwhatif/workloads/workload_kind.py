@@ -11,15 +11,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from kwhatif.admission.response import Doubt, Object
-from kwhatif.workloads.objects import (
-    controller_of,
-    deep_copy_json,
-    group_of,
-    name_of,
-    namespace_of,
-    owner_reference,
-    section,
-)
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import controller_of, deep_copy_json, group_of, name_of, namespace_of, owner_reference
 
 
 class UpdateOrder(StrEnum):

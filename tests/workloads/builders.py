@@ -9,9 +9,10 @@ from typing import Any
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
+from kwhatif.api.objects import section
 from kwhatif.workloads.controllers import CreatedObjects, TemplatePath, reconcile
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import name_of, section
+from kwhatif.workloads.objects import name_of
 from kwhatif.workloads.rollout import Plan
 
 Json = dict[str, Any]

@@ -19,6 +19,7 @@ from kwhatif.admission.object_store import Index, ObjectStore
 from kwhatif.admission.request import deep_copy_json
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.api.field_types import ApiResource, FieldType, Types
+from kwhatif.api.objects import part_of
 
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
@@ -88,9 +89,9 @@ def definition_of(world: ObjectStore, api_version: str, kind: str) -> Definition
     """The definition that serves a kind in a version; None if there is none."""
     group, _, wanted = api_version.rpartition("/")
     for crd in definitions_of(world, group, kind):
-        for version in crd["spec"].get("versions") or ():
+        for version in part_of(crd, "spec").get("versions") or ():
             if version.get("name") == wanted and version.get("served"):
-                return Definition(crd["spec"], version)
+                return Definition(part_of(crd, "spec"), version)
     if world.knows("CustomResourceDefinition") or is_defined(world, group, kind):
         return None
     return _definition_by_heart(group, wanted, kind)

@@ -15,6 +15,7 @@ from typing import Any
 from kwhatif.admission.custom.formats import FORMATS
 from kwhatif.admission.custom.schemas import MISSING, SchemaError, same
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import part_of
 from kwhatif.cel.declarations import BOOL, DYN, INT, STRING, Kind, fits, list_of, map_of, optional_of
 from kwhatif.cel.operators import NO_OVERLOAD
 from kwhatif.cel.program import Program
@@ -214,7 +215,7 @@ def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iter
     kind = str(schema.get("type") or "")
     shape = {key: item for key, item in schema.items() if key != "x-kubernetes-validations"}
     seen = _value(value, schema, root=root)
-    for rule in schema["x-kubernetes-validations"]:
+    for rule in part_of(schema, "x-kubernetes-validations"):
         text, optional = str(rule.get("rule") or ""), bool(rule.get("optionalOldSelf"))
         transition = asks_for_old(text)
         if transition and old is MISSING and not optional:

@@ -14,6 +14,7 @@ from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_container_resource_name
 from kwhatif.admission.validation.rows import table
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 
 _USUAL_METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
@@ -75,7 +76,7 @@ _SPEC = object_table(
     spec.maxReplicas        filled & at_least 1
     spec.maxReplicas        number & invalid if too_few: must be greater than or equal to `minReplicas`
     """,
-    too_few=lambda obj: (obj["spec"].get("maxReplicas") or 0) < (obj["spec"].get("minReplicas") or 0),
+    too_few=lambda obj: (part_of(obj, "spec").get("maxReplicas") or 0) < (part_of(obj, "spec").get("minReplicas") or 0),
 )
 
 
@@ -85,7 +86,7 @@ def _first_version(obj: Object) -> bool:
 
 def _on_cpu(percentage: int) -> Object:
     metric: Object = deep_copy_json(_USUAL_METRIC)
-    metric["resource"]["target"]["averageUtilization"] = percentage
+    part_of(metric, "resource", "target")["averageUtilization"] = percentage
     return metric
 
 

@@ -15,6 +15,7 @@ from kwhatif.admission.validation.field_rules import is_standard, label_key, may
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_container_resource_name, check_quantity, check_resource_name
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
@@ -44,7 +45,7 @@ def _limit_defaults(request: Request, spec: Object) -> None:
 def _check_limits(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
     types: set[str] = set()
-    for i, limit in enumerate(each(obj["spec"], "limits")):
+    for i, limit in enumerate(each(part_of(obj, "spec"), "limits")):
         where, kind = f"spec.limits[{i}]", limit.get("type") or ""
         wrong = label_key(kind)
         if not wrong and "/" not in kind and kind not in _TYPES:
@@ -111,7 +112,7 @@ def _compare(problems: Problems, found: Amounts, path: str, name: str) -> None:
 
 def _check_quota(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    spec = obj["spec"]
+    spec = part_of(obj, "spec")
     hard = amounts(spec.get("hard"))
     for name, amount in sorted(hard.items()):
         where = f"spec.hard[{name}]"
@@ -181,7 +182,7 @@ def _opposites(problems: Problems, names: list[str], shown: list[str]) -> None:
 
 def _quota_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     """Of requests that may be more than limits."""
-    hard = amounts(obj["spec"].get("hard"))
+    hard = amounts(part_of(obj, "spec").get("hard"))
     for name in ("cpu", "memory", "storage", "ephemeral-storage") if old is None else ():
         limit, plain = f"limits.{name}", name in ("cpu", "memory") and f"requests.{name}" not in hard
         request = name if plain else f"requests.{name}"

@@ -17,6 +17,7 @@ from kwhatif.admission.validation.field_rules import check_label_key, label_valu
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_quantity
+from kwhatif.api.objects import part_of
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -29,7 +30,7 @@ def _defaults(request: Request, spec: Object) -> None:
 
 def _check(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    spec, status = obj["spec"], obj.get("status") or {}
+    spec, status = part_of(obj, "spec"), obj.get("status") or {}
     check_taints(problems, each(spec, "taints"), "metadata.taints")
     for key in ("capacity", "allocatable"):
         for name, amount in sorted(amounts(status.get(key)).items()):

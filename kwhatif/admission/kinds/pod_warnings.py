@@ -21,6 +21,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.addresses import address_warnings
 from kwhatif.admission.validation.field_rules import dns_label
 from kwhatif.admission.validation.security_context import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+from kwhatif.api.objects import part_of
 
 _File = tuple[str, str]
 """A path in a volume, and what it comes from where a volume has several sources."""
@@ -306,4 +307,4 @@ def _format_port(port: Object) -> str:
     """A port as Go prints it."""
     keys = (("Name", "name", ""), ("HostPort", "hostPort", 0), ("ContainerPort", "containerPort", 0))
     told = [f"{go}:{port.get(key) or none}" for go, key, none in keys]
-    return f"{{{' '.join(told)} Protocol:{port.get('protocol') or 'TCP'} HostIP:{port['hostIP']}}}"
+    return f"{{{' '.join(told)} Protocol:{port.get('protocol') or 'TCP'} HostIP:{part_of(port, 'hostIP')}}}"

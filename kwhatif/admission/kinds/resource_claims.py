@@ -24,6 +24,7 @@ from kwhatif.admission.validation.field_rules import (
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.volume_sources import check_driver_name
+from kwhatif.api.objects import part_of
 from kwhatif.cel.declarations import ANY, BOOL, QUANTITY, STRING, Kind, map_of
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import CompileError
@@ -158,7 +159,7 @@ def _check_exact_request(problems: Problems, exact: Object, path: str) -> None:
         problems.invalid(f"{path}.deviceClassName", its_class, *dns_subdomain(its_class))
     if check_few(problems, each(exact, "selectors"), f"{path}.selectors"):
         check_selectors(problems, each(exact, "selectors"), f"{path}.selectors")
-    mode, count = exact["allocationMode"], exact.get("count") or 0
+    mode, count = part_of(exact, "allocationMode"), exact.get("count") or 0
     check_choice(problems, mode, f"{path}.allocationMode", ("All", "ExactCount"))
     if mode == "All" and count:
         problems.invalid(f"{path}.count", count, "must not be specified when allocationMode is 'All'")
@@ -168,10 +169,10 @@ def _check_exact_request(problems: Problems, exact: Object, path: str) -> None:
         where, value = f"{path}.tolerations[{i}]", toleration.get("value") or ""
         if toleration.get("key"):
             check_label_key(problems, toleration["key"], f"{where}.key")
-        check_choice(problems, toleration["operator"], f"{where}.operator", ("Equal", "Exists"))
-        if toleration["operator"] == "Exists" and value:
+        check_choice(problems, part_of(toleration, "operator"), f"{where}.operator", ("Equal", "Exists"))
+        if part_of(toleration, "operator") == "Exists" and value:
             problems.invalid(f"{where}.value", value, "must be empty for operator `Exists`")
-        elif toleration["operator"] == "Equal":
+        elif part_of(toleration, "operator") == "Equal":
             problems.invalid(f"{where}.value", value, *label_value(value))
         effects = ("NoExecute", "NoSchedule", "None")
         check_choice(problems, toleration.get("effect") or None, f"{where}.effect", effects)
@@ -249,17 +250,17 @@ def _template_defaults(request: Request, spec: Object) -> None:
 
 def _check_claim(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    _check_spec(problems, obj["spec"], "spec")
+    _check_spec(problems, part_of(obj, "spec"), "spec")
 
 
 def _check_template(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    _check_spec(problems, obj["spec"]["spec"], "spec.spec")
+    _check_spec(problems, part_of(obj, "spec", "spec"), "spec.spec")
 
 
 def _check_class(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    selectors, configs = each(obj["spec"], "selectors"), each(obj["spec"], "config")
+    selectors, configs = each(part_of(obj, "spec"), "selectors"), each(part_of(obj, "spec"), "config")
     if check_few(problems, selectors, "spec.selectors"):
         check_selectors(problems, selectors, "spec.selectors")
     if check_few(problems, configs, "spec.config"):

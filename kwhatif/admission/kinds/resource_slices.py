@@ -24,6 +24,7 @@ from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_node_selector
 from kwhatif.admission.validation.volume_sources import check_driver_name
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 
 _MOST_DEVICES, _MOST_ADVANCED, _MOST_SETS, _MOST_COUNTERS, _MOST_CONSUMED = 128, 64, 8, 32, 2
@@ -48,7 +49,7 @@ _NONE_FOR_DEVICE = (
 
 def _check(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    spec = obj["spec"]
+    spec = part_of(obj, "spec")
     check_driver_name(problems, spec.get("driver") or "", "spec.driver")
     _pool(problems, spec.get("pool") or {}, "spec.pool")
     _places(problems, spec)
@@ -321,7 +322,7 @@ def _range(problems: Problems, range_: Object, default: Quantity, whole: Quantit
 
 
 def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    driver = obj["spec"].get("driver") or ""
+    driver = part_of(obj, "spec").get("driver") or ""
     if driver != driver.lower():
         yield f'spec.driver: driver names should be lowercase; "{driver}" contains uppercase characters'
 

@@ -34,6 +34,7 @@ from kwhatif.admission.validation.field_rules import (
 )
 from kwhatif.admission.validation.metadata import check_service_metadata
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import part_of
 
 _NODE_PORTS = range(30000, 32768)
 _ITS_OWN = "10.96.0.1"
@@ -52,7 +53,7 @@ def default_cluster_ips(spec: Object) -> None:
 
 def check_cluster_ips(problems: Problems, spec: Object) -> None:
     """The addresses of a service, and their families."""
-    if spec["type"] == "ExternalName":
+    if part_of(spec, "type") == "ExternalName":
         return
     path, first, given = "spec.clusterIPs", spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     families = spec.get("ipFamilies") or []
@@ -90,16 +91,16 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
 
 def allocate(request: Request) -> RequestRefusal | None:
     """Refuse addresses and ports that are taken. An update is not checked, since it mostly has what it asks for."""
-    obj, spec = request.object, request.object["spec"]
+    obj, spec = request.object, part_of(request.object, "spec")
     problems = Problems(request.features)
-    if request.old is not None or spec["type"] == "ExternalName":
+    if request.old is not None or part_of(spec, "type") == "ExternalName":
         return None
     check_cluster_ips(problems, spec)
     if not problems.causes:
         _families(problems, spec)
     if not problems.causes:
         _addresses(problems, spec, request.store, name_of(obj))
-    if not problems.causes and spec["type"] in ("NodePort", "LoadBalancer"):
+    if not problems.causes and part_of(spec, "type") in ("NodePort", "LoadBalancer"):
         _node_ports(problems, spec, request.store)
     return problems.refusal(obj)
 
@@ -215,12 +216,14 @@ def _defaults(request: Request, spec: Object) -> None:
 
 
 def _from_outside(spec: Object) -> bool:
-    return spec["type"] in ("LoadBalancer", "NodePort") or bool(spec["type"] == "ClusterIP" and spec.get("externalIPs"))
+    return part_of(spec, "type") in ("LoadBalancer", "NodePort") or bool(
+        part_of(spec, "type") == "ClusterIP" and spec.get("externalIPs")
+    )
 
 
 def _check(problems: Problems, obj: Object) -> None:
     check_service_metadata(problems, obj)
-    spec, kind = obj["spec"], obj["spec"]["type"]
+    spec, kind = part_of(obj, "spec"), part_of(obj, "spec", "type")
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     if _MODE in annotations and annotations.get(_HINTS, annotations[_MODE]) != annotations[_MODE]:
         why = f"must match annotations[{_HINTS}] when both are specified"
@@ -267,8 +270,8 @@ def _ports(problems: Problems, ports: list[Object]) -> None:
                 problems.duplicate(f"{where}.name", name)
             names.add(name)
         problems.invalid(f"{where}.port", port.get("port") or 0, *port_number(port.get("port") or 0))
-        check_choice(problems, port["protocol"], f"{where}.protocol", ("SCTP", "TCP", "UDP"))
-        check_port(problems, port["targetPort"], f"{where}.targetPort")
+        check_choice(problems, part_of(port, "protocol"), f"{where}.protocol", ("SCTP", "TCP", "UDP"))
+        check_port(problems, part_of(port, "targetPort"), f"{where}.targetPort")
         if port.get("appProtocol") is not None:
             problems.invalid(f"{where}.appProtocol", port["appProtocol"], *label_key(port["appProtocol"]))
 
@@ -280,13 +283,13 @@ def _numbers_of_ports(problems: Problems, ports: list[Object], kind: str) -> Non
             problems.forbidden(f"spec.ports[{i}].nodePort", "may not be used when `type` is 'ClusterIP'")
     seen: set[tuple[str, int]] = set()
     for i, port in enumerate(ports):
-        key = port["protocol"], port.get("nodePort") or 0
+        key = part_of(port, "protocol"), port.get("nodePort") or 0
         if key[1] and key in seen:
             problems.duplicate(f"spec.ports[{i}].nodePort", key[1])
         seen.add(key)
     seen = set()
     for i, port in enumerate(ports):
-        key = port["protocol"], port.get("port") or 0
+        key = part_of(port, "protocol"), port.get("port") or 0
         if key in seen:
             empty = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1], "TargetPort": 0}
             problems.duplicate(f"spec.ports[{i}]", {**empty, "NodePort": 0})
@@ -294,9 +297,9 @@ def _numbers_of_ports(problems: Problems, ports: list[Object], kind: str) -> Non
 
 
 def _affinity(problems: Problems, spec: Object) -> None:
-    check_choice(problems, spec["sessionAffinity"], "spec.sessionAffinity", ("ClientIP", "None"))
-    if spec["sessionAffinity"] == "ClientIP":
-        seconds = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+    check_choice(problems, part_of(spec, "sessionAffinity"), "spec.sessionAffinity", ("ClientIP", "None"))
+    if part_of(spec, "sessionAffinity") == "ClientIP":
+        seconds = part_of(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds")
         if not 0 < seconds <= _A_DAY:
             why = f"must be greater than 0 and less than {_A_DAY}"
             problems.invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", seconds, why)
@@ -309,7 +312,7 @@ def _external_ip(problems: Problems, text: str, path: str) -> None:
 
 def _balancer(problems: Problems, spec: Object, annotations: Object) -> None:
     """What only load balancers have."""
-    balancer = spec["type"] == "LoadBalancer"
+    balancer = part_of(spec, "type") == "LoadBalancer"
     ranges, path = spec.get("loadBalancerSourceRanges") or (), "spec.LoadBalancerSourceRanges"
     if ranges:
         if not balancer:
@@ -340,7 +343,7 @@ def _traffic(problems: Problems, spec: Object) -> None:
     else:
         check_choice(problems, policy, "spec.externalTrafficPolicy", ("Cluster", "Local"))
     port = spec.get("healthCheckNodePort") or 0
-    if port and not (spec["type"] == "LoadBalancer" and policy == "Local"):
+    if port and not (part_of(spec, "type") == "LoadBalancer" and policy == "Local"):
         why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         problems.invalid("spec.healthCheckNodePort", port, why)
     elif port:
@@ -351,7 +354,7 @@ def _traffic(problems: Problems, spec: Object) -> None:
 
 
 def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    spec, outside = obj["spec"], obj["spec"]["type"] == "ExternalName"
+    spec, outside = part_of(obj, "spec"), part_of(obj, "spec", "type") == "ExternalName"
     if _HINTS in ((obj.get("metadata") or {}).get("annotations") or {}):
         yield f"annotation {_HINTS} is deprecated, please use {_MODE} instead"
     if not outside and spec.get("clusterIP") not in (None, "", "None"):
@@ -362,7 +365,7 @@ def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
             yield "spec.loadBalancerIP is ignored for headless services"
         if spec.get("externalIPs"):
             yield "spec.externalIPs is ignored for headless services"
-        if spec["sessionAffinity"] != "None":
+        if part_of(spec, "sessionAffinity") != "None":
             yield "spec.SessionAffinity is ignored for headless services"
     for i, address in enumerate(spec.get("externalIPs") or ()):
         yield from address_warnings(f"spec.externalIPs[{i}]", address)

@@ -23,6 +23,7 @@ from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector, check_node_selector
 from kwhatif.admission.validation.volume_sources import SOURCE_CHECKS, SOURCE_PATHS, check_driver_name
 from kwhatif.admission.validation.volumes import check_access_modes, check_claim_spec
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 
 # In the order in which upstream looks for them.
@@ -126,8 +127,8 @@ _VOLUME = object_table(
             has to be specified when using volumeAttributesClassName
     """,
     *(check_access_modes, _capacity, check_node_selector, _source, _is_root),
-    no_attributes=lambda obj: obj["spec"].get("volumeAttributesClassName") == "",
-    no_csi=lambda obj: obj["spec"].get("csi") is None,
+    no_attributes=lambda obj: part_of(obj, "spec").get("volumeAttributesClassName") == "",
+    no_csi=lambda obj: part_of(obj, "spec").get("csi") is None,
 )
 _INLINE_VOLUME = table(
     """
@@ -152,7 +153,7 @@ _INLINE_VOLUME = table(
 
 
 def _volume_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    spec, annotations = obj["spec"], annotations_of(obj)
+    spec, annotations = part_of(obj, "spec"), annotations_of(obj)
     for key, text in _ANNOTATIONS.items():
         if key in annotations:
             yield f"metadata.annotations[{key}]: {text}"
@@ -288,7 +289,7 @@ _ATTRIBUTES = object_table(
 
 
 def _driver_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    spec, before = obj["spec"], each((old or {}).get("spec"), "tokenRequests")
+    spec, before = part_of(obj, "spec"), each((old or {}).get("spec"), "tokenRequests")
     if each(spec, "tokenRequests") not in ([], before) and spec.get("serviceAccountTokenInSecrets") is None:
         yield _TOKENS
 

@@ -13,6 +13,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import path_segment, port_number
 from kwhatif.admission.validation.metadata import check_named, object_table
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import part_of
 
 
 def _service_defaults(request: Request, spec: Object) -> None:
@@ -22,7 +23,7 @@ def _service_defaults(request: Request, spec: Object) -> None:
 
 
 def _metadata(problems: Problems, obj: Object, path: str) -> None:
-    spec = obj["spec"]
+    spec = part_of(obj, "spec")
     wanted = f"{spec.get('version') or ''}.{spec.get('group') or ''}"
 
     def rule(name: str) -> list[str]:

@@ -24,6 +24,7 @@ from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdoma
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import each_item, table
+from kwhatif.api.objects import part_of
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -48,7 +49,7 @@ _CONVERSION = table(
     """.replace("ONLY", "should not be set when strategy is not set to Webhook"),
     check_reviews,
     check_client=check_client,
-    converts=lambda spec: spec["conversion"].get("strategy") != "None",
+    converts=lambda spec: part_of(spec, "conversion").get("strategy") != "None",
 )
 
 
@@ -145,7 +146,7 @@ def check_definition(problems: Problems, obj: Object) -> None:
 
 
 def _is_misnamed(obj: Object) -> bool:
-    spec = obj["spec"]
+    spec = part_of(obj, "spec")
     return name_of(obj) != f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}"
 
 
@@ -257,15 +258,15 @@ class _Part:
 
 
 def _check_subresources(problems: Problems, version: Object, path: str) -> None:
-    check_subresources(problems, version["subresources"], path)
+    check_subresources(problems, part_of(version, "subresources"), path)
 
 
 def _check_columns(problems: Problems, version: Object, path: str) -> None:
-    check_columns(problems, version["additionalPrinterColumns"], path)
+    check_columns(problems, part_of(version, "additionalPrinterColumns"), path)
 
 
 def _check_selectable(problems: Problems, version: Object, path: str) -> None:
-    check_selectable(problems, version["selectableFields"], path, _schema(version) or {})
+    check_selectable(problems, part_of(version, "selectableFields"), path, _schema(version) or {})
 
 
 _PARTS = (

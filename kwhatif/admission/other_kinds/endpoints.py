@@ -23,6 +23,7 @@ from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
+from kwhatif.api.objects import part_of
 
 _MOST_ENDPOINTS = 1000
 _MANAGED_BY = {
@@ -212,7 +213,7 @@ _LEASE = object_table(
     spec.strategy                one_of OldestEmulationVersion unless _is_qualified @ spec.strategy.strategy
     spec.preferredHolder         filled & forbidden unless spec.strategy: may only be specified if `strategy` is defined
     """,
-    _is_qualified=lambda obj: "/" in (obj["spec"].get("strategy") or ""),
+    _is_qualified=lambda obj: "/" in (part_of(obj, "spec").get("strategy") or ""),
 )
 STRATEGIES = {
     "Endpoints": Strategy(_endpoints_defaults, _ENDPOINTS, warnings=_endpoints_warnings, has_spec=False),

@@ -17,6 +17,7 @@ from kwhatif.admission.validation.field_rules import dns_label
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
+from kwhatif.api.objects import part_of
 
 _HIGHEST, _MOST_QUEUES, _MOST_BITS = 10_000, 10_000_000, 60
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
@@ -34,7 +35,7 @@ def _method(problems: Problems, method: Object, path: str) -> None:
 
 
 def _is_misplaced(obj: Object) -> bool:
-    return bool(obj["spec"]["matchingPrecedence"] == 1 and name_of(obj) != "exempt")
+    return bool(part_of(obj, "spec", "matchingPrecedence") == 1 and name_of(obj) != "exempt")
 
 
 def _subject(problems: Problems, subject: Object, path: str) -> None:
@@ -155,11 +156,11 @@ def _or(value: int | None, default: int) -> int:
 
 
 def _is_type_of_other(obj: Object) -> bool:
-    return bool((name_of(obj) == "exempt") != (obj["spec"].get("type") == "Exempt"))
+    return bool((name_of(obj) == "exempt") != (part_of(obj, "spec").get("type") == "Exempt"))
 
 
 def _hands(problems: Problems, queuing: Object, path: str) -> None:
-    queues, hand = queuing["queues"], queuing["handSize"]
+    queues, hand = part_of(queuing, "queues"), part_of(queuing, "handSize")
     if hand <= 0:
         problems.invalid(f"{path}.handSize", hand, "must be positive")
     elif hand > queues:

@@ -24,6 +24,7 @@ from kwhatif.admission.validation.metadata import annotations_of, object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
+from kwhatif.api.objects import part_of
 
 _CLASS = "kubernetes.io/ingress.class"
 _NOT_WITHIN = ("//", "/./", "/../", "%2f", "%2F")
@@ -65,7 +66,7 @@ _BACKEND = table(
 
 
 def _class_annotation(problems: Problems, obj: Object, path: str) -> None:
-    annotated, named = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
+    annotated, named = annotations_of(obj).get(_CLASS), part_of(obj, "spec").get("ingressClassName")
     if annotated is not None and named is not None and annotated != named:
         problems.invalid(f"annotations.{_CLASS}", annotated, "must match `ingressClassName` when both are specified")
 
@@ -90,12 +91,14 @@ _INGRESS = object_table(
     *(_exact_path, _host, _class_annotation),
     backend=_BACKEND,
     _no_address=lambda host: ["must be a DNS name, not an IP address"] if read_address(host) else [],
-    _has_backends=lambda obj: obj["spec"].get("rules") or obj["spec"].get("defaultBackend") is not None,
+    _has_backends=lambda obj: (
+        part_of(obj, "spec").get("rules") or part_of(obj, "spec").get("defaultBackend") is not None
+    ),
 )
 
 
 def _ingress_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    if old is None and _CLASS in annotations_of(obj) and obj["spec"].get("ingressClassName") is None:
+    if old is None and _CLASS in annotations_of(obj) and part_of(obj, "spec").get("ingressClassName") is None:
         yield f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"
 
 
@@ -141,7 +144,7 @@ def _last_port(problems: Problems, item: Object, path: str) -> None:
 
 
 def _exceptions(problems: Problems, block: Object, path: str) -> None:
-    outer = read_network(block["cidr"])
+    outer = read_network(part_of(block, "cidr"))
     for i, text in enumerate(block.get("except") or () if outer else ()):
         where, inner = f"{path}.except[{i}]", read_network(text or "")
         check_network(problems, text or "", where)
@@ -193,13 +196,13 @@ _NETWORK_POLICY = object_table(
     check_label_selector,
     port=_PORT_OF_POLICY,
     peer=_PEER,
-    many=lambda obj: len(obj["spec"].get("policyTypes") or ()) > 2,
+    many=lambda obj: len(part_of(obj, "spec").get("policyTypes") or ()) > 2,
 )
 
 
 def _policy_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     for rules, peers in (("ingress", "from"), ("egress", "to")):
-        for i, rule in enumerate(each(obj["spec"], rules)):
+        for i, rule in enumerate(each(part_of(obj, "spec"), rules)):
             for j, peer in enumerate(each(rule, peers)):
                 block, where = peer.get("ipBlock") or {}, f"spec.{rules}[{i}].{peers}[{j}].ipBlock"
                 yield from network_warnings(f"{where}.cidr", block.get("cidr") or "")

@@ -12,6 +12,7 @@ from kwhatif.admission.container_amounts import Amounts, amounts, of_containers
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 
 _MAX_MILLI = (2**63 - 1) // 1000
@@ -20,7 +21,7 @@ _NOTHING = Quantity.from_units(0)
 
 def broken_rules(limit: Object, requests: Amounts, limits: Amounts | None) -> Iterator[str]:
     """What is wrong, minima first, then maxima, then ratios, each by name. ``limits`` is None for a claim."""
-    kind = limit["type"]
+    kind = part_of(limit, "type")
     for name, bound in sorted(amounts(limit.get("min")).items()):
         yield from _below(kind, name, bound, requests.get(name), (limits or {}).get(name))
     for name, bound in sorted(amounts(limit.get("max")).items()):

@@ -17,6 +17,7 @@ from kwhatif.admission.plugins.quota_scopes import in_scope
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.admission.validation.field_rules import is_extended, is_native
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 from kwhatif.versions import Features
 
@@ -285,7 +286,7 @@ class Quotas:
         return {name: amount + beside.get(name, _NOTHING) for name, amount in used.items()}
 
     def _usage_of_kind(self, quota: Object, obj: Object) -> Amounts:
-        ledger = self._ledger(obj["kind"], namespace_of(quota))
+        ledger = self._ledger(part_of(obj, "kind"), namespace_of(quota))
         name = name_of(quota)
         if name not in ledger.sums:
             ledger.sums[name] = self._count_usage(quota, obj, ledger)
@@ -294,7 +295,7 @@ class Quotas:
     def _count_usage(self, quota: Object, obj: Object, ledger: _Ledger) -> Amounts:
         names = counted_names(obj, _hard(quota), self._resources_by_class(obj))
         total = dict.fromkeys(names, _NOTHING)
-        told = names if self._seen_later.get(obj["kind"]) else OF_WHOLE_SERVICES.intersection(names)
+        told = names if self._seen_later.get(part_of(obj, "kind")) else OF_WHOLE_SERVICES.intersection(names)
         if told is names or any(self._world.is_sketch(other) for other, _ in ledger.shares.values()):
             said = amounts((quota.get("status") or {}).get("used"))
             total.update({name: said[name] for name in told if name in said})
@@ -317,14 +318,14 @@ class Quotas:
         obj = now if now is not None else before
         if obj is None:
             return
-        if obj["kind"] == "ResourceQuota":
+        if part_of(obj, "kind") == "ResourceQuota":
             for (_, namespace), ledger in self._ledgers.items():
                 if namespace == namespace_of(obj):
                     ledger.sums.clear()
-        mine = self._ledgers.get((obj["kind"], namespace_of(obj)))
+        mine = self._ledgers.get((part_of(obj, "kind"), namespace_of(obj)))
         if mine is None:
             return
-        key = obj["kind"], name_of(obj)
+        key = part_of(obj, "kind"), name_of(obj)
         if now is None:
             mine.shares.pop(key, None)
             mine.sums.clear()

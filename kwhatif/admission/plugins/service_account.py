@@ -60,7 +60,7 @@ def _check_secrets(request: Request, account: Object, spec: Object) -> RequestRe
         return None
     allowed = {secret.get("name") for secret in each(account, "secrets")}
     pulls = {secret.get("name") for secret in each(account, "imagePullSecrets")}
-    why = f"is not allowed because service account {account['metadata']['name']} does not reference that"
+    why = f"is not allowed because service account {name_of(account)} does not reference that"
     for what, secret in _secrets(spec):
         if secret not in allowed:
             return request.forbidden(f'{what}="{secret}" {why} secret')

@@ -25,6 +25,7 @@ from kwhatif.admission.policies.request_view import ExpressionCache, RequestView
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object
 from kwhatif.api.kinds import KIND_TABLE
+from kwhatif.api.objects import part_of
 from kwhatif.cel.declarations import Kind
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import Fault, Lazy
@@ -46,7 +47,7 @@ class Policy:
 
     @property
     def kind(self) -> str:
-        return str(self.object["kind"])
+        return str(part_of(self.object, "kind"))
 
     @cached_property
     def spec(self) -> Object:
@@ -233,7 +234,7 @@ def _is_namespaced(kind: Mapping[str, Any], world: ObjectStore) -> bool | None:
         if (known.group, known.name) == (group, name):
             return known.namespaced
     for definition in definitions_of(world, group, name):
-        return bool(definition["spec"].get("scope") == "Namespaced")
+        return bool(part_of(definition, "spec").get("scope") == "Namespaced")
     return None
 
 

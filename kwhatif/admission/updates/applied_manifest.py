@@ -29,6 +29,7 @@ from kwhatif.admission.updates.managed_fields import (
 )
 from kwhatif.admission.updates.normal_form import same
 from kwhatif.api.field_types import ApiResource, FieldType, Types
+from kwhatif.api.objects import part_of
 
 
 def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types) -> Any:
@@ -178,7 +179,7 @@ def _body(manifest: Object) -> Object:
 
 
 def _with_version(found: Any, manifest: Object) -> Object:
-    return {**found, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
+    return {**found, "apiVersion": part_of(manifest, "apiVersion"), "kind": part_of(manifest, "kind")}
 
 
 def _read(text: Any) -> Object:
@@ -274,7 +275,7 @@ def count_generation(new: Object, old: Object) -> bool:
     changed = not same(new.get("spec"), old.get("spec"))
     before = (old.get("metadata") or {}).get("generation")
     if before is not None and changed:
-        new["metadata"]["generation"] = before + 1
+        part_of(new, "metadata")["generation"] = before + 1
     return changed
 
 

@@ -14,6 +14,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import differing, same
 from kwhatif.admission.updates.update_rules import IMMUTABLE, ImmutableField, UpdateRules, immutable
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 
 _SET = "field is immutable when `immutable` is set"
@@ -169,7 +170,7 @@ def _service_networks(problems: Problems, new: Object, old: Object) -> None:
         if one != other:
             problems.invalid(f"spec.cidrs[{i}]", one, IMMUTABLE)
     if len(networks) > len(before):
-        check_networks(problems, new["spec"])
+        check_networks(problems, part_of(new, "spec"))
 
 
 def _keep_request(new: Object, old: Object) -> None:

@@ -14,6 +14,7 @@ from kwhatif.admission.request import deep_copy_json, each, within
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.update_rules import UpdateRules
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import part_of
 
 _ONCE = "may not change once set"
 _SINGLE = "SingleStack"
@@ -37,7 +38,7 @@ def _prepare(new: Object, old: Object) -> None:
 
 def _carry_over(spec: Object, was: Object) -> None:
     """Allocated addresses and ports stay, if the manifest omits them."""
-    if "ExternalName" not in (spec["type"], was.get("type")):
+    if "ExternalName" not in (part_of(spec, "type"), was.get("type")):
         spec["clusterIP"] = spec.get("clusterIP") or was.get("clusterIP")
         spec["clusterIPs"] = spec.get("clusterIPs") or deep_copy_json(was.get("clusterIPs"))
     if _has_node_ports(spec) and _has_node_ports(was):
@@ -61,11 +62,11 @@ def _singular_and_plural(spec: Object, was: Object) -> None:
 def _let_go(spec: Object, was: Object) -> None:
     """Fields that a service of the new type does not use are dropped, unless the update changes them."""
     gone: list[str] = []
-    if spec["type"] == "ExternalName" and was.get("type") != "ExternalName":
+    if part_of(spec, "type") == "ExternalName" and was.get("type") != "ExternalName":
         gone += ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]
     if _checks_health(was) and not _checks_health(spec):
         gone.append("healthCheckNodePort")
-    if was.get("type") == "LoadBalancer" != spec["type"]:
+    if was.get("type") == "LoadBalancer" != part_of(spec, "type"):
         gone += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
     if _is_open(was) and not _is_open(spec):
         gone.append("externalTrafficPolicy")
@@ -74,7 +75,7 @@ def _let_go(spec: Object, was: Object) -> None:
             spec.pop(key, None)
     outside = ("NodePort", "LoadBalancer")
     ports = {None, 0, *(port.get("nodePort") for port in each(was, "ports"))}
-    inside_now = was.get("type") in outside and spec["type"] not in outside
+    inside_now = was.get("type") in outside and part_of(spec, "type") not in outside
     if inside_now and all(port.get("nodePort") in ports for port in each(spec, "ports")):
         for port in each(spec, "ports"):
             port.pop("nodePort", None)
@@ -83,7 +84,7 @@ def _let_go(spec: Object, was: Object) -> None:
 def _early(problems: Problems, new: Object, world: ObjectStore) -> None:
     """The IP families are checked before all else."""
     spec = new.get("spec") or {}
-    if spec["type"] == "ExternalName" or headless(spec):
+    if part_of(spec, "type") == "ExternalName" or headless(spec):
         return
     check_cluster_ips(problems, spec)
     if not problems.causes and spec.get("ipFamilyPolicy") == "RequireDualStack" and _single_stack(world):

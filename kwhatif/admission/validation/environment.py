@@ -12,6 +12,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import dns_subdomain, environment_name, label_key
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity
 
 _IDENTITY = ("metadata.name", "metadata.namespace", "metadata.uid")
@@ -112,7 +113,7 @@ def check_resource_field(problems: Problems, reference: Object, path: str, *, vo
 
 
 def _value_from(problems: Problems, variable: Object, path: str) -> None:
-    source: Object = variable["valueFrom"]
+    source: Object = part_of(variable, "valueFrom")
     given = [key for key in _SOURCES if source.get(key) is not None]
     for key in given:
         where = f"{path}.{key}"

@@ -15,6 +15,7 @@ from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.pods import check_template, format_selector, labels_match, matches, not_negative
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
+from kwhatif.api.objects import part_of
 from kwhatif.golang.cron import CronError, is_zone, parse
 from kwhatif.golang.parsing import int64
 
@@ -171,7 +172,7 @@ _FIELD_FOR_ZONES = "cannot use TZ or CRON_TZ in schedule, use timeZone field ins
 
 
 def check_schedule(problems: Problems, spec: Object, path: str) -> None:
-    schedule = spec["schedule"]
+    schedule = part_of(spec, "schedule")
     try:
         parse(schedule)
     except CronError as error:

@@ -14,6 +14,7 @@ from functools import cached_property
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node, Pod, ReplicationController
 from kwhatif.api.kinds import Objects
+from kwhatif.api.objects import part_of
 from kwhatif.api.workloads_and_storage import ReplicaSet, StatefulSet
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import GIB, Flags, GroupSettings
 from kwhatif.cluster.cluster import Cluster
@@ -155,7 +156,9 @@ class AutoscalingContext:
         }
         for kind, plain in (("DaemonSet", self.daemon_sets), ("Job", self.jobs)):
             for each in plain:
-                found[kind, each["metadata"].get("namespace") or "default", each["metadata"]["name"]] = None
+                found[
+                    kind, part_of(each, "metadata").get("namespace") or "default", part_of(each, "metadata", "name")
+                ] = None
         return found
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node, Pod
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.times import convert_object
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, is_of_daemon_set
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import is_to_be_deleted, lasting_taints, readiness
@@ -23,7 +24,6 @@ from kwhatif.golang.parsing import SECOND
 from kwhatif.plugins.shared.spread_constraints import HOSTNAME
 from kwhatif.workloads.daemon_set import NodeCheck, with_daemon_tolerations
 from kwhatif.workloads.object_creation import pod_from_template
-from kwhatif.workloads.objects import section
 
 TEMPLATE_MARK = "cluster-autoscaler.kubernetes.io/template-node"
 _STABLE_FOR = 60 * SECOND
@@ -137,12 +137,12 @@ def _daemon_pods(world: AutoscalingContext, node: Node, running: set[str | None]
     for daemon_set in world.daemon_sets:
         template = section(daemon_set, "spec").get("template")
         # No API server has one without a template.
-        if not template or daemon_set["metadata"].get("uid") in running:
+        if not template or part_of(daemon_set, "metadata").get("uid") in running:
             continue
         if NodeCheck(template, comparison_operators=operators)(plain).run:
             pod = pod_from_template(template, daemon_set)
-            pod["metadata"]["name"] = pod["metadata"].pop("generateName") + "pod"
-            pod["spec"]["tolerations"] = with_daemon_tolerations(pod["spec"])
+            part_of(pod, "metadata")["name"] = part_of(pod, "metadata").pop("generateName") + "pod"
+            part_of(pod, "spec")["tolerations"] = with_daemon_tolerations(part_of(pod, "spec"))
             found.append(convert_object(pod, Pod))
     return found
 

@@ -28,6 +28,7 @@ from kwhatif.api.core import (
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_provisioning import NodePool
+from kwhatif.api.objects import part_of
 from kwhatif.api.selectors import is_label_key, is_label_value
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
@@ -116,12 +117,15 @@ def daemon_pods(daemon_sets: Iterable[Object], pods: Iterable[Pod]) -> list[PodD
             there = newest.get(controller.uid)
             if there is None or (pod.metadata.creation_timestamp or "") > (there.metadata.creation_timestamp or ""):
                 newest[controller.uid] = pod
-    ordered = sorted(daemon_sets, key=lambda each: (each["metadata"].get("namespace", ""), each["metadata"]["name"]))
-    return [PodData.from_pod(_pod(each, newest.get(each["metadata"].get("uid", "")))) for each in ordered]
+    ordered = sorted(
+        daemon_sets,
+        key=lambda each: (part_of(each, "metadata").get("namespace", ""), part_of(each, "metadata", "name")),
+    )
+    return [PodData.from_pod(_pod(each, newest.get(part_of(each, "metadata").get("uid", "")))) for each in ordered]
 
 
 def _pod(daemon_set: Object, running: Pod | None) -> Pod:
-    template = convert(daemon_set["spec"]["template"].get("spec") or {}, PodSpec)
+    template = convert(part_of(daemon_set, "spec", "template").get("spec") or {}, PodSpec)
     pod = running or Pod(spec=_limits_as_requests(template))
     asked = template.affinity.node_affinity if template.affinity else None
     if asked is None or asked.required_during_scheduling_ignored_during_execution is None:

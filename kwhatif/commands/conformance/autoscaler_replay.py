@@ -15,6 +15,7 @@ import msgspec
 from kwhatif.api.core import Node, Pod, Taint
 from kwhatif.api.document_numbers import Count, Measure, Number
 from kwhatif.api.node_provisioning import NodePool
+from kwhatif.api.objects import part_of
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, flags_of, group_settings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, NodeGroups, Prices
@@ -122,7 +123,11 @@ def context_of_scenario(scenario: AutoscalerScenario, setup: Setup) -> Autoscali
         gpu_label=scenario.gpu_label,
         prices=None if prices is None else Prices(prices, prices.get("cpu", 0.0), prices.get("memory", 0.0)),
         priorities=next(
-            (each["data"].get(KEY) for each in plain.get("ConfigMap", ()) if each["metadata"]["name"] == CONFIG_MAP),
+            (
+                part_of(each, "data").get(KEY)
+                for each in plain.get("ConfigMap", ())
+                if part_of(each, "metadata", "name") == CONFIG_MAP
+            ),
             None,
         ),
     )
@@ -174,7 +179,7 @@ def _scale_up(loop: LoopResult) -> dict[str, Any]:
 
 def _plan(plan: list[Resize]) -> list[dict[str, Any]]:
     found = ({"group": each.group.name, "from": each.size, "to": each.to} for each in plan)
-    return sorted(found, key=lambda each: each["group"])
+    return sorted(found, key=lambda each: part_of(each, "group"))
 
 
 def _remaining(remaining: NoScaleUpInfo) -> dict[str, Any]:
@@ -319,7 +324,7 @@ def _claim(claim: NewClaim, catalogue: Catalogue) -> dict[str, Any]:
 
 
 def _without_names(requirement: dict[str, object]) -> dict[str, object]:
-    if requirement["key"] != INSTANCE_TYPE:
+    if part_of(requirement, "key") != INSTANCE_TYPE:
         return requirement
     return {key: value for key, value in requirement.items() if key != "values"}
 

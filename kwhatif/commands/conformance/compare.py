@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.api.document_numbers import Measure, Number
+from kwhatif.api.objects import part_of
 from kwhatif.commands.conformance.compare_descheduling import descheduling_differences
 from kwhatif.commands.conformance.compare_kueue import kueue_differences
 from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
@@ -38,9 +39,9 @@ _ORDERED = ("unschedulable", "candidates")
 def autoscaling_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """The fields that differ, with what was recorded and what was answered."""
     yield from _differing("", ("templates",), wanted, got)
-    yield from _differing("scaleUp.", _UP, wanted.get("scaleUp") or {}, got["scaleUp"])
+    yield from _differing("scaleUp.", _UP, wanted.get("scaleUp") or {}, part_of(got, "scaleUp"))
     nothing: Mapping[str, Any] = {}
-    for left, right in zip_longest(wanted.get("scaleDown") or (), got["scaleDown"], fillvalue=nothing):
+    for left, right in zip_longest(wanted.get("scaleDown") or (), part_of(got, "scaleDown"), fillvalue=nothing):
         yield from _differing("scaleDown.", _DOWN, left, right)
 
 
@@ -59,9 +60,9 @@ def _comparable(field: str, value: Any) -> Any:
         case "error":
             return (value or {}).get("type")
         case "options":
-            return {each["group"]: _sort_lists({**each, "group": None}) for each in value or ()}
+            return {part_of(each, "group"): _sort_lists({**each, "group": None}) for each in value or ()}
         case "plan" | "toMinSize":
-            return {each["group"]: [each["from"], each["to"]] for each in value or ()}
+            return {part_of(each, "group"): [part_of(each, "from"), part_of(each, "to")] for each in value or ()}
         case "templates":
             return {
                 group: _sort_lists({**each, "free": {name: n for name, n in (each.get("free") or {}).items() if n}})
@@ -144,25 +145,25 @@ def _kind(text: str) -> str:
 
 def _claims(prefix: str, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     found = {
-        "order": [[each["nodePool"], each["pods"]] for each in claims],
-        "pods": sorted([each["nodePool"], sorted(each["pods"])] for each in claims),
-        "priceOrder": {_name(each): each["instanceTypes"] for each in claims},
-        "requirements": {_name(each): sorted(map(_requirement, each["requirements"])) for each in claims},
+        "order": [[part_of(each, "nodePool"), part_of(each, "pods")] for each in claims],
+        "pods": sorted([part_of(each, "nodePool"), sorted(part_of(each, "pods"))] for each in claims),
+        "priceOrder": {_name(each): part_of(each, "instanceTypes") for each in claims},
+        "requirements": {_name(each): sorted(map(_requirement, part_of(each, "requirements"))) for each in claims},
         "taints": {_name(each): [sorted(each.get(k) or ()) for k in ("taints", "startupTaints")] for each in claims},
-        "labels": {_name(each): [each["labels"], bool(each.get("minValuesRelaxed"))] for each in claims},
-        "requests": {_name(each): {k: n for k, n in each["requests"].items() if n} for each in claims},
-        "cheapest": {_name(each): each["cheapest"] for each in claims},
+        "labels": {_name(each): [part_of(each, "labels"), bool(each.get("minValuesRelaxed"))] for each in claims},
+        "requests": {_name(each): {k: n for k, n in part_of(each, "requests").items() if n} for each in claims},
+        "cheapest": {_name(each): part_of(each, "cheapest") for each in claims},
     }
     return {prefix + name: value for name, value in found.items()}
 
 
 def _name(claim: Mapping[str, Any]) -> str:
-    return " ".join(sorted(claim["pods"]))
+    return " ".join(sorted(part_of(claim, "pods")))
 
 
 def _requirement(requirement: Mapping[str, Any]) -> list[Any]:
     values = sorted(requirement.get("values") or ())
-    return [requirement["key"], requirement["operator"], values, requirement.get("minValues") or 0]
+    return [part_of(requirement, "key"), part_of(requirement, "operator"), values, requirement.get("minValues") or 0]
 
 
 MOST_KEYS = 3

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kwhatif.api.objects import part_of
+
 _REPLICAS = re.compile(r"^owner has \d+ replicas which is less than minReplicas of \d+$")
 _DETAILS = re.compile(r': | "')
 _WHO, _WHERE = ("profile", "plugin"), ("profile", "plugin", "node")
@@ -30,7 +32,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     totals = answer.get("totals") or {}
     found = {
         "error": bool(answer.get("error")),
-        "errors": sorted({each["profile"] for each in answer.get("errors") or ()}),
+        "errors": sorted({part_of(each, "profile") for each in answer.get("errors") or ()}),
         "skipped": bool(answer.get("skipped")),
         "order": _rows(evictions, (*_WHO, "pod")),
         "pods": sorted(_rows(evictions, (*_WHERE, "pod"))),
@@ -45,7 +47,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
         "total": totals.get("total", 0),
         "totals": [_without_zeros(totals.get(part)) for part in ("nodes", "namespaces")],
     }
-    runs = {f"{each['profile']}/{each['plugin']}": each for each in answer.get("utilization") or ()}
+    runs = {f"{part_of(each, 'profile')}/{part_of(each, 'plugin')}": each for each in answer.get("utilization") or ()}
     for part in ("class", "usage", "percent") if runs else ():
         found[f"utilization.{part}"] = {
             run: {node: use.get(part) for node, use in (each.get("nodes") or {}).items()} for run, each in runs.items()

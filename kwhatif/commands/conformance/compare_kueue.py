@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.commands.conformance.kueue_answers import RecordedKueue
 
@@ -28,8 +29,8 @@ def kueue_differences(expected: RecordedKueue, answer: Mapping[str, Any]) -> Ite
         wanted: Mapping[str, Any] = getattr(expected, part) or {}
         yield from _by_key(part, wanted, answer.get(part) or {}, _job_workload if part == "made" else _plain)
     yield from _compare("", "failed", sorted(expected.failed or {}), sorted(answer.get("failed") or {}))
-    yield from _compare("", "steps", len(expected.steps), len(answer["steps"]))
-    for k, (wanted, got) in enumerate(zip(expected.steps, answer["steps"], strict=False)):
+    yield from _compare("", "steps", len(expected.steps), len(part_of(answer, "steps")))
+    for k, (wanted, got) in enumerate(zip(expected.steps, part_of(answer, "steps"), strict=False)):
         for where, field, left, right in _step(wanted, got):
             yield f"step {k} {where}".rstrip(), field, left, right
 
@@ -68,28 +69,34 @@ def _job_workload(workload: Mapping[str, Any]) -> Any:
 
 def _pod_sets(sets: Sequence[Mapping[str, Any]] | None) -> list[Any]:
     return [
-        (each["name"], each.get("count"), each.get("flavors") or {}, _amounts(each.get("usage")), each.get("topology"))
+        (
+            part_of(each, "name"),
+            each.get("count"),
+            each.get("flavors") or {},
+            _amounts(each.get("usage")),
+            each.get("topology"),
+        )
         for each in sets or ()
     ]
 
 
 def _step(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differing]:
-    for key in sorted(wanted["workloads"].keys() | got["workloads"].keys()):
-        left, right = wanted["workloads"].get(key) or {}, got["workloads"].get(key) or {}
+    for key in sorted(part_of(wanted, "workloads").keys() | part_of(got, "workloads").keys()):
+        left, right = part_of(wanted, "workloads").get(key) or {}, part_of(got, "workloads").get(key) or {}
         for field in _WORKLOAD:
             yield from _compare(key, field, left.get(field), right.get(field))
         yield from _compare(key, "podSets", _pod_sets(left.get("podSets")), _pod_sets(right.get("podSets")))
-    for key in sorted(wanted["clusterQueues"].keys() | got["clusterQueues"].keys()):
-        left, right = wanted["clusterQueues"].get(key) or {}, got["clusterQueues"].get(key) or {}
+    for key in sorted(part_of(wanted, "clusterQueues").keys() | part_of(got, "clusterQueues").keys()):
+        left, right = part_of(wanted, "clusterQueues").get(key) or {}, part_of(got, "clusterQueues").get(key) or {}
         for field in _QUEUE:
             yield from _compare(key, field, left.get(field), right.get(field))
         aside = [sorted(side.get("inadmissible") or ()) for side in (left, right)]
         yield from _compare(key, "inadmissible", *aside)
         yield from _compare(key, "usage", _queue_usage(left.get("usage")), _queue_usage(right.get("usage")))
     yield from _by_key("cohorts", wanted.get("cohorts") or {}, got.get("cohorts") or {}, _cohort)
-    yield from _by_key("localQueues", wanted["localQueues"], got["localQueues"], _plain)
-    yield from _compare("", "cycles", _heads(wanted["cycles"]), _heads(got["cycles"]))
-    for k, (left, right) in enumerate(zip(wanted["cycles"], got["cycles"], strict=False)):
+    yield from _by_key("localQueues", part_of(wanted, "localQueues"), part_of(got, "localQueues"), _plain)
+    yield from _compare("", "cycles", _heads(part_of(wanted, "cycles")), _heads(part_of(got, "cycles")))
+    for k, (left, right) in enumerate(zip(part_of(wanted, "cycles"), part_of(got, "cycles"), strict=False)):
         for where, field, *values in _cycle(left, right):
             yield f"cycle {k} {where}".rstrip(), field, values[0], values[1]
 
@@ -114,16 +121,16 @@ def _cohort(cohort: Mapping[str, Any]) -> Any:
 
 def _heads(cycles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Who was tried, cycle by cycle."""
-    return [sorted(head["workload"] for head in cycle.get("heads") or ()) for cycle in cycles]
+    return [sorted(part_of(head, "workload") for head in cycle.get("heads") or ()) for cycle in cycles]
 
 
 def _cycle(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differing]:
-    right = {head["workload"]: head for head in got.get("heads") or ()}
+    right = {part_of(head, "workload"): head for head in got.get("heads") or ()}
     for head in wanted.get("heads") or ():
-        other = right.get(head["workload"])
+        other = right.get(part_of(head, "workload"))
         if other is None:
             continue
-        key = head["workload"]
+        key = part_of(head, "workload")
         for field in _HEAD:
             yield from _compare(key, field, head.get(field) or None, other.get(field) or None)
         yield from _compare(key, "assignment", _pod_sets(head.get("podSets")), _pod_sets(other.get("podSets")))

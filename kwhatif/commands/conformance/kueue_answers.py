@@ -14,6 +14,7 @@ from msgspec import Meta
 from kwhatif.api.kinds import Objects
 from kwhatif.api.kueue import WorkloadPriorityClass
 from kwhatif.api.kueue_topology import TopologyAssignment
+from kwhatif.api.objects import part_of
 from kwhatif.api.times import nanoseconds_of
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.commands.conformance.scenario import plain_objects, read_objects
@@ -89,7 +90,8 @@ def _make_workloads(
     classes, pod_classes = objects.list_all(WorkloadPriorityClass), objects.list_all(PriorityClass)
     framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
     jobs = {
-        f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}": each for each in plain.get("Job", ())
+        f"{part_of(each, 'metadata').get('namespace', '')}/{part_of(each, 'metadata', 'name')}": each
+        for each in plain.get("Job", ())
     }
     return {key: framework.make(job, BATCH_JOB) for key, job in jobs.items()}
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.api.objects import part_of
+
 CYCLE_FIELDS = (
     *("group", "pod", "members", "attempts", "placements", "placementScores", "placement", "preemption", "result"),
     *("condition", "failed", "bound", "deleted", "claims", "again"),
@@ -33,14 +35,14 @@ class RecordedGroups(msgspec.Struct):
 
 def group_differences(expected: RecordedGroups, answer: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
     """Where (``step 0 cycle 2``), which field, what was recorded, what was answered."""
-    wanted, got = msgspec.to_builtins(expected)["steps"], answer["steps"]
+    wanted, got = part_of(msgspec.to_builtins(expected), "steps"), part_of(answer, "steps")
     if len(wanted) != len(got):
         yield "", "steps", len(wanted), len(got)
         return
     for number, (want, have) in enumerate(zip(wanted, got, strict=True)):
         place = f"step {number}"
         yield from _fields(place, STEP_FIELDS, want, have)
-        cycles, others = want["cycles"], have["cycles"]
+        cycles, others = part_of(want, "cycles"), part_of(have, "cycles")
         if len(cycles) != len(others):
             yield place, "cycles", [_subject(each) for each in cycles], [_subject(each) for each in others]
             continue

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kwhatif.api.objects import part_of
 from kwhatif.cluster.shapes import PodInfo, start_time
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.scheduling.attempt import Attempt
@@ -112,7 +113,7 @@ class QueueReplay:
         if allowed:
             record["allowed"] = sorted(allowed)
         if rejected:
-            record["rejectedWaiting"] = sorted(rejected, key=lambda each: each["pod"])
+            record["rejectedWaiting"] = sorted(rejected, key=lambda each: part_of(each, "pod"))
 
     def _sent_back(self, ended: Attempt) -> Record:
         self.driver.handle_failure(ended)
@@ -139,7 +140,7 @@ class QueueReplay:
                 {
                     "seconds": int(seconds) if seconds == int(seconds) else seconds,
                     "pod": first.pod.key,
-                    "rejected": sorted(ended, key=lambda each: each["pod"]),
+                    "rejected": sorted(ended, key=lambda each: part_of(each, "pod")),
                 }
             )
         return timeouts

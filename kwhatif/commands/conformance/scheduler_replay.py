@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.core import Pod
+from kwhatif.api.objects import part_of
 from kwhatif.api.times import check_times
 from kwhatif.api.watcher_metrics import Moments, WatcherMetrics
 from kwhatif.cluster.cluster import Cluster
@@ -127,7 +128,7 @@ def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> 
         record["permit"] = _permit(attempt.permit)
     if row is not None:
         names = cluster.columns.names
-        totals = record["totals"]
+        totals = part_of(record, "totals")
         sampled = [names[row] for row in attempt.sampled]
         top = max(totals[name] for name in sampled)
         record["sampled"] = sampled

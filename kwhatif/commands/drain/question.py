@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from kwhatif.api.objects import part_of
 from kwhatif.commands.common_options import CLUSTER, ManifestsBefore
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.flag import Argument, Flag
@@ -78,7 +79,10 @@ class Drain(Question[DrainResult]):
         known = scenario.snapshot.whole.get("DaemonSet")
         daemon_sets = None
         if known is not None:
-            daemon_sets = {f"{each['metadata'].get('namespace', '')}/{each['metadata']['name']}" for each in known}
+            daemon_sets = {
+                f"{part_of(each, 'metadata').get('namespace', '')}/{part_of(each, 'metadata', 'name')}"
+                for each in known
+            }
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(scenario))
         session = scenario.new_session()

@@ -16,6 +16,7 @@ from kwhatif.admission.response import Object, StoredObject
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.storage import claim_names
 from kwhatif.commands.gate.context import Context
@@ -29,7 +30,7 @@ from kwhatif.simulation.expansion.objects import complete_object
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.controllers import makes_pods
-from kwhatif.workloads.objects import same_template, section
+from kwhatif.workloads.objects import same_template
 from kwhatif.workloads.workload_kind import WorkloadKind
 
 _MOST_DETAILS = 8
@@ -129,7 +130,7 @@ def _same(was: Object, now: Object) -> bool:
     templates = section(was, "spec", "template"), section(now, "spec", "template")
     if not all(templates) or not same_template(*templates):
         return False
-    one, other = ({**obj, "spec": {**obj["spec"], "template": None}} for obj in (was, now))
+    one, other = ({**obj, "spec": {**part_of(obj, "spec"), "template": None}} for obj in (was, now))
     return one == other
 
 
@@ -161,7 +162,9 @@ def remove(draft: Draft, removed: Collection[Subject], owners: Owners) -> None:
     for kind, listed in draft.snapshot.whole.items():
         names = {(subject.namespace, subject.name) for subject in removed if subject.kind == kind}
         listed[:] = [
-            obj for obj in listed if (obj["metadata"].get("namespace") or "", obj["metadata"]["name"]) not in names
+            obj
+            for obj in listed
+            if (part_of(obj, "metadata").get("namespace") or "", part_of(obj, "metadata", "name")) not in names
         ]
 
 

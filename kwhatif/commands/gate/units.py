@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.results.gate import Location, Subject
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan
@@ -16,7 +17,7 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.controllers import makes_pods
-from kwhatif.workloads.objects import annotations_of, labels_of, section
+from kwhatif.workloads.objects import annotations_of, labels_of
 from kwhatif.workloads.workload_kind import WorkloadKind
 
 _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))

@@ -19,6 +19,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.api.objects import section
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
@@ -40,7 +41,7 @@ from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.workloads.objects import integer, section
+from kwhatif.workloads.objects import integer, name_of, namespace_of
 
 STATEFUL_SET = "StatefulSet"
 
@@ -82,9 +83,7 @@ class Baseline:
     def _desired_replicas(self) -> dict[str, int]:
         """The replicas that each StatefulSet asks for, where the snapshot tells."""
         return {
-            f"{STATEFUL_SET} {each['metadata'].get('namespace') or 'default'}/{each['metadata']['name']}": integer(
-                section(each, "spec").get("replicas"), 1
-            )
+            f"{STATEFUL_SET} {namespace_of(each)}/{name_of(each)}": integer(section(each, "spec").get("replicas"), 1)
             for each in self._snapshot.whole.get(STATEFUL_SET, ())
         }
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -31,7 +32,7 @@ class LimitRanges:
     def __init__(self, snapshot: Snapshot) -> None:
         self._ranges: dict[tuple[str, str, str], list[_Range]] = {}
         for obj in snapshot.whole.get("LimitRange", ()):
-            namespace = obj["metadata"].get("namespace") or "default"
+            namespace = part_of(obj, "metadata").get("namespace") or "default"
             for limit in (obj.get("spec") or {}).get("limits") or ():
                 if limit.get("type") in (CONTAINER, POD):
                     self._add(limit["type"], namespace, limit)
@@ -115,8 +116,8 @@ def quota_bounds(snapshot: Snapshot) -> Iterator[tuple[str, str, str, int]]:
         spec = obj.get("spec") or {}
         if spec.get("scopes") or spec.get("scopeSelector"):
             continue
-        namespace = obj["metadata"].get("namespace") or "default"
+        namespace = part_of(obj, "metadata").get("namespace") or "default"
         for key, resource in names.items():
             hard = amount_in(spec.get("hard"), key)
             if hard is not None:
-                yield f"{namespace}/{obj['metadata']['name']}", namespace, resource, hard
+                yield f"{namespace}/{part_of(obj, 'metadata', 'name')}", namespace, resource, hard

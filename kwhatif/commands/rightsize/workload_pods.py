@@ -9,6 +9,7 @@ from typing import Any
 
 from kwhatif.api.core import Container, Pod, PodSpec
 from kwhatif.api.kinds import TEMPLATES
+from kwhatif.api.objects import part_of
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
@@ -79,8 +80,8 @@ class WorkloadPods:
         self.workloads[name].pods.append(pod)
 
     def _know(self, kind: str, obj: dict[str, Any]) -> None:
-        metadata = obj["metadata"]
-        workload = self.workloads.get(f"{kind}/{metadata.get('namespace') or 'default'}/{metadata['name']}")
+        metadata = part_of(obj, "metadata")
+        workload = self.workloads.get(f"{kind}/{metadata.get('namespace') or 'default'}/{part_of(metadata, 'name')}")
         if workload is not None:
             found: Any = obj
             for step in TEMPLATES[kind]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.api.objects import part_of
 from kwhatif.descheduling.framework.assigned_pods import NANO, Amounts, AssignedPods
 from kwhatif.descheduling.framework.plugin import PluginFailure, UsageData
 from kwhatif.golang.formatting import go_number, go_quote
@@ -119,7 +120,7 @@ def prometheus_shares(answer: Any) -> Mapping[str, float]:
         instance = (sample.get("metric") or {}).get("instance")
         if instance is None:
             raise PluginFailure("the collected metrics sample is missing 'instance' key")
-        value = float(sample["value"][1])
+        value = float(part_of(sample, "value")[1])
         if value < 0 or value > 1:
             outside = f"has value {go_number(value)} outside of <0; 1> interval"
             raise PluginFailure(f"the collected metrics sample for {go_quote(instance)} {outside}")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kwhatif.api.core import Node
 from kwhatif.api.node_provisioning import EC2NodeClass, NodePool
+from kwhatif.api.objects import section
 from kwhatif.autoscaling.karpenter.requirements import EKS
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type, Places, Price, SpotPrices, Types
@@ -23,7 +24,6 @@ from kwhatif.simulation.autoscalers.instance_types_document import (
     lacking_prices,
 )
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
-from kwhatif.workloads.objects import section
 
 __all__ = ["Places", "SpotPrices", "Types", "aws_types", "provider_options", "uses_auto_mode"]
 

@@ -15,6 +15,7 @@ from kwhatif.admission.object_store import plain
 from kwhatif.admission.response import Object, StoredObject
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Pod, PodStatus
+from kwhatif.api.objects import section
 from kwhatif.api.times import convert_object
 from kwhatif.bounds import make_room
 from kwhatif.cluster.cluster import FINISHED
@@ -25,7 +26,7 @@ from kwhatif.simulation.expansion.objects import display_name_of
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.workloads.daemon_set import NodeCheck, daemon_pod, generation_of
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import name_of, namespace_of, section
+from kwhatif.workloads.objects import name_of, namespace_of
 
 
 def start_daemons(draft: Draft, nodes: Sequence[Node], like: Node, origin: str) -> str:

@@ -20,6 +20,7 @@ from kwhatif.admission.response import Doubts, Object
 from kwhatif.api.core import Node, Pod, Taint
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.meta import OwnerReference, Resource
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.selectors import tolerates
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, VolumeAttachment
 from kwhatif.cluster.cluster import FINISHED
@@ -31,7 +32,7 @@ from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import features_of
-from kwhatif.workloads.objects import integer, name_of, namespace_of, section
+from kwhatif.workloads.objects import integer, name_of, namespace_of
 
 T = TypeVar("T", bound=Resource)
 
@@ -85,10 +86,10 @@ class Draft:
 
     def put_whole(self, obj: Object) -> None:
         """Replace an object that is kept as plain values."""
-        name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace")
-        there = self.snapshot.whole[obj["kind"]]
+        name, namespace = name_of(obj), part_of(obj, "metadata").get("namespace")
+        there = self.snapshot.whole[part_of(obj, "kind")]
         for i, other in enumerate(there):
-            if (other["metadata"]["name"], other["metadata"].get("namespace")) == (name, namespace):
+            if (name_of(other), part_of(other, "metadata").get("namespace")) == (name, namespace):
                 there[i] = obj
 
     def add_pods(self, pods: Iterable[Pod]) -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.request import deep_copy_json
 from kwhatif.api.core import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements
 from kwhatif.api.kinds import TEMPLATES
+from kwhatif.api.objects import part_of
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.node_pools import RequestSums, allocatable_of
@@ -154,12 +155,12 @@ def _change_templates(draft: Draft, kind: str, new: NewResources) -> None:
 
 def _workload_of(obj: Mapping[str, Any]) -> str:
     """The workload whose template this is: a deployment's replica sets have its own."""
-    meta = obj["metadata"]
+    meta = part_of(obj, "metadata")
     namespace = meta.get("namespace") or "default"
     for owner in meta.get("ownerReferences") or ():
         if owner.get("controller"):
             return f"{owner.get('kind')}/{namespace}/{owner.get('name')}"
-    return f"{obj['kind']}/{namespace}/{meta['name']}"
+    return f"{part_of(obj, 'kind')}/{namespace}/{part_of(meta, 'name')}"
 
 
 _SIDES: tuple[tuple[str, Callable[[Amounts], ResourceList]], ...] = (

@@ -19,6 +19,7 @@ from kwhatif.api.core import ReplicationController
 from kwhatif.api.decode import convert, describe_value
 from kwhatif.api.kinds import is_kind, parse_kind
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, ReplicaSet, StatefulSet
 from kwhatif.bounds import make_room
@@ -33,7 +34,7 @@ from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM, SizedReplicaSet
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
 from kwhatif.workloads.object_creation import create_unless_there
-from kwhatif.workloads.objects import controller_of, integer, moment, name_of, namespace_of, section
+from kwhatif.workloads.objects import controller_of, integer, moment, name_of, namespace_of
 from kwhatif.workloads.pod_autoscalers import pod_autoscalers_of
 from kwhatif.workloads.rollout import plan_rollout
 from kwhatif.workloads.rollout_state import Step
@@ -67,7 +68,7 @@ def scale(draft: Draft, origin: str, replicas: int, kind: str, name: str, namesp
         return text
     make_room(max(replicas - before, 0), display_name_of(old))
     new = deep_copy_json(old)
-    new["spec"]["replicas"] = replicas
+    part_of(new, "spec")["replicas"] = replicas
     draft.put_whole(new)
     _resize(draft, new, replicas)
     scaling = _Scaling(draft, origin, old, new)
@@ -147,7 +148,7 @@ def _check_free(draft: Draft, obj: Object) -> None:
 
 def _resize(draft: Draft, obj: Object, replicas: int) -> None:
     """The same size for the object that scheduling reads."""
-    typed = _TYPED.get(obj["kind"])
+    typed = _TYPED.get(part_of(obj, "kind"))
     if typed is None:
         return
     key = namespace_of(obj), name_of(obj)
@@ -186,7 +187,7 @@ class _Scaling:
         return f"{display_name_of(self._new)}: {count} until {found[0]} sets {found[0].replicas(replicas)}"
 
     def run(self) -> None:
-        unfinished, missing = self._deployment() if self._new["kind"] == "Deployment" else self._others()
+        unfinished, missing = self._deployment() if part_of(self._new, "kind") == "Deployment" else self._others()
         self._drop()
         if self._refused:
             message = f"Error creating: {self._refused}"
@@ -217,17 +218,17 @@ class _Scaling:
             if (name_of(obj), namespace_of(obj)) != (one.name, namespace_of(one.owner)):
                 continue
             changed = deep_copy_json(obj)
-            changed["spec"]["replicas"] = one.replicas
+            part_of(changed, "spec")["replicas"] = one.replicas
             notes = {DESIRED: one.desired, MAXIMUM: one.maximum}
             annotations = {key: str(value) for key, value in notes.items() if value is not None}
-            changed["metadata"]["annotations"] = section(changed, "metadata", "annotations") | annotations
+            part_of(changed, "metadata")["annotations"] = section(changed, "metadata", "annotations") | annotations
             self._draft.put_whole(changed)
             _resize(self._draft, changed, one.replicas)
             return
 
     def _others(self) -> tuple[str, int]:
         goal = self._new
-        if goal["kind"] == "StatefulSet":
+        if part_of(goal, "kind") == "StatefulSet":
             # Its pods are to be more or fewer, and nothing else: of an update under way they are left alone.
             goal = {**goal, "spec": {**goal["spec"], "updateStrategy": {"type": "OnDelete"}}}
         steps = plan_rollout(

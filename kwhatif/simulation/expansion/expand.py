@@ -16,6 +16,7 @@ from kwhatif.admission.response import Doubt, FieldChange, Object, RequestRefusa
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.field_types import Types, check
 from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.times import convert_object
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError, LimitError
@@ -40,7 +41,7 @@ from kwhatif.workloads.controllers import WORKLOADS, make_native, makes_pods, re
 from kwhatif.workloads.daemon_set import homes_of
 from kwhatif.workloads.kueue_admission import as_admitted, is_queued, kueue_doubts
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import controller_of, group_of, section, stated_pods
+from kwhatif.workloads.objects import controller_of, group_of, stated_pods
 from kwhatif.workloads.pod_autoscalers import Position
 from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
 from kwhatif.workloads.rollout_state import Admit
@@ -140,7 +141,7 @@ class _Expansion:
 
     def _take(self, obj: Object, origin: str, *, as_new: bool) -> None:
         """One object of a manifest."""
-        kind = obj["kind"]
+        kind = part_of(obj, "kind")
         if makes_pods(obj, self._templates):
             there = self._world.get(kind, namespace_of(obj), name_of(obj)) if kind != "Pod" else None
             if there is not None and as_new:
@@ -148,20 +149,20 @@ class _Expansion:
             self._workload(obj, origin, replicas_of(there), as_new=as_new)
         elif kind == "PersistentVolumeClaim":
             self._claim(obj, origin)
-        elif self._server.judges(obj) or is_kept_whole(obj["apiVersion"], kind):
+        elif self._server.judges(obj) or is_kept_whole(part_of(obj, "apiVersion"), kind):
             self._put(obj, origin)
         else:
-            self._done.unknown[describe_kind(obj["apiVersion"], kind)] += 1
+            self._done.unknown[describe_kind(part_of(obj, "apiVersion"), kind)] += 1
 
     def _put(self, obj: Object, origin: str) -> None:
         """Store an object that makes no pods; admission and scheduling may look it up."""
         stored = self._apply(obj, origin)
         if stored is None:
             return
-        if (struct := struct_for(obj["apiVersion"], obj["kind"])) is not None:
+        if (struct := struct_for(part_of(obj, "apiVersion"), part_of(obj, "kind"))) is not None:
             self._done.objects.append(convert_object(stored.object, struct))
-        elif not is_kept_whole(obj["apiVersion"], obj["kind"]):
-            self._done.unknown[describe_kind(obj["apiVersion"], obj["kind"])] += 1
+        elif not is_kept_whole(part_of(obj, "apiVersion"), part_of(obj, "kind")):
+            self._done.unknown[describe_kind(part_of(obj, "apiVersion"), part_of(obj, "kind"))] += 1
 
     def _claim(self, obj: Object, origin: str) -> None:
         """Keep the claim as it would be stored, unless it is refused."""
@@ -171,7 +172,7 @@ class _Expansion:
 
     def _apply(self, obj: Object, origin: str) -> StoredObject | None:
         """Create an object, or update it if it is there; None if it is refused."""
-        there = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
+        there = self._world.get(part_of(obj, "kind"), namespace_of(obj), name_of(obj))
         if self._server.judges(obj):
             answer = self._server.send(self._verb, obj, namespace=namespace_of(obj) or "default")
         else:
@@ -188,32 +189,32 @@ class _Expansion:
         self._done.objects += map(convert_claim, claims)
 
     def _workload(self, obj: Object, origin: str, running: int | None, *, as_new: bool = False) -> None:
-        if obj["kind"] == "Pod" and is_stored(obj):
+        if part_of(obj, "kind") == "Pod" and is_stored(obj):
             check(obj, "", "Pod")
             self._world.put(obj)
             self._done.pods.append(self._done.record_pod(obj, origin, "", ()))
             return
-        operator = None if (group_of(obj), obj["kind"]) in WORKLOADS else kind_for(obj, self._templates)
+        operator = None if (group_of(obj), part_of(obj, "kind")) in WORKLOADS else kind_for(obj, self._templates)
         if operator is not None:
             self._expand_operated(obj, operator, origin, as_new=as_new)
             return
-        old = self._world.get(obj["kind"], namespace_of(obj), name_of(obj))
+        old = self._world.get(part_of(obj, "kind"), namespace_of(obj), name_of(obj))
         stored = self._apply(obj, origin)
         if stored is None:
             return
         new = self._scaling.scale_stored(stored.object, origin, running)
         if is_queued(new):
             for doubt in kueue_doubts(new):
-                self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(new), name_of(new)] = None
+                self._done.doubts[0].setdefault(doubt, {})[part_of(obj, "kind"), namespace_of(new), name_of(new)] = None
             new = as_admitted(new) if old is None else new
-        if old is None or obj["kind"] == "Pod":
+        if old is None or part_of(obj, "kind") == "Pod":
             self._accept(new, origin, stored.changes)
         else:
             self._update(old, new, origin)
 
     def _forget(self, obj: Object) -> None:
         """Remove a workload from the store, with everything its controllers have made."""
-        kind, namespace, name = obj["kind"], namespace_of(obj), name_of(obj)
+        kind, namespace, name = part_of(obj, "kind"), namespace_of(obj), name_of(obj)
         self._world.remove(kind, namespace, name)
         for made in ("ReplicaSet", "Job", "Pod"):
             for other in list(self._world.all(made, namespace)):
@@ -240,7 +241,7 @@ class _Expansion:
         made = reconcile(
             self._server, obj, self._all_nodes(obj), templates=self._templates, companions=self._companions
         )
-        if bare := obj["kind"] == "Pod":
+        if bare := part_of(obj, "kind") == "Pod":
             make_room(1, display_name_of(obj))
         elif not made.pods:
             self._doubt_new(obj)
@@ -250,8 +251,8 @@ class _Expansion:
             )
         self._keep_claims(made.claims)
         for between in (obj, *made.objects):
-            struct = struct_for(between["apiVersion"], between["kind"])
-            if struct is not None and between["kind"] != "Pod":
+            struct = struct_for(part_of(between, "apiVersion"), part_of(between, "kind"))
+            if struct is not None and part_of(between, "kind") != "Pod":
                 self._done.objects.append(convert_object(between, struct))
         self._done.failed += self._creations.record_failures(made.refusals, obj, origin)
 
@@ -276,7 +277,7 @@ class _Expansion:
             obj = self._scaling.scale(obj, origin, running)
             wanted = draft_pods(obj, kind, self._companions, make_native)
         for doubt in doubts_of(obj, kind, self._companions, updated=bool(there)):
-            self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
+            self._done.doubts[0].setdefault(doubt, {})[part_of(obj, "kind"), namespace_of(obj), name_of(obj)] = None
         if not there:
             self._accept(obj, origin)
             return
@@ -292,14 +293,14 @@ class _Expansion:
         """Note that a workload whose pods exist already is hardly new."""
         pods = self._world.all("Pod", namespace_of(obj))
         owners = ((owner.get("kind"), owner.get("name")) for owner in map(controller_of, pods))
-        number = sum(owner == (obj["kind"], name_of(obj)) for owner in owners)
+        number = sum(owner == (part_of(obj, "kind"), name_of(obj)) for owner in owners)
         if number:
             there = f"{format_count(number, 'pod')} of it {'is' if number == 1 else 'are'}"
             doubt = Doubt(
                 f"{display_name_of(obj)} is not in the snapshot, though {there}",
                 "what its update would do is not known",
             )
-            self._done.doubts[0].setdefault(doubt, {})[obj["kind"], namespace_of(obj), name_of(obj)] = None
+            self._done.doubts[0].setdefault(doubt, {})[part_of(obj, "kind"), namespace_of(obj), name_of(obj)] = None
 
     def _update(
         self,
@@ -309,12 +310,12 @@ class _Expansion:
         operated: Callable[[Sequence[Object], Admit], PodRollout] | None = None,
     ) -> None:
         """The update of a workload; ``operated`` begins one that is an operator's."""
-        if (struct := struct_for(new["apiVersion"], new["kind"])) is not None:
+        if (struct := struct_for(part_of(new, "apiVersion"), part_of(new, "kind"))) is not None:
             self._done.objects.append(convert_object(new, struct))
         # How it goes is found out later, maybe more than once; at most all of its pods are new.
         replicas = section(new, "spec").get("replicas") or 0
         nodes = self._all_nodes(new)
-        make_room(len(homes_of(new, nodes)) if new["kind"] == "DaemonSet" else replicas, display_name_of(new))
+        make_room(len(homes_of(new, nodes)) if part_of(new, "kind") == "DaemonSet" else replicas, display_name_of(new))
         dropped = self._snapshot.dropped
         self._done.rollouts.append(
             Rollout(old, new, origin, self._server, self._done, nodes=nodes, dropped=dropped, operated=operated)
@@ -334,7 +335,7 @@ class _Expansion:
         self._done.refusals.append(refusal)
 
     def _all_nodes(self, obj: Object) -> list[Object]:
-        if obj["kind"] != "DaemonSet":
+        if part_of(obj, "kind") != "DaemonSet":
             return []
         if self._nodes is None:
             self._nodes = nodes_of(self._snapshot)

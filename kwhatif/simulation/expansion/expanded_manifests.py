@@ -15,6 +15,7 @@ from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.response import Doubts, FieldChange, Object, RequestRefusal
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import part_of, section
 from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate, Refusal, RequestWarning
 from kwhatif.simulation.expansion.objects import display_name_of
@@ -24,7 +25,7 @@ from kwhatif.simulation.expansion.snapshot_objects import drop_emptied_volumes, 
 from kwhatif.simulation.expansion.stored_pods import at_home, pod_to_schedule_of
 from kwhatif.simulation.session import Creations, PodToSchedule
 from kwhatif.workloads.object_creation import create_unless_there, device_claims
-from kwhatif.workloads.objects import integer, section
+from kwhatif.workloads.objects import integer
 from kwhatif.workloads.rollout import Plan, plan_rollout
 from kwhatif.workloads.rollout_state import Admit, Step
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
@@ -187,7 +188,7 @@ class Rollout:
 
     def _record_failure(self, body: Object, message: str, *, pods: int) -> None:
         failed = FailedCreate(owner=self.name, message=message, pods=pods, origin=self.origin)
-        self._failures[body["kind"], name_of(body)] = failed
+        self._failures[part_of(body, "kind"), name_of(body)] = failed
         if failed not in self._done.failed:
             self._done.failed.append(failed)
 
@@ -202,6 +203,6 @@ class Rollout:
 
     def _forget_failure(self, obj: Object) -> None:
         """A controller's later try went well."""
-        created = self._failures.pop((obj["kind"], name_of(obj)), None)
+        created = self._failures.pop((part_of(obj, "kind"), name_of(obj)), None)
         if created is not None and created not in self._failures.values():
             self._done.failed.remove(created)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from kwhatif.admission.object_store import name_of, namespace_of
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import part_of
 from kwhatif.snapshot.load import Manifest
 
 
 def display_name_of(obj: Object) -> str:
     """``Deployment shop/web``."""
     name = name_of(obj) or f"{(obj.get('metadata') or {}).get('generateName', '')}..."
-    return f"{obj['kind']} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{obj['kind']} {name}"
+    return (
+        f"{part_of(obj, 'kind')} {namespace_of(obj)}/{name}" if namespace_of(obj) else f"{part_of(obj, 'kind')} {name}"
+    )
 
 
 def complete_object(manifest: Manifest) -> Object:

@@ -14,6 +14,7 @@ from kwhatif.admission.object_store import namespace_of
 from kwhatif.admission.response import Object
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.devices import ResourceClaim
+from kwhatif.api.objects import part_of
 from kwhatif.api.times import convert_object
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.results.place import FailedCreate
@@ -112,5 +113,5 @@ class PendingCreations:
 
 def convert_claim(claim: Object) -> Claim:
     """A claim as scheduling reads it."""
-    struct: type[Claim] = ResourceClaim if claim["kind"] == "ResourceClaim" else PersistentVolumeClaim
+    struct: type[Claim] = ResourceClaim if part_of(claim, "kind") == "ResourceClaim" else PersistentVolumeClaim
     return convert_object(claim, struct)

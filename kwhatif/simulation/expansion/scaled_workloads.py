@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.response import Doubt, Doubts, Object
+from kwhatif.api.objects import part_of, section
 from kwhatif.results.amounts import format_count
 from kwhatif.snapshot.load import Manifest
-from kwhatif.workloads.objects import integer, section
+from kwhatif.workloads.objects import integer
 from kwhatif.workloads.pod_autoscalers import (
     PodAutoscaler,
     Position,
@@ -85,7 +86,7 @@ class WorkloadScaling:
         else:
             # What is beyond the upper bound is brought back to it, whatever the load is.
             replicas = autoscaler.replicas(max(before, stored) if stored > autoscaler.max_replicas else before)
-        key = str(obj["kind"]), namespace_of(obj), name_of(obj)
+        key = str(part_of(obj, "kind")), namespace_of(obj), name_of(obj)
         self.scaled.append(ScaledWorkload(key, origin, autoscaler, stored, replicas))
         if replicas == stored and "replicas" in section(obj, "spec"):
             return obj
@@ -93,7 +94,7 @@ class WorkloadScaling:
 
     def scale_stored(self, obj: Object, origin: str, running: int | None = None) -> Object:
         """The same of a workload of Kubernetes' own, which is stored that way."""
-        if obj["kind"] not in _SCALED:
+        if part_of(obj, "kind") not in _SCALED:
             return obj
         found = self.scale(obj, origin, running)
         if found is not obj:
@@ -112,7 +113,7 @@ class WorkloadScaling:
             if autoscaler is None or autoscaler.target in given:
                 continue
             target = self._world.get(*autoscaler.target)
-            if target is None or target["kind"] not in _SCALED or not autoscaler.scales(target):
+            if target is None or part_of(target, "kind") not in _SCALED or not autoscaler.scales(target):
                 kind, namespace, name = autoscaler.target
                 what = f"{autoscaler} scales {kind} {namespace}/{name}, which no manifest and no snapshot has"
                 self._doubt(Doubt(what, "the pods that it would come to are in no answer"), autoscaler)
@@ -125,7 +126,7 @@ class WorkloadScaling:
         found = pod_autoscalers_of(obj, self._world)
         if len(found) > 1:
             names = " and ".join(str(each) for each in found)
-            what = f"{names} scale the same {obj['kind']} {namespace_of(obj)}/{name_of(obj)}"
+            what = f"{names} scale the same {part_of(obj, 'kind')} {namespace_of(obj)}/{name_of(obj)}"
             self._doubt(Doubt(what, "its replicas are taken to stay as they are stored"), found[0])
         return found[0] if len(found) == 1 else None
 

@@ -15,12 +15,13 @@ from kwhatif.api.core import Node
 from kwhatif.api.decode import convert, describe_value
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES, struct_for
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import part_of, section
 from kwhatif.errors import InputError
 from kwhatif.results.base import Gap
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.live.pruning import prune_template
-from kwhatif.workloads.objects import get_scaled_value, same_template, section
+from kwhatif.workloads.objects import get_scaled_value, same_template
 
 _DEFINITIONS = "CustomResourceDefinition"
 """A kind that is defined nowhere is refused; a file may well hold some of the definitions, only a dump has them all."""
@@ -66,13 +67,13 @@ def build_object_store(
             world.put_all(kind, found)
     for objects in snapshot.whole.values():
         for whole in objects:
-            if whole["metadata"].get("namespace", "") in {"", *namespaces}:
+            if part_of(whole, "metadata").get("namespace", "") in {"", *namespaces}:
                 _check(whole, snapshot.source)
                 world.put(whole)
     for account in snapshot.whole.get("ServiceAccount", ()):
-        if account["metadata"]["name"] == "default":
+        if part_of(account, "metadata", "name") == "default":
             # Every namespace has this one: a list of its kind that has it is complete.
-            world.cover_namespace("ServiceAccount", account["metadata"].get("namespace", ""))
+            world.cover_namespace("ServiceAccount", part_of(account, "metadata").get("namespace", ""))
     _put_as_read(world, snapshot, namespaces, named)
     return world
 
@@ -88,7 +89,7 @@ def _put_as_read(
         changed = (kind, name) in named or (kind == "Pod" and ("Namespace", home) in named)
         if not changed and (kind not in _PARAMETERS or home not in namespaces):
             continue
-        struct = struct_for(obj["apiVersion"], kind)
+        struct = struct_for(part_of(obj, "apiVersion"), kind)
         if struct is None:
             world.put(obj)
             continue
@@ -101,8 +102,11 @@ def _put_as_read(
 
 def _check(whole: Object, source: str) -> None:
     """Raises InputError if controllers could not process an object."""
-    called, spec = f"{whole['kind']} {describe_value(whole['metadata']['name'])}", whole.get("spec") or {}
-    if whole["kind"] in TEMPLATES and (spec.get("replicas") or 0) < 0:
+    called, spec = (
+        f"{part_of(whole, 'kind')} {describe_value(part_of(whole, 'metadata', 'name'))}",
+        whole.get("spec") or {},
+    )
+    if part_of(whole, "kind") in TEMPLATES and (spec.get("replicas") or 0) < 0:
         raise InputError(f"{called}: spec.replicas: expected no less than 0, found {spec['replicas']}", source=source)
     for strategy in ("strategy", "updateStrategy"):
         rolling = section(spec, strategy, "rollingUpdate")
@@ -142,7 +146,7 @@ def restore_template(stored: Object, new: Object, dropped: Collection[str]) -> O
         return stored
     # The label that tells replica sets apart is the stored one's own.
     metadata = {**section(wanted, "metadata"), "labels": section(was, "metadata", "labels")}
-    return {**stored, "spec": {**stored["spec"], "template": {**wanted, "metadata": metadata}}}
+    return {**stored, "spec": {**part_of(stored, "spec"), "template": {**wanted, "metadata": metadata}}}
 
 
 def template_gap(dropped: Sequence[str], objects: Sequence[str]) -> Gap:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
 from kwhatif.admission.response import FieldChange, Object
+from kwhatif.api.objects import section
 from kwhatif.simulation.session import PodToSchedule
-from kwhatif.workloads.objects import section
 
 
 def pod_to_schedule_of(

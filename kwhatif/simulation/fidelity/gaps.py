@@ -18,6 +18,7 @@ from kwhatif.admission.response import Doubt, Doubts
 from kwhatif.api.core import Pod
 from kwhatif.api.field_types import types_of
 from kwhatif.api.kinds import GROUPS, TEMPLATES, Kind, kind_named
+from kwhatif.api.objects import part_of
 from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
@@ -231,7 +232,7 @@ def missing_owner_gaps(snapshot: Snapshot, pods: Sequence[PodToSchedule], *, mor
 def find_missing_owners(snapshot: Snapshot, workloads: Collection[str]) -> dict[str, int]:
     """Of these workloads (``Deployment shop/web``) those that are not in the snapshot -> how many of their pods are."""
     known = {
-        f"{kind} {obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
+        f"{kind} {part_of(obj, 'metadata').get('namespace', '')}/{part_of(obj, 'metadata', 'name')}"
         for kind in {name.partition(" ")[0] for name in workloads}
         for obj in snapshot.whole.get(kind, ())
     }

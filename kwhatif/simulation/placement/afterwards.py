@@ -139,8 +139,8 @@ def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
         stored = [obj for obj in world.all(kind) if not world.is_sketch(obj)]
         if not stored or (kind in KINDS and kind not in later.whole and later.objects.list_kind(kind)):
             continue
-        names = {(namespace_of(obj), obj["metadata"]["name"]) for obj in stored}
-        rest = [obj for obj in later.whole.get(kind, ()) if (namespace_of(obj), obj["metadata"]["name"]) not in names]
+        names = {(namespace_of(obj), name_of(obj)) for obj in stored}
+        rest = [obj for obj in later.whole.get(kind, ()) if (namespace_of(obj), name_of(obj)) not in names]
         later.whole[kind] = [*rest, *stored]
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.api.core import Pod
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.results.amounts import format_count
@@ -41,8 +42,8 @@ def _sum_usage(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     homes = {pod.key: pod.spec.node_name for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name}
     found: Counter[tuple[str, str]] = Counter()
     for each in snapshot.whole[_METRICS]:
-        metadata = each["metadata"]
-        home = homes.get(f"{metadata.get('namespace') or 'default'}/{metadata['name']}")
+        metadata = part_of(each, "metadata")
+        home = homes.get(f"{metadata.get('namespace') or 'default'}/{part_of(metadata, 'name')}")
         for container in (each.get("containers") or ()) if home else ():
             for resource, amount in (container.get("usage") or {}).items():
                 try:

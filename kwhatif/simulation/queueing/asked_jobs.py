@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Pod
 from kwhatif.api.kueue import GROUP, QUEUE_LABEL
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.times import format_time
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.golang.parsing import SECOND
@@ -29,7 +30,7 @@ from kwhatif.simulation.expansion.objects import complete_object, display_name_o
 from kwhatif.simulation.queueing.decisions import AskedJob
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
-from kwhatif.workloads.objects import group_of, labels_of, name_of, namespace_of, section
+from kwhatif.workloads.objects import group_of, labels_of, name_of, namespace_of
 
 _BATCH = "batch/job"
 
@@ -58,10 +59,10 @@ class AskedJobs:
 
     def _jobs_of(self, obj: Object, origin: str) -> Iterator[AskedJob]:
         name = display_name_of(obj)
-        key = origin, name if name_of(obj) else obj["kind"]
+        key = origin, name if name_of(obj) else part_of(obj, "kind")
         items = self._items.get(key, [])
         pods = [each.pod for each in items]
-        if (group_of(obj), obj["kind"]) == ("batch", "Job"):
+        if (group_of(obj), part_of(obj, "kind")) == ("batch", "Job"):
             # One without a name has got its name from the API server.
             name = items[0].owner if items and items[0].owner else name
             stored = self._scenario.expanded.world.get("Job", namespace_of(obj), name.rpartition("/")[2])
@@ -69,7 +70,7 @@ class AskedJobs:
                 outcome = self._make(stored, BATCH_JOB, _BATCH)
                 yield AskedJob(name, origin, obj, outcome, {pod.key: "main" for pod in pods})
             return
-        row, names_queue = row_of(group_of(obj), obj["kind"]), QUEUE_LABEL in labels_of(obj)
+        row, names_queue = row_of(group_of(obj), part_of(obj, "kind")), QUEUE_LABEL in labels_of(obj)
         if row is None and any(QUEUE_LABEL in (pod.metadata.labels or {}) for pod in pods):
             # Whoever made them: Kueue looks at pods that name a queue themselves.
             row = POD_ROW

@@ -18,6 +18,7 @@ from kwhatif.admission.response import Doubts, FieldChange
 from kwhatif.api.core import Pod
 from kwhatif.api.kueue import ClusterQueue
 from kwhatif.api.meta import ObjectMeta
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.bounds import make_room
@@ -164,7 +165,7 @@ class _QueuedScenario:
             now = msgspec.to_builtins(pod.spec, enc_hook=plain_quantity)
             before = msgspec.to_builtins(item.pod.spec, enc_hook=plain_quantity)
             changed = [name for name in _FIELDS if now.get(name) != before.get(name)]
-            spec = {**whole["spec"], **{name: now.get(name) for name in changed}}
+            spec = {**part_of(whole, "spec"), **{name: now.get(name) for name in changed}}
             trail = (FieldChange("Kueue", f"spec.{name}", f"set to {json.dumps(now.get(name))}") for name in changed)
             self._trails[pod.key] = (*self._trails.get(pod.key, ()), *trail)
             self._whole[pod.key] = {**whole, "spec": {key: value for key, value in spec.items() if value is not None}}

@@ -13,6 +13,7 @@ from kwhatif.api.decode import decode_json, decode_list, describe_value
 from kwhatif.api.field_types import check
 from kwhatif.api.kinds import Kind
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import part_of
 from kwhatif.api.times import check_times
 from kwhatif.errors import InputError
 from kwhatif.snapshot.live.pruning import prune_object, prune_whole
@@ -208,5 +209,5 @@ def _without_repetitions(listing: Listing) -> Listing:
 
 
 def _key(whole: dict[str, Any]) -> tuple[str, str]:
-    metadata = whole["metadata"]
+    metadata = part_of(whole, "metadata")
     return metadata.get("namespace") or "", metadata.get("name") or ""

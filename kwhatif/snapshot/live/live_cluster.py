@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from kwhatif import bounds
+from kwhatif.api.objects import part_of
 from kwhatif.errors import ClusterError, InputError
 from kwhatif.snapshot.read.bounded_answers import AnswerLimit, answers_within, bound_answers
 from kwhatif.snapshot.read.compression import decompress_all
@@ -209,7 +210,7 @@ class LiveCluster:
                 token = self._configuration.auth_settings().get("BearerToken")
             if token is not None:
                 # A file with a token ends in a newline as often as not.
-                headers["authorization"] = token["value"].strip()
+                headers["authorization"] = part_of(token, "value").strip()
                 self.secrets.add_header(headers["authorization"])
             _check(headers)
             with answers_within(limit):
@@ -265,7 +266,7 @@ def _configure(configuration: Any, connection: Connection, complaints: _WarningH
                 if os.stat(file).st_size > bounds.SETTINGS_BYTES:
                     raise ClusterError(f"{file}: larger than the limit of {bounds.SETTINGS_BYTES:,} bytes")
             config.load_kube_config(path, context=connection.context, client_configuration=configuration)
-            context = connection.context or config.list_kube_config_contexts(path)[1]["name"]
+            context = connection.context or part_of(config.list_kube_config_contexts(path)[1], "name")
     except config.ConfigException as error:
         raise ClusterError(f"{path}: {_describe_error(error)}") from None
     except yaml.YAMLError as error:

@@ -19,6 +19,7 @@ from kwhatif import bounds
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Kind
+from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.times import check_times
 from kwhatif.errors import ClusterError, InputError
@@ -365,7 +366,7 @@ class KindWatch:
         for obj, version in zip(objects, listing.versions, strict=True):
             node = isinstance(obj, Pod) and bool(obj.spec.node_name)
             if isinstance(obj, dict):
-                name, namespace, uid = (obj["metadata"].get(key) or "" for key in ("name", "namespace", "uid"))
+                name, namespace, uid = (part_of(obj, "metadata").get(key) or "" for key in ("name", "namespace", "uid"))
                 meta = _WatchedMeta(name, namespace, uid, version)
             else:
                 meta = _WatchedMeta(obj.name, obj.namespace, obj.metadata.uid or "", version)
@@ -389,7 +390,7 @@ _encode: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=plain_quantity).
 def _text(obj: Any, version: str) -> bytes:
     """An object as JSON with its version, which no Struct has: there metadata comes first, and has at least a name."""
     if isinstance(obj, dict):
-        obj["metadata"]["resourceVersion"] = version
+        part_of(obj, "metadata")["resourceVersion"] = version
         return _encode(obj)
     told = b'"metadata":{"resourceVersion":%b,' % msgspec.json.encode(version)
     return _encode(obj).replace(b'"metadata":{', told, 1)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kwhatif.api.objects import section
 from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.deployments import (
@@ -21,7 +22,6 @@ from kwhatif.snapshot.repository.deployments import (
     is_here,
     list_at,
     owner_of,
-    section,
     text_at,
 )
 from kwhatif.snapshot.repository.file_trees import FileTree

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
+from kwhatif.api.objects import part_of
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.objects import items_of, plain_of, read_documents
 from kwhatif.snapshot.repository.file_trees import FileTree
@@ -54,7 +55,7 @@ class ConfigMapIndex:
                 metadata = obj.get("metadata")
                 if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
                     values = _Values(file, str(metadata.get("namespace") or ""), _data_of(obj))
-                    found.setdefault((obj["kind"], metadata["name"]), []).append(values)
+                    found.setdefault((part_of(obj, "kind"), metadata["name"]), []).append(values)
         return found
 
 
@@ -82,7 +83,7 @@ def _data_of(obj: Mapping[str, Any]) -> dict[str, str] | None:
     found: dict[str, str] = {}
     data = obj.get("data")
     for key, value in data.items() if isinstance(data, dict) else ():
-        if obj["kind"] == "Secret":
+        if part_of(obj, "kind") == "Secret":
             try:
                 found[key] = base64.b64decode(str(value), validate=True).decode()
             except (binascii.Error, UnicodeDecodeError):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kwhatif.api.objects import section
 from kwhatif.snapshot.read.objects import Item, Origin
 from kwhatif.snapshot.repository.charts import ChartRelease
 from kwhatif.snapshot.repository.file_trees import FileTree
@@ -58,13 +59,6 @@ def owner_of(item: Item, value: Mapping[str, Any]) -> str:
     metadata = section(value, "metadata")
     names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
     return f"{item.kind} {'/'.join(names)}"
-
-
-def section(value: Any, *path: str) -> dict[str, Any]:
-    """The mapping at a path; an empty one where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}
 
 
 def list_at(value: Mapping[str, Any], key: str) -> list[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from kwhatif import bounds
+from kwhatif.api.objects import section
 from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
@@ -25,7 +26,6 @@ from kwhatif.snapshot.repository.deployments import (
     is_here,
     list_at,
     owner_of,
-    section,
     text_at,
 )
 from kwhatif.snapshot.repository.file_trees import FileTree

@@ -8,13 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from kwhatif.api.kinds import NAMESPACED, kind_of
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
 from kwhatif.snapshot.repository import argo_applications as argo
 from kwhatif.snapshot.repository import flux_deployments as flux
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
-from kwhatif.snapshot.repository.deployments import Deployed, Deployment, list_at, section, text_at
+from kwhatif.snapshot.repository.deployments import Deployed, Deployment, list_at, text_at
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import Substitution, SubstitutionRoom
 

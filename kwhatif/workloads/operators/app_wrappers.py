@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
-from kwhatif.workloads.objects import deep_copy_json, group_of, name_of, namespace_of, owner_reference, section
+from kwhatif.api.objects import part_of, section
+from kwhatif.workloads.objects import deep_copy_json, group_of, name_of, namespace_of, owner_reference
 from kwhatif.workloads.operators.operator_kind import OperatorKind, items_of
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, WorkloadKind
 
@@ -49,7 +50,7 @@ def _children(wrapper: Object, companions: Companions, operators: Iterable[Workl
             yield from (_label(child, name_of(wrapper)) for child in kind.children_of(obj, companions))
         elif (group_of(obj), obj.get("kind")) in _NATIVE:
             if obj["kind"] == "Pod":
-                check_part(obj["spec"], "core.v1.PodSpec", f"{place}.spec")
+                check_part(part_of(obj, "spec"), "core.v1.PodSpec", f"{place}.spec")
             yield _label(obj, name_of(wrapper))
 
 
@@ -86,7 +87,7 @@ def _label(child: Object, wrapper: str) -> Object:
     labelled = _with_label(child, wrapper)
     template = section(child, "spec", "template")
     if template:
-        labelled["spec"] = {**child["spec"], "template": _with_label(template, wrapper)}
+        labelled["spec"] = {**part_of(child, "spec"), "template": _with_label(template, wrapper)}
     return labelled
 
 

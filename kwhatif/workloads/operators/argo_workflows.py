@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kwhatif.admission.response import Doubt, Object
+from kwhatif.api.objects import section
 from kwhatif.bounds import make_room
 from kwhatif.golang.parsing import int64
-from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, section
+from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of
 from kwhatif.workloads.operators.operator_kind import claim_of, items_of, some_fields
 from kwhatif.workloads.operators.task_graphs import most_at_once
 from kwhatif.workloads.workload_kind import Companions, child_pod

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import int64
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of, section
+from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of
 from kwhatif.workloads.operators.operator_kind import items_of, size_of
 from kwhatif.workloads.pod_sets import with_metadata
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, child

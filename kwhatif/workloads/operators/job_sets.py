@@ -13,13 +13,13 @@ from hashlib import sha1
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
+from kwhatif.api.objects import part_of, section
 from kwhatif.workloads.objects import (
     annotations_of,
     deep_copy_json,
     integer,
     name_of,
     namespace_of,
-    section,
     stated_pods,
     uid_of,
 )
@@ -208,12 +208,12 @@ def _stateful(lws: Object, owner: Object, ordinal: int, worker: int, labels: dic
     revision = revision_of(owner)
     yield from claims_of(owner, ordinal)
     pod = stateful_pod(owner, section(owner, "spec", "template"), revision, ordinal)
-    pod["metadata"]["labels"] |= {**labels, f"{_LWS}/template-revision-hash": revision.rpartition("-")[2]}
-    pod["metadata"].pop("generateName", None)
+    part_of(pod, "metadata")["labels"] |= {**labels, f"{_LWS}/template-revision-hash": revision.rpartition("-")[2]}
+    part_of(pod, "metadata").pop("generateName", None)
     topology = annotations_of(pod).get(f"{_LWS}/exclusive-topology")
     if topology:
         # Workers are given their leader's domain by a node selector; that they follow it there comes to the same.
-        add_exclusive_affinity(pod["spec"], f"{_LWS}/group-key", labels[f"{_LWS}/group-key"], topology)
+        add_exclusive_affinity(part_of(pod, "spec"), f"{_LWS}/group-key", labels[f"{_LWS}/group-key"], topology)
     _put_into_sub_group(lws, pod, labels[f"{_LWS}/group-index"], worker, topology)
     yield pod
 
@@ -228,10 +228,10 @@ def _put_into_sub_group(lws: Object, pod: Object, group: str, worker: int, topol
     # If the subgroups are full without the leader, it is an extra pod of the first one.
     index = 0 if worker == 0 else (worker - 1) // size if (whole - 1) % size == 0 else worker // size
     key = _key(f"{name_of(lws)}-{group}", str(index))
-    pod["metadata"]["labels"] |= {f"{_LWS}/subgroup-index": str(index), f"{_LWS}/subgroup-key": key}
+    part_of(pod, "metadata")["labels"] |= {f"{_LWS}/subgroup-index": str(index), f"{_LWS}/subgroup-key": key}
     own = annotations_of(lws).get(f"{_LWS}/subgroup-exclusive-topology")
     if own and own != topology:
-        add_exclusive_affinity(pod["spec"], f"{_LWS}/subgroup-key", key, own)
+        add_exclusive_affinity(part_of(pod, "spec"), f"{_LWS}/subgroup-key", key, own)
 
 
 def _key(namespace: str, name: str) -> str:

@@ -12,7 +12,8 @@ from itertools import count
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
-from kwhatif.workloads.objects import annotations_of, deep_copy_json, labels_of, name_of, namespace_of, section
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import annotations_of, deep_copy_json, labels_of, name_of, namespace_of
 from kwhatif.workloads.operators.operator_kind import (
     claim_of,
     claim_spec,

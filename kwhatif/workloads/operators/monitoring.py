@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import check_part
-from kwhatif.workloads.objects import deep_copy_json, name_of, section
+from kwhatif.api.objects import part_of, section
+from kwhatif.workloads.objects import deep_copy_json, name_of
 from kwhatif.workloads.operators.operator_kind import items_of, resources, size_of, some_fields
 from kwhatif.workloads.workload_kind import Companions, child
 
@@ -108,7 +109,7 @@ def _stateful_set(
 def _merge_containers(own: list[Object], told: list[Object]) -> list[Object]:
     """Containers of the operator's, with what the object says of those of the same name, and others after them."""
     by_name = {str(each.get("name")): each for each in told}
-    merged = [{**each, **deep_copy_json(by_name.pop(str(each["name"]), {}))} for each in own]
+    merged = [{**each, **deep_copy_json(by_name.pop(str(part_of(each, "name")), {}))} for each in own]
     return [*merged, *(deep_copy_json(each) for each in by_name.values())]
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
+from kwhatif.api.objects import section
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.workloads.kueue_admission import kueue_doubts
-from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of, section
+from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, child
 
 Children = Callable[[Object, Companions], Iterable[Object]]

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kwhatif.admission.response import Doubt, Object
-from kwhatif.workloads.objects import integer, name_of, section
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import integer, name_of
 from kwhatif.workloads.operators.operator_kind import items_of
 from kwhatif.workloads.workload_kind import Companions
 

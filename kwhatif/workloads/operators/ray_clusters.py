@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import check_part
+from kwhatif.api.objects import part_of, section
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, owner_reference, section
+from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, owner_reference
 from kwhatif.workloads.operators.operator_kind import items_of, resources, size_of
 from kwhatif.workloads.workload_kind import Companions, child, child_pod
 
@@ -29,8 +30,10 @@ def ray_cluster_children(cluster: Object, companions: Companions) -> Iterator[Ob
     _label(pod, cluster, "head", "headgroup")
     if spec.get("enableInTreeAutoscaling"):
         told = section(spec, "autoscalerOptions").get("resources") or resources("500m", "512Mi")
-        pod["spec"].setdefault("containers", []).append({"name": "autoscaler", "resources": deep_copy_json(told)})
-        pod["spec"]["containers"][-1]["image"] = section(spec, "autoscalerOptions").get("image") or _image(pod)
+        part_of(pod, "spec").setdefault("containers", []).append(
+            {"name": "autoscaler", "resources": deep_copy_json(told)}
+        )
+        part_of(pod, "spec")["containers"][-1]["image"] = section(spec, "autoscalerOptions").get("image") or _image(pod)
     yield pod
     for place, group in enumerate(items_of(spec, "workerGroupSpecs")):
         template = section(group, "template")
@@ -42,7 +45,7 @@ def ray_cluster_children(cluster: Object, companions: Companions) -> Iterator[Ob
             pod = child_pod(cluster, template, f"{name_of(cluster)}-{name}-worker-")
             _label(pod, cluster, "worker", name)
             waits = {"name": "wait-gcs-ready", "image": _image(pod), "resources": resources("200m", "256Mi")}
-            pod["spec"]["initContainers"] = [*(pod["spec"].get("initContainers") or ()), waits]
+            part_of(pod, "spec")["initContainers"] = [*(part_of(pod, "spec").get("initContainers") or ()), waits]
             yield pod
 
 
@@ -55,8 +58,8 @@ def _workers(cluster: Object, group: Object) -> int:
 
 
 def _label(pod: Object, cluster: Object, node_type: str, group: str) -> None:
-    own = pod["metadata"].get("labels") or {}
-    pod["metadata"]["labels"] = {
+    own = part_of(pod, "metadata").get("labels") or {}
+    part_of(pod, "metadata")["labels"] = {
         "ray.io/is-ray-node": "yes",
         "ray.io/cluster": name_of(cluster),
         "ray.io/node-type": node_type,
@@ -88,7 +91,7 @@ def ray_job_children(job: Object, companions: Companions) -> Iterator[Object]:
     if not spec.get("clusterSelector"):
         for pod in ray_cluster_children(_cluster_of(job, section(spec, "rayClusterSpec")), companions):
             if mode == "SidecarMode" and section(pod, "metadata", "labels").get("ray.io/node-type") == "head":
-                pod["spec"]["containers"] += items_of(_submitter(spec), "spec", "containers")
+                part_of(pod, "spec")["containers"] += items_of(_submitter(spec), "spec", "containers")
             yield pod
     if mode == "K8sJobMode":
         yield child(job, "batch/v1", "Job", name_of(job), {"backoffLimit": 2, "template": _submitter(spec)})

@@ -13,10 +13,11 @@ from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.decode import describe_value
+from kwhatif.api.objects import part_of, section
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import finite, int64
 from kwhatif.workloads.object_creation import template_hash
-from kwhatif.workloads.objects import deep_copy_json, integer, name_of, section
+from kwhatif.workloads.objects import deep_copy_json, integer, name_of
 from kwhatif.workloads.operators.operator_kind import is_true, size_of, some_fields
 from kwhatif.workloads.workload_kind import Companions, child_pod
 
@@ -40,8 +41,8 @@ def spark_children(app: Object, companions: Companions) -> Iterator[Object]:
     prefix = f"{name_of(app)}-{template_hash({'spec': spec})}"
     for number in range(1, _executors(spec) + 1):
         pod = _pod(app, "executor", f"{prefix}-exec-{number}")
-        pod["metadata"]["labels"] |= {"spark-exec-id": str(number)}
-        pod["metadata"]["ownerReferences"] = child_pod(driver, {}, "x")["metadata"]["ownerReferences"]
+        part_of(pod, "metadata")["labels"] |= {"spark-exec-id": str(number)}
+        part_of(pod, "metadata")["ownerReferences"] = part_of(child_pod(driver, {}, "x"), "metadata", "ownerReferences")
         yield pod
 
 
@@ -91,7 +92,7 @@ def _pod(app: Object, role: str, name: str) -> Object:
     }
     notes = {key: str(value) for key, value in (own.get("annotations") or {}).items()}
     pod = child_pod(app, template, name, labels, notes)
-    body = pod["spec"]
+    body = part_of(pod, "spec")
     containers = body.setdefault("containers", [])
     if not containers:
         containers.append({})

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import check_part
-from kwhatif.workloads.objects import annotations_of, deep_copy_json, name_of, section
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import annotations_of, deep_copy_json, name_of
 from kwhatif.workloads.operators.operator_kind import (
     claim_of,
     claim_spec,

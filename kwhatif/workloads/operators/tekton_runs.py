@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
-from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of, section
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of
 from kwhatif.workloads.operators.operator_kind import items_of, some_fields
 from kwhatif.workloads.operators.task_graphs import most_at_once
 from kwhatif.workloads.operators.tekton_names import (

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from kwhatif.admission.response import Object
-from kwhatif.workloads.objects import deep_copy_json, name_of, section, uid_of
+from kwhatif.api.objects import part_of, section
+from kwhatif.workloads.objects import deep_copy_json, name_of, uid_of
 from kwhatif.workloads.operators.operator_kind import claim_of, items_of, resources, some_fields
 from kwhatif.workloads.workload_kind import child
 
@@ -71,7 +72,7 @@ def mount_workspaces(pod: Object, used: Iterable[str], claims: Mapping[str, str]
         if name in claims
     ]
     if volumes:
-        pod["spec"]["volumes"] = [*(pod["spec"].get("volumes") or ()), *volumes]
+        part_of(pod, "spec")["volumes"] = [*(part_of(pod, "spec").get("volumes") or ()), *volumes]
 
 
 def follow_assistant(pod: Object, run: Object, used: Iterable[str]) -> None:
@@ -82,7 +83,7 @@ def follow_assistant(pod: Object, run: Object, used: Iterable[str]) -> None:
         return
     labels = {_INSTANCE: _assistant_of(run, workspace), _COMPONENT: _ASSISTANT}
     term = {"labelSelector": {"matchLabels": labels}, "topologyKey": _HOSTNAME}
-    pod["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    part_of(pod, "spec")["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
 def _assistant_of(run: Object, workspace: str) -> str:

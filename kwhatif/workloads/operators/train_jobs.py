@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.admission.response import Doubt, Object
-from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of, section
+from kwhatif.api.objects import section
+from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of
 from kwhatif.workloads.operators.job_sets import job_set_children, job_set_doubts
 from kwhatif.workloads.operators.operator_kind import items_of, some_fields
 from kwhatif.workloads.operators.other_schedulers import runtime_doubts

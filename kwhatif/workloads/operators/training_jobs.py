@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import check_part
-from kwhatif.workloads.objects import deep_copy_json, name_of, section
+from kwhatif.api.objects import part_of, section
+from kwhatif.workloads.objects import deep_copy_json, name_of
 from kwhatif.workloads.operators.operator_kind import Children, size_of
 from kwhatif.workloads.workload_kind import Companions, child, child_pod
 
@@ -39,7 +40,7 @@ def _role_pod(job: Object, operator: str, role: str, spec: Object, template: Obj
     }
     pod = child_pod(job, template, f"{name_of(job)}-{role}-{index}", labels)
     policy = str(spec.get("restartPolicy") or "Never")
-    pod["spec"]["restartPolicy"] = _RESTART.get(policy, policy)
+    part_of(pod, "spec")["restartPolicy"] = _RESTART.get(policy, policy)
     return pod
 
 
@@ -58,7 +59,7 @@ def role_children(
                 pod = _role_pod(job, f"{operator}-controller", role, spec, template, index)
                 leads = first_worker and not has_master and (role, index) == ("worker", 0)
                 if role in masters or leads:
-                    pod["metadata"]["labels"][f"{_TRAINING}/job-role"] = "master"
+                    part_of(pod, "metadata", "labels")[f"{_TRAINING}/job-role"] = "master"
                 if operator == "pytorchjob" and has_master and role == "worker":
                     _add_init_container(pod, _INIT_PYTORCH)
                 yield pod
@@ -83,7 +84,10 @@ _DELIVERY: Object = {
 
 
 def _add_init_container(pod: Object, container: Object) -> None:
-    pod["spec"]["initContainers"] = [*(pod["spec"].get("initContainers") or ()), deep_copy_json(container)]
+    part_of(pod, "spec")["initContainers"] = [
+        *(part_of(pod, "spec").get("initContainers") or ()),
+        deep_copy_json(container),
+    ]
 
 
 pytorch_children = role_children("pytorchReplicaSpecs", "pytorchjob", first_worker=True)
@@ -101,16 +105,16 @@ def mpi_children(job: Object, companions: Companions) -> Iterator[Object]:
         if role == "launcher" and of_v2:
             labels = {f"{_TRAINING}/job-name": name_of(job), f"{_TRAINING}/job-role": "launcher"}
             pod = child_pod(job, template, "launcher-", {**labels, f"{_TRAINING}/operator-name": "mpi-operator"})
-            pod["spec"].setdefault("restartPolicy", str(spec.get("restartPolicy") or "OnFailure"))
-            metadata = {"labels": pod["metadata"].get("labels") or {}}
+            part_of(pod, "spec").setdefault("restartPolicy", str(spec.get("restartPolicy") or "OnFailure"))
+            metadata = {"labels": part_of(pod, "metadata").get("labels") or {}}
             limit = section(job, "spec", "runPolicy").get("backoffLimit", 6)
-            body = {"template": {"metadata": metadata, "spec": pod["spec"]}, "backoffLimit": limit}
+            body = {"template": {"metadata": metadata, "spec": part_of(pod, "spec")}, "backoffLimit": limit}
             yield child(job, "batch/v1", "Job", f"{name_of(job)}-launcher", body)
             continue
         for index in range(1 if role == "launcher" else size):
             pod = _role_pod(job, operator, role, spec, template, index)
-            pod["metadata"]["labels"][f"{_TRAINING}/job-role"] = role
+            part_of(pod, "metadata")["labels"][f"{_TRAINING}/job-role"] = role
             if role == "launcher":
-                pod["metadata"]["name"] = f"{name_of(job)}-launcher"
+                part_of(pod, "metadata")["name"] = f"{name_of(job)}-launcher"
                 _add_init_container(pod, _DELIVERY)
             yield pod

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import check_part
-from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of, section, uid_of
+from kwhatif.api.objects import part_of, section
+from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of, uid_of
 from kwhatif.workloads.operators.operator_kind import items_of, size_of
 from kwhatif.workloads.workload_kind import Companions, child, child_pod
 
@@ -49,7 +50,7 @@ def volcano_children(job: Object, companions: Companions) -> Iterator[Object]:
                 "scheduling.k8s.io/group-name": group,
             }
             pod = child_pod(job, template, f"{name_of(job)}-{role}-{index}", labels, notes)
-            body = pod["spec"]
+            body = part_of(pod, "spec")
             body.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
             if spec.get("priorityClassName"):
                 body.setdefault("priorityClassName", spec["priorityClassName"])
