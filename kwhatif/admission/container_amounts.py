@@ -10,6 +10,7 @@ from typing import Any
 
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 
@@ -58,7 +59,7 @@ def of_containers(spec: Object, which: str) -> Amounts:
 def of_pod(spec: Object, which: str) -> Amounts:
     """As ``of_containers``, with what the pod says as a whole in its place and the overhead on top."""
     total = of_containers(spec, which)
-    whole = amounts((spec.get("resources") or {}).get(which))
+    whole = amounts(section(spec, "resources").get(which))
     total.update({name: amount for name, amount in whole.items() if pod_level_resource(name)})
     for name, amount in amounts(spec.get("overhead")).items():
         if which == "requests":
@@ -69,7 +70,7 @@ def of_pod(spec: Object, which: str) -> Amounts:
 
 
 def _amounts_of(container: Object, which: str) -> Amounts:
-    return amounts((container.get("resources") or {}).get(which))
+    return amounts(section(container, "resources").get(which))
 
 
 def _add(total: Amounts, more: Amounts) -> None:

@@ -17,7 +17,7 @@ from kwhatif.admission.shared_parts import SharedParts
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import GROUPS, KINDS, kind_named, plural_of
 from kwhatif.api.meta import Resource
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import plain_quantity
 
 
@@ -190,11 +190,11 @@ def plain(obj: Resource, kind: str) -> Object:
 
 
 def name_of(obj: Object) -> str:
-    return str((obj.get("metadata") or {}).get("name") or "")
+    return str(section(obj, "metadata").get("name") or "")
 
 
 def namespace_of(obj: Object) -> str:
-    return str((obj.get("metadata") or {}).get("namespace") or "")
+    return str(section(obj, "metadata").get("namespace") or "")
 
 
 def group_of(obj: Object) -> str:

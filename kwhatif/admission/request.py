@@ -10,7 +10,7 @@ from typing import Any
 from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
 from kwhatif.admission.response import Cause, Doubt, FieldChange, Object, RequestRefusal
 from kwhatif.admission.warning_recorder import WarningRecorder
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.versions import Features, features_of
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -52,7 +52,7 @@ class Request:
     @property
     def requested_name(self) -> str:
         """The name that was asked for; empty where the server makes one up."""
-        metadata = self.object.get("metadata") or {}
+        metadata = section(self.object, "metadata")
         return "" if self.uses_generate_name else str(metadata.get("name") or "")
 
     def record_change(self, step: str, path: str, text: str) -> None:

@@ -42,7 +42,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.warning_recorder import WarningRecorder
 from kwhatif.api.field_types import ApiResource, Types, fill_nulls, types_of
 from kwhatif.api.kinds import GROUPS
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.errors import UsageError
 from kwhatif.versions import Features, features_of, nearest_minor
 from kwhatif.versions.rules.pod_groups import GROUP_GATES
@@ -236,8 +236,8 @@ class ApiServer:
         request.is_merged = not anew and kind is not None and verb != "replace" and comparable(obj, old)
         if not anew:
             rules_of(obj).prepare(proposed, old)
-        replicas = (old.get("spec") or {}).get("replicas")
-        if replicas is not None and not verb and (obj.get("spec") or {}).get("replicas") is None:
+        replicas = section(old, "spec").get("replicas")
+        if replicas is not None and not verb and section(obj, "spec").get("replicas") is None:
             within(proposed, "spec").setdefault("replicas", replicas)
             request.record_change("Defaults", "spec.replicas", f"{replicas}, as it is in the cluster")
         refused = self._passes(request)
@@ -257,7 +257,8 @@ class ApiServer:
         rules_of(kept.object).prepare(kept.object, kept.old or {})
         if self._through(kept) is None:
             missing = "managedFields" if verb == "apply" else "last-applied-configuration"
-            what = f"{kept.object.get('kind')} {name_of(kept.object)} has no {missing}: what was applied before is not known"
+            kind = part_of(kept.object, "kind")
+            what = f"{kind} {name_of(kept.object)} has no {missing}: what was applied before is not known"
             self._note(Doubt(what, "it is refused only if what the manifest leaves out was"), kept.object)
 
     def _passes(self, request: Request) -> RequestRefusal | None:
@@ -373,6 +374,6 @@ def _features(minor: str, gates: Mapping[str, bool]) -> Features:
 
 def _is_of_cluster(obj: Object) -> bool:
     """Whether the cluster creates such objects itself; of volumes, those that a driver provisioned."""
-    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    annotations = section(obj, "metadata", "annotations")
     kind = known_kind(obj)
     return kind in _MADE_BY_CLUSTER or (kind == "PersistentVolume" and _PROVISIONED in annotations)

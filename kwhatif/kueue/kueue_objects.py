@@ -14,7 +14,7 @@ from kwhatif.api import kueue as api
 from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 from kwhatif.kueue.cluster_queue import ClusterQueue
@@ -203,7 +203,7 @@ class KueueState:
 def _overheads(classes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Quantity]]:
     found = {}
     for each in classes:
-        overhead = convert(each.get("overhead") or {}, dict[str, Any]).get("podFixed")
+        overhead = convert(section(each, "overhead"), dict[str, Any]).get("podFixed")
         found[str(part_of(each, "metadata", "name"))] = convert(overhead or {}, dict[str, Quantity])
     return found
 

@@ -184,7 +184,7 @@ def _pod(value: Any, names: Pseudonyms) -> Any:
 
 def _is_mirror(metadata: dict[str, Any]) -> bool:
     owners = metadata.get("ownerReferences") or ()
-    return "kubernetes.io/config.mirror" in (metadata.get("annotations") or {}) or any(
+    return "kubernetes.io/config.mirror" in section(metadata, "annotations") or any(
         owner.get("kind") == "Node" for owner in owners
     )
 
@@ -192,7 +192,7 @@ def _is_mirror(metadata: dict[str, Any]) -> bool:
 def _slice(value: Any, names: Pseudonyms) -> Any:
     """Drivers name the slices of nodes after the node and themselves."""
     kept = rule_of(KINDS["ResourceSlice"])(value, names)
-    name, node = (value.get("metadata") or {}).get("name") or "", (value.get("spec") or {}).get("nodeName")
+    name, node = section(value, "metadata").get("name") or "", section(value, "spec").get("nodeName")
     if node and name.startswith(f"{node}-") and kept is not GONE:
         part_of(kept, "metadata")["name"] = f"{names.node(node)}-{names.name(name.removeprefix(f'{node}-'))}"
     return kept
@@ -236,7 +236,7 @@ def _deployment(value: Any, names: Pseudonyms) -> Any:
 
 
 def _containers(deployment: dict[str, Any]) -> list[Any]:
-    spec = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+    spec = section(deployment, "spec", "template", "spec")
     return [container for container in spec.get("containers") or () if isinstance(container, dict)]
 
 

@@ -17,6 +17,7 @@ from kwhatif import bounds
 from kwhatif.api.decode import convert, decode_json
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, Objects, kind_of, struct_for
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import InputError
 from kwhatif.policy.legacy_formats import POLICY
@@ -296,8 +297,8 @@ def _set_version(metadata: Plain, of: Any) -> Plain:
 def _pod(value: Any, names: Pseudonyms) -> Any:
     """A pod with what its scheduler says of it, which a snapshot does without."""
     kept = RULES["Pod"](value, names)
-    told = ((value.get("status") or {}).get("conditions") or ()) if isinstance(value, dict) else ()
-    for condition in (kept.get("status") or {}).get("conditions") or () if kept is not GONE else ():
+    told = (section(value, "status").get("conditions") or ()) if isinstance(value, dict) else ()
+    for condition in section(kept, "status").get("conditions") or () if kept is not GONE else ():
         if condition.get("type") == "PodScheduled":
             said = next((one.get("message") for one in told if one.get("type") == "PodScheduled"), None)
             if said:

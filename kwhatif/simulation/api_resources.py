@@ -12,7 +12,7 @@ from typing import Any
 
 from kwhatif.api.cluster_types import ServedKind, cluster_types
 from kwhatif.api.field_types import Types, types_of
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_paths
@@ -104,9 +104,9 @@ def _of_document(value: Mapping[str, Any], source: str) -> Iterator[ServedKind]:
 
 
 def _of_group(group: Mapping[str, Any]) -> Iterator[ServedKind]:
-    name = str((group.get("metadata") or {}).get("name") or "")
+    name = str(section(group, "metadata").get("name") or "")
     for version in group.get("versions") or ():
         for resource in version.get("resources") or ():
-            kind = (resource.get("responseKind") or {}).get("kind")
+            kind = section(resource, "responseKind").get("kind")
             if kind:
                 yield "/".join(filter(None, (name, str(version.get("version"))))), str(kind)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwhatif import bounds
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
 
 
@@ -87,7 +88,7 @@ def _not_one(maps: list[dict[str, Any]], found: list[tuple[Any, str, str]]) -> s
         places = ", ".join(f"{key} of ConfigMap {name}" for _, key, name in found)
         return f"{len(found)} scheduler configurations in ConfigMaps: {places}; give one of them in a file of its own"
     kinds = " or ".join(_KINDS)
-    keys = ", ".join(str(key) for each in maps for key in (each.get("data") or {}))
+    keys = ", ".join(str(key) for each in maps for key in section(each, "data"))
     return f"ConfigMap {_name(maps[0])}: no {kinds} under any key of data ({keys or 'it has none'})"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kwhatif import bounds
 from kwhatif.api.decode import describe_value
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
 from kwhatif.progress import report_progress, report_start
 from kwhatif.snapshot.format.model import KIND as SNAPSHOT
@@ -112,7 +113,7 @@ def _read_objects(text: Text, into: UsageInputs, namespace: str) -> None:
     nothing = True
     for document in read_documents(text):
         if head_of(document)[1] == SNAPSHOT:
-            kept = decode(document.value, dict[str, Any]).get("objects") or {}
+            kept = section(decode(document.value, dict[str, Any]), "objects")
             nothing &= not add_objects(kept, into, document.source)
             continue
         for item in items_of(document):

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, Doubt, Object, StoredObject
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError
 from kwhatif.versions import features_of
@@ -120,4 +120,4 @@ def _count_pods(child: Object, native: Native) -> int:
 
 def _is_used(claim: Object, pod: Object) -> bool:
     volumes = part_of(pod, "spec").get("volumes") or ()
-    return any((each.get("persistentVolumeClaim") or {}).get("claimName") == name_of(claim) for each in volumes)
+    return any(section(each, "persistentVolumeClaim").get("claimName") == name_of(claim) for each in volumes)

@@ -82,7 +82,7 @@ def _label_template(job: Object) -> Object:
     if section(job, "spec").get("manualSelector"):
         return dict(template)
     metadata = template.setdefault("metadata", {})
-    labels = metadata.get("labels") or {}
+    labels = section(metadata, "labels")
     for prefix in ("", "batch.kubernetes.io/"):
         labels.setdefault(f"{prefix}controller-uid", uid_of(job))
         labels.setdefault(f"{prefix}job-name", name_of(job))

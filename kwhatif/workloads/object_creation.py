@@ -60,7 +60,7 @@ def pod_from_template(template: Object, owner: Object, prefix: str = "") -> Obje
     """A pod that ``owner`` controls and that shares nothing with the template; it has no name of its own yet."""
     metadata: Object = {"generateName": prefix or pod_prefix(name_of(owner)), "namespace": namespace_of(owner)}
     for key in ("labels", "annotations", "finalizers"):
-        if given := (template.get("metadata") or {}).get(key):
+        if given := section(template, "metadata").get(key):
             metadata[key] = deep_copy_json(given)
     metadata["ownerReferences"] = [owner_reference(owner)]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": deep_copy_json(section(template, "spec"))}

@@ -18,6 +18,7 @@ from kwhatif.api.core import Pod, PodResourceClaimStatus
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ClaimStatus, ResourceClaim, ResourceClaimTemplate
 from kwhatif.api.meta import ObjectMeta, OwnerReference
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, VolumePhase
 
@@ -75,7 +76,7 @@ def plain_device_claims(
     pod: Object, template: Callable[[str], Object | None], taken: Callable[[str], bool]
 ) -> Iterator[Object]:
     """The same for a pod as the API server stores it, whose status is completed."""
-    if not any(each.get("resourceClaimTemplateName") for each in (pod.get("spec") or {}).get("resourceClaims") or ()):
+    if not any(each.get("resourceClaimTemplateName") for each in section(pod, "spec").get("resourceClaims") or ()):
         return
 
     def typed_template_of(name: str) -> ResourceClaimTemplate | None:
@@ -83,7 +84,7 @@ def plain_device_claims(
         return None if found is None else convert(found, ResourceClaimTemplate)
 
     for status, claim in device_claims(convert(pod, Pod), typed_template_of, taken):
-        before = pod.get("status") or {}
+        before = section(pod, "status")
         statuses = [
             *(before.get("resourceClaimStatuses") or ()),
             {"name": status.name, "resourceClaimName": status.resource_claim_name},

@@ -207,7 +207,7 @@ def _children(pods: PodSet, place: _Place) -> Iterator[Object]:
 def with_metadata(template: Object, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Object:
     """A template with more labels and annotations."""
     found = deep_copy_json(template)
-    metadata = found.get("metadata") or {}
+    metadata = section(found, "metadata")
     for key, more in (("labels", labels), ("annotations", annotations)):
         if told := {**(metadata.get(key) or {}), **more}:
             metadata[key] = told

@@ -156,7 +156,7 @@ def steps_of(obj: Object) -> tuple[CanaryStep, ...]:
             weight = integer(step["setWeight"], 0)
             if follows:
                 replicas = None
-        scale = step.get("setCanaryScale") or {}
+        scale = section(step, "setCanaryScale")
         if scale and canary.get("trafficRouting"):
             follows = bool(scale.get("matchTrafficWeight"))
             replicas = None if follows else _scale_of(obj, scale)

@@ -19,7 +19,7 @@ from kwhatif.admission.object_store import Index, ObjectStore
 from kwhatif.admission.request import deep_copy_json
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.api.field_types import ApiResource, FieldType, Types
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _META = ("apiVersion", "kind", "metadata")
 _METADATA = "meta.v1.ObjectMeta"
@@ -31,16 +31,16 @@ _OF_SCHEDULER_PLUGINS = (".x-k8s.io", "topology.node.k8s.io")
 
 
 def _group(obj: Object) -> str:
-    return str((obj.get("spec") or {}).get("group") or "")
+    return str(section(obj, "spec").get("group") or "")
 
 
 def _kind(crd: Object) -> str:
-    return str(((crd.get("spec") or {}).get("names") or {}).get("kind") or "")
+    return str(section(crd, "spec", "names").get("kind") or "")
 
 
 _BY_KIND = Index("CustomResourceDefinition", lambda crd: ((_group(crd), _kind(crd)),))
 _BY_GROUP = Index("CustomResourceDefinition", lambda crd: (_group(crd),))
-_AGGREGATED = Index("APIService", lambda it: (_group(it),) if (it.get("spec") or {}).get("service") else ())
+_AGGREGATED = Index("APIService", lambda it: (_group(it),) if section(it, "spec").get("service") else ())
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Definition:
     @property
     def schema(self) -> Object:
         """The schema of whole objects, empty if there is none."""
-        found: Object = (self.version.get("schema") or {}).get("openAPIV3Schema") or {}
+        found: Object = section(self.version, "schema", "openAPIV3Schema")
         return found
 
     @property
@@ -68,7 +68,7 @@ class Definition:
     @property
     def has_status(self) -> bool:
         """Whether the status is written elsewhere."""
-        return (self.version.get("subresources") or {}).get("status") is not None
+        return section(self.version, "subresources").get("status") is not None
 
     @property
     def judges_changes(self) -> bool:
@@ -76,7 +76,7 @@ class Definition:
         return b"oldSelf" in msgspec.json.encode(self.schema)
 
     def to_api_resource(self) -> ApiResource:
-        names = self.spec.get("names") or {}
+        names = section(self.spec, "names")
         return ApiResource("", str(names.get("plural") or ""), self.is_namespaced)
 
 
@@ -139,7 +139,7 @@ def read_custom(sent: UserRequest, definition: Definition, types: Types) -> Requ
     if sent.verb == "apply":
         return apply_refusal(sent, served, SchemaTypes(definition, types)) or served
     try:
-        wrong = [f"metadata.{f.path}" for f in unknown_fields(sent.object.get("metadata") or {}, _METADATA, types)]
+        wrong = [f"metadata.{f.path}" for f in unknown_fields(section(sent.object, "metadata"), _METADATA, types)]
     except FieldTypeError as error:
         return sent.bad(str(error))
     if not definition.free:
@@ -173,7 +173,7 @@ def _unknown(value: Any, schema: Object | None, path: str, *, root: bool = False
 
 def _inner(schema: Object | None, key: str) -> tuple[bool, Object | None]:
     """Whether a schema speaks of a field, and its schema; None where any value will do."""
-    properties = (schema or {}).get("properties") or {}
+    properties = section(schema or {}, "properties")
     if key in properties:
         return True, properties[key]
     more = (schema or {}).get("additionalProperties")
@@ -205,7 +205,7 @@ def fill_defaults(value: Any, schema: Object | None) -> None:
     if not isinstance(schema, dict):
         return
     if isinstance(value, dict):
-        for key, inner in (schema.get("properties") or {}).items():
+        for key, inner in section(schema, "properties").items():
             default = inner.get("default")
             if default is not None and (key not in value or (value[key] is None and not _nullable(inner))):
                 value[key] = deep_copy_json(default)
@@ -238,7 +238,7 @@ class SchemaTypes(Types):
         return self.found[name] if name in self.found else self.base.fields(name)
 
     def _struct(self, name: str, schema: Object) -> FieldType:
-        properties = schema.get("properties") or {}
+        properties = section(schema, "properties")
         self.found[name] = {key: self._type(f"{name}/{key}", inner) for key, inner in properties.items()}
         return FieldType("struct", name)
 

@@ -15,7 +15,7 @@ from typing import Any
 from kwhatif.admission.custom.formats import FORMATS
 from kwhatif.admission.custom.schemas import MISSING, SchemaError, same
 from kwhatif.admission.response import Object
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.cel.declarations import BOOL, DYN, INT, STRING, Kind, fits, list_of, map_of, optional_of
 from kwhatif.cel.operators import NO_OVERLOAD
 from kwhatif.cel.program import Program
@@ -64,7 +64,7 @@ class _Types:
             case "object":
                 return self._object(schema, root)
             case "array":
-                return list_of(self.kind_of_schema(schema.get("items") or {}))
+                return list_of(self.kind_of_schema(section(schema, "items")))
             case "string":
                 return _TEXT_FORMATS.get(str(schema.get("format")), STRING)
             case "integer":
@@ -84,10 +84,10 @@ class _Types:
             return map_of(STRING, self.kind_of_schema(more))
         if schema.get("x-kubernetes-preserve-unknown-fields") and not schema.get("properties"):
             return DYN
-        fields = self._fields(schema.get("properties") or {})
+        fields = self._fields(section(schema, "properties"))
         if root or schema.get("x-kubernetes-embedded-resource"):
             # What a schema says of metadata besides may be asked for, too.
-            declared = ((schema.get("properties") or {}).get("metadata") or {}).get("properties") or {}
+            declared = section(schema, "properties", "metadata", "properties")
             metadata = self._fields(declared) | {"name": STRING, "generateName": STRING}
             name = f"object.{len(self.fields)}"
             self.fields[name] = metadata
@@ -100,7 +100,7 @@ class _Types:
 def _value(value: Any, schema: Object, *, root: bool = False) -> Any:
     """A value as expressions see it."""
     if isinstance(value, dict):
-        properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        properties, more = section(schema, "properties"), schema.get("additionalProperties")
         if isinstance(more, dict) and not properties:
             return {key: _value(item, more) for key, item in value.items()}
         if not properties and not root:
@@ -115,7 +115,7 @@ def _value(value: Any, schema: Object, *, root: bool = False) -> Any:
             found |= {key: value[key] for key in ("apiVersion", "kind", "metadata") if key in value}
         return {key: item for key, item in found.items() if item is not None}
     if isinstance(value, list):
-        return [_value(item, schema.get("items") or {}) for item in value]
+        return [_value(item, section(schema, "items")) for item in value]
     if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, str) and schema.get("type") == "string":
@@ -170,7 +170,7 @@ def has_rules(schema: Any) -> bool:
     if isinstance(schema, dict):
         if schema.get("x-kubernetes-validations"):
             return True
-        inner = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+        inner = [*section(schema, "properties").values(), schema.get("items"), schema.get("additionalProperties")]
         return any(map(has_rules, (*inner, *(schema.get("allOf") or ()))))
     return False
 
@@ -189,7 +189,7 @@ def broken_rules(
             typed = {**schema, "x-kubernetes-validations": inner["x-kubernetes-validations"]}
             yield from _own(value, typed, path, old, root=root)
     if isinstance(value, dict):
-        properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        properties, more = section(schema, "properties"), schema.get("additionalProperties")
         before = old if isinstance(old, dict) else {}
         for key, item in value.items():
             if key in properties:

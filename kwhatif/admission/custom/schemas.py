@@ -16,6 +16,7 @@ from kwhatif.admission.custom.formats import fits_format
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import dns_1035_label
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 from kwhatif.cel.patterns import search
 from kwhatif.cel.standard import text_of
 from kwhatif.cel.values import Fault
@@ -284,7 +285,7 @@ def _object(value: Object, schema: Object, path: str, old: Any) -> _Result:
         result.wrong.append(SchemaError("invalid", path, (len(value), text)))
     if most is not None and len(value) > most:
         result.wrong.append(SchemaError("too_many", path, (len(value), most)))
-    properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+    properties, more = section(schema, "properties"), schema.get("additionalProperties")
     before = old if isinstance(old, dict) else {}
     for key, item in value.items():
         inner = properties.get(key) or (more if isinstance(more, dict) else None)
@@ -299,7 +300,7 @@ def _object(value: Object, schema: Object, path: str, old: Any) -> _Result:
 def _within(value: Any, schema: Object, path: str) -> Iterator[tuple[Any, Object, str]]:
     """The values in a value with their schemas and paths."""
     if isinstance(value, dict):
-        properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        properties, more = section(schema, "properties"), schema.get("additionalProperties")
         for key, item in value.items():
             if key in properties:
                 yield item, properties[key], f"{path}.{key}"

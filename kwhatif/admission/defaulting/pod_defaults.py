@@ -16,6 +16,7 @@ from kwhatif.admission.request import Request, containers_of, deep_copy_json, ea
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.security_context import APP_ARMOR, check_profile
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity
 
 STEP = "Defaults"
@@ -61,14 +62,14 @@ def default_pod_spec(spec: Object) -> None:
     for volume in each(spec, "volumes"):
         if not any(value is not None for key, value in volume.items() if key != "name"):
             volume["emptyDir"] = {}
-        template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+        template = section(volume, "ephemeral").get("volumeClaimTemplate")
         if isinstance(template, dict):
             template.setdefault("metadata", {})
             within(template, "spec").setdefault("volumeMode", "Filesystem")
 
 
 def _requests_from_limits(request: Request, container: Object, path: str) -> None:
-    resources = container.get("resources") or {}
+    resources = section(container, "resources")
     limits = resources.get("limits")
     if not limits:
         return
@@ -81,8 +82,8 @@ def _requests_from_limits(request: Request, container: Object, path: str) -> Non
 
 def _huge_page_limits(request: Request, spec: Object) -> None:
     """Huge pages of the containers, if the pod as a whole speaks of resources but not of these."""
-    whole = spec.get("resources") or {}
-    limits, requests = whole.get("limits") or {}, whole.get("requests") or {}
+    whole = section(spec, "resources")
+    limits, requests = section(whole, "limits"), section(whole, "requests")
     if not limits and not requests:
         return
     for name, amount in of_containers(spec, "limits").items():
@@ -95,10 +96,10 @@ def _huge_page_limits(request: Request, spec: Object) -> None:
 
 def _pod_requests(request: Request, spec: Object) -> None:
     """The containers' requests, else the limits, if the pod as a whole has limits."""
-    whole = spec.get("resources") or {}
+    whole = section(spec, "resources")
     if not whole.get("limits"):
         return
-    requests = dict(whole.get("requests") or {})
+    requests = dict(section(whole, "requests"))
     path = "spec.resources.requests"
     for name, amount in of_containers(spec, "requests").items():
         if name in ("cpu", "memory") and name not in requests:
@@ -123,7 +124,7 @@ def _host_ports(request: Request, spec: Object) -> None:
 
 
 def _whole_thousandths_of(owner: Object) -> None:
-    resources = owner.get("resources") or {}
+    resources = section(owner, "resources")
     _whole_thousandths(resources.get("requests"))
     _whole_thousandths(resources.get("limits"))
 
@@ -165,7 +166,7 @@ def _replica_set(request: Request, spec: Object) -> None:
 
 
 def _replication_controller(request: Request, spec: Object) -> None:
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    labels = section(spec, "template", "metadata").get("labels")
     if labels:
         if not spec.get("selector"):
             spec["selector"] = deep_copy_json(labels)
@@ -207,7 +208,7 @@ def _job(request: Request, spec: Object) -> None:
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
     _quietly(spec, "parallelism", 1)
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    labels = section(spec, "template", "metadata").get("labels")
     if labels and request.kind == "Job":
         metadata = within(request.object, "metadata")
         metadata["labels"] = metadata.get("labels") or deep_copy_json(labels)
@@ -223,7 +224,7 @@ def _job(request: Request, spec: Object) -> None:
 
 def _pod_failure_policy(spec: Object) -> None:
     """The status of a pod condition in a rule is True by default."""
-    for rule in each(spec.get("podFailurePolicy") or {}, "rules"):
+    for rule in each(section(spec, "podFailurePolicy"), "rules"):
         for condition in each(rule, "onPodConditions"):
             condition["status"] = condition.get("status") or "True"
 
@@ -284,14 +285,14 @@ _LOCAL = "localhost/"
 
 def copy_app_armor(request: Request) -> None:
     """For a new pod; the API server warns of every annotation that it copies or cannot read."""
-    annotations = (request.object.get("metadata") or {}).get("annotations")
-    spec = request.object.get("spec") or {}
-    if not annotations or request.old is not None or (spec.get("os") or {}).get("name") == "windows":
+    annotations = section(request.object, "metadata").get("annotations")
+    spec = section(request.object, "spec")
+    if not annotations or request.old is not None or section(spec, "os").get("name") == "windows":
         return
-    own = (spec.get("securityContext") or {}).get("appArmorProfile")
+    own = section(spec, "securityContext").get("appArmorProfile")
     for _, container in containers_of(spec, ""):
         key = f"{APP_ARMOR}{container.get('name')}"
-        if key not in annotations or (container.get("securityContext") or {}).get("appArmorProfile") is not None:
+        if key not in annotations or section(container, "securityContext").get("appArmorProfile") is not None:
             continue
         profile = profile_of(annotations[key] or "")
         if profile is not None and profile != own:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -18,13 +19,13 @@ def merge_label_keys(request: Request) -> None:
     """A selector that is absent matches nothing and stays so."""
     if request.kind != "Pod" or request.old is not None:
         return
-    spec = request.object.get("spec") or {}
-    labels = (request.object.get("metadata") or {}).get("labels") or {}
+    spec = section(request.object, "spec")
+    labels = section(request.object, "metadata", "labels")
     for kind in ("podAffinity", "podAntiAffinity"):
-        affinity = (spec.get("affinity") or {}).get(kind) or {}
+        affinity = section(spec, "affinity").get(kind) or {}
         for i, weighted in enumerate(each(affinity, _PREFERRED)):
             path = f"spec.affinity.{kind}.{_PREFERRED}[{i}].podAffinityTerm"
-            _merge(request, weighted.get("podAffinityTerm") or {}, labels, path)
+            _merge(request, section(weighted, "podAffinityTerm"), labels, path)
         for i, term in enumerate(each(affinity, _REQUIRED)):
             _merge(request, term, labels, f"spec.affinity.{kind}.{_REQUIRED}[{i}]")
     for i, constraint in enumerate(each(spec, "topologySpreadConstraints")):
@@ -55,7 +56,7 @@ def generate_selector(request: Request) -> None:
     spec = within(request.object, "spec")
     if spec.get("manualSelector"):
         return
-    uid, name = str((request.object.get("metadata") or {}).get("uid") or ""), name_of(request.object)
+    uid, name = str(section(request.object, "metadata").get("uid") or ""), name_of(request.object)
     labels = within(within(within(spec, "template"), "metadata"), "labels")
     for key, value in {
         "job-name": name,

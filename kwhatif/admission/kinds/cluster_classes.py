@@ -19,6 +19,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_overhead
 from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_tolerations
+from kwhatif.api.objects import section
 
 _MOST_PARAMETERS, _LONGEST_PARAMETERS = 512, 256 * 1024
 _HIGHEST_OF_USERS = 1_000_000_000
@@ -129,7 +130,7 @@ _RUNTIME = object_table(
 
 
 def _runtime_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    for key in (obj.get("scheduling") or {}).get("nodeSelector") or ():
+    for key in section(obj, "scheduling").get("nodeSelector") or ():
         if key in DEPRECATED_LABELS:
             yield f"scheduling.nodeSelector: {DEPRECATED_LABELS[key]}"
 

@@ -18,6 +18,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import config_key
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 
 _LARGEST = 1024 * 1024
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
@@ -42,7 +43,7 @@ def _default_secret(request: Request, secret: Object) -> None:
 
 def _check_config_map(problems: Problems, config: Object) -> None:
     check_metadata(problems, config)
-    texts, binary = config.get("data") or {}, config.get("binaryData") or {}
+    texts, binary = section(config, "data"), section(config, "binaryData")
     _keys(problems, texts, "data")
     for key in sorted(texts.keys() & binary.keys()):
         problems.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
@@ -54,12 +55,12 @@ def _check_config_map(problems: Problems, config: Object) -> None:
 
 def _check_secret(problems: Problems, secret: Object) -> None:
     check_metadata(problems, secret)
-    data, kind = secret.get("data") or {}, secret.get("type") or ""
+    data, kind = section(secret, "data"), secret.get("type") or ""
     _keys(problems, data, "data")
     if sum(map(_size, data.values())) > _LARGEST:
         problems.too_long("data", _LARGEST)
     if kind == "kubernetes.io/service-account-token":
-        if not ((secret.get("metadata") or {}).get("annotations") or {}).get(_ACCOUNT):
+        if not section(secret, "metadata", "annotations").get(_ACCOUNT):
             problems.required(f"metadata.annotations[{_ACCOUNT}]")
     elif kind in _DOCKER:
         _check_docker(problems, data, _DOCKER[kind])
@@ -103,7 +104,7 @@ def _secret_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     """Certificate and key are parsed; whether they belong together is not checked."""
     if obj.get("type") != "kubernetes.io/tls":
         return
-    data = obj.get("data") or {}
+    data = section(obj, "data")
     for key, what in (("tls.crt", "certificate"), ("tls.key", "key")):
         if b"-----BEGIN" not in b64decode(data.get(key) or ""):
             yield f"tls: failed to find any PEM data in {what} input"
@@ -111,7 +112,7 @@ def _secret_warnings(obj: Object, old: Object | None) -> Iterator[str]:
 
 
 def _account_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    now, before = (((one or {}).get("metadata") or {}).get("annotations") or {} for one in (obj, old))
+    now, before = (section(one or {}, "metadata", "annotations") for one in (obj, old))
     if _MOUNTABLE in now and _MOUNTABLE not in before:
         why = "prefer separate namespaces to isolate access to mounted secrets"
         yield f"metadata.annotations[{_MOUNTABLE}]: deprecated in v1.32+; {why}"

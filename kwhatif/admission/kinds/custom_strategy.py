@@ -24,6 +24,7 @@ from kwhatif.admission.request import Request
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 
 _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; "
@@ -71,5 +72,5 @@ def _warnings(definition: Definition, obj: Object, old: Object | None) -> Iterat
     version = definition.version
     if version.get("deprecated"):
         spec = definition.spec
-        usual = f"{spec.get('group')}/{version.get('name')} {(spec.get('names') or {}).get('kind')} is deprecated"
+        usual = f"{spec.get('group')}/{version.get('name')} {section(spec, 'names').get('kind')} is deprecated"
         yield str(version.get("deprecationWarning") or usual)

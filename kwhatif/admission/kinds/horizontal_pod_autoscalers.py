@@ -14,7 +14,7 @@ from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_container_resource_name
 from kwhatif.admission.validation.rows import table
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 
 _USUAL_METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
@@ -52,9 +52,9 @@ def _defaults(request: Request, spec: Object) -> None:
 
 
 def _check(problems: Problems, obj: Object) -> None:
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     _SPEC(problems, obj)
-    target = spec.get("scaleTargetRef") or {}
+    target = section(spec, "scaleTargetRef")
     core = target.get("kind") == "ReplicationController"
     _reference(problems, target, "spec.scaleTargetRef", needs_group=not core)
     least, metrics = spec.get("minReplicas"), each(spec, "metrics")
@@ -66,7 +66,7 @@ def _check(problems: Problems, obj: Object) -> None:
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         why = "must specify at least one Object or External metric to support scaling to zero replicas"
         problems.forbidden("spec.metrics", why)
-    _BEHAVIOR(problems, spec.get("behavior") or {}, "spec.behavior")
+    _BEHAVIOR(problems, section(spec, "behavior"), "spec.behavior")
 
 
 _SPEC = object_table(

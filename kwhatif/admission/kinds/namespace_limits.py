@@ -15,7 +15,7 @@ from kwhatif.admission.validation.field_rules import is_standard, label_key, may
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_container_resource_name, check_quantity, check_resource_name
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 
 _TYPES = ("Pod", "Container", "PersistentVolumeClaim")
@@ -37,9 +37,9 @@ _EXISTS_ONLY = (
 def _limit_defaults(request: Request, spec: Object) -> None:
     for limit in each(spec, "limits"):
         if limit.get("type") == "Container":
-            default = {**(limit.get("max") or {}), **(limit.get("default") or {})}
+            default = {**section(limit, "max"), **section(limit, "default")}
             limit["default"] = default
-            limit["defaultRequest"] = {**(limit.get("min") or {}), **default, **(limit.get("defaultRequest") or {})}
+            limit["defaultRequest"] = {**section(limit, "min"), **default, **section(limit, "defaultRequest")}
 
 
 def _check_limits(problems: Problems, obj: Object) -> None:

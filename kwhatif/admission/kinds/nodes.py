@@ -17,7 +17,7 @@ from kwhatif.admission.validation.field_rules import check_label_key, label_valu
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_quantity
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -30,7 +30,7 @@ def _defaults(request: Request, spec: Object) -> None:
 
 def _check(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
-    spec, status = part_of(obj, "spec"), obj.get("status") or {}
+    spec, status = part_of(obj, "spec"), section(obj, "status")
     check_taints(problems, each(spec, "taints"), "metadata.taints")
     for key in ("capacity", "allocatable"):
         for name, amount in sorted(amounts(status.get(key)).items()):
@@ -62,7 +62,7 @@ def check_taints(problems: Problems, taints: list[Object], path: str) -> None:
 
 
 def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     if spec.get("configSource") is not None:
         yield "spec.configSource: the feature is removed"
     if spec.get("externalID"):

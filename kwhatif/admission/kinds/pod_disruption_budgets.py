@@ -11,10 +11,11 @@ from kwhatif.admission.validation.field_rules import check_choice, check_share, 
 from kwhatif.admission.validation.metadata import check_usual_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
+from kwhatif.api.objects import section
 
 
 def _check(problems: Problems, obj: Object) -> None:
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         shown = {"MinAvailable": spec["minAvailable"], "MaxUnavailable": spec["maxUnavailable"]}
         problems.invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set")

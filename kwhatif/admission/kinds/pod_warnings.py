@@ -21,7 +21,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.addresses import address_warnings
 from kwhatif.admission.validation.field_rules import dns_label
 from kwhatif.admission.validation.security_context import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _File = tuple[str, str]
 """A path in a volume, and what it comes from where a volume has several sources."""
@@ -126,7 +126,7 @@ def name_warnings(name: str, used: str) -> Iterator[str]:
 
 def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
     """``path`` is that of a template, with a dot at its end, and empty for a pod."""
-    spec, annotations = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
+    spec, annotations = section(pod, "spec"), section(pod, "metadata", "annotations")
     yield from _selectors(spec, f"{path}spec")
     for key in annotations.keys() & _ANNOTATIONS.keys():
         yield f"{path}metadata.annotations[{key}]: {_ANNOTATIONS[key]}"
@@ -143,13 +143,13 @@ def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
     containers = containers_of(spec, f"{path}spec")
     for where, container in containers:
         for side in ("limits", "requests"):
-            yield from _fractions((container.get("resources") or {}).get(side), _BYTES, f"{where}.resources.{side}")
+            yield from _fractions(section(container, "resources").get(side), _BYTES, f"{where}.resources.{side}")
         yield from _variables(each(container, "env"), where)
     yield from _ports(containers)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         told = "must be >= 0; negative values are invalid and will be treated as 1"
         yield f"{path}spec.terminationGracePeriodSeconds: {told}"
-    for i, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
+    for i, server in enumerate(section(spec, "dnsConfig").get("nameservers") or ()):
         yield from address_warnings(f"{path}spec.dnsConfig.nameservers[{i}]", server)
     for i, alias in enumerate(each(spec, "hostAliases")):
         yield from address_warnings(f"{path}spec.hostAliases[{i}].ip", alias.get("ip") or "")
@@ -157,21 +157,21 @@ def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
 
 def claim_warnings(spec: Object | None, path: str) -> Iterator[str]:
     """Warnings about the spec of a claim."""
-    resources = (spec or {}).get("resources") or {}
+    resources = section(spec or {}, "resources")
     for side in ("requests", "limits"):
         yield from _fractions(resources.get(side), ("storage",), f"{path}.resources.{side}")
 
 
 def _selectors(spec: Object, path: str) -> Iterator[str]:
-    for key in (spec.get("nodeSelector") or {}).keys() & DEPRECATED_LABELS.keys():
+    for key in section(spec, "nodeSelector").keys() & DEPRECATED_LABELS.keys():
         yield f"{path}.nodeSelector[{key}]: {DEPRECATED_LABELS[key]}"
-    affinity = spec.get("affinity") or {}
-    node, ignored = affinity.get("nodeAffinity") or {}, "DuringSchedulingIgnoredDuringExecution"
+    affinity = section(spec, "affinity")
+    node, ignored = section(affinity, "nodeAffinity"), "DuringSchedulingIgnoredDuringExecution"
     where = f"{path}.affinity.nodeAffinity"
     for i, term in enumerate(each(node.get(f"required{ignored}"), "nodeSelectorTerms")):
         yield from term_warnings(term, f"{where}.required{ignored}.nodeSelectorTerms[{i}]")
     for i, term in enumerate(each(node, f"preferred{ignored}")):
-        preference = term.get("preference") or {}
+        preference = section(term, "preference")
         yield from term_warnings(preference, f"{where}.preferred{ignored}[{i}].preference", values=True)
     for i, spread in enumerate(each(spec, "topologySpreadConstraints")):
         where, key = f"{path}.topologySpreadConstraints[{i}]", spread.get("topologyKey") or ""
@@ -185,7 +185,7 @@ def _selectors(spec: Object, path: str) -> Iterator[str]:
             if term.get("labelSelector") is None:
                 yield f"{where}.required{ignored}[{i}].labelSelector: {_NULL}"
         for i, weighted in enumerate(each(own, f"preferred{ignored}")):
-            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
+            if section(weighted, "podAffinityTerm").get("labelSelector") is None:
                 yield f"{where}.preferred{ignored}[{i}].podAffinityTerm.labelSelector: {_NULL}"
 
 
@@ -193,7 +193,7 @@ def _volume(volume: Object, path: str) -> Iterator[str]:
     for key in volume.keys() & _VOLUMES.keys():
         if volume[key] is not None:
             yield f"{path}.{_SPELT.get(key, key)}: {_VOLUMES[key]}"
-    template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+    template = section(volume, "ephemeral").get("volumeClaimTemplate")
     if template:
         yield from claim_warnings(template.get("spec"), f"{path}.ephemeral.volumeClaimTemplate.spec")
     yield from overlap_warnings(volume)
@@ -219,11 +219,11 @@ def _fractions(listed: Mapping[str, Any] | None, names: tuple[str, ...], path: s
 
 def _profiles(spec: Object, annotations: Mapping[str, str], path: str, *, template: bool) -> Iterator[str]:
     """Of profiles that stand in annotations alone. AppArmor is warned of where it becomes a field."""
-    own = spec.get("securityContext") or {}
+    own = section(spec, "securityContext")
     if SECCOMP_POD in annotations and own.get("seccompProfile") is None:
         yield f"{path}[{SECCOMP_POD}]: {_NO_SECCOMP}"
     for _, container in containers_of(spec, ""):
-        context, name = container.get("securityContext") or {}, container.get("name")
+        context, name = section(container, "securityContext"), container.get("name")
         key = f"{SECCOMP_CONTAINER}{name}"
         if key in annotations and context.get("seccompProfile") is None:
             yield f"{path}[{key}]: {_NO_SECCOMP}"

@@ -24,7 +24,7 @@ from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_node_selector
 from kwhatif.admission.validation.volume_sources import check_driver_name
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 
 _MOST_DEVICES, _MOST_ADVANCED, _MOST_SETS, _MOST_COUNTERS, _MOST_CONSUMED = 128, 64, 8, 32, 2
@@ -51,7 +51,7 @@ def _check(problems: Problems, obj: Object) -> None:
     check_metadata(problems, obj)
     spec = part_of(obj, "spec")
     check_driver_name(problems, spec.get("driver") or "", "spec.driver")
-    _pool(problems, spec.get("pool") or {}, "spec.pool")
+    _pool(problems, section(spec, "pool"), "spec.pool")
     _places(problems, spec)
     devices, sets = spec.get("devices"), spec.get("sharedCounters")
     if devices is not None and sets is not None:
@@ -85,7 +85,7 @@ def _pool(problems: Problems, pool: Object, path: str) -> None:
 
 def _is_advanced(device: Object) -> bool:
     """Of devices with taints, counters or lists among their attributes there may not be as many."""
-    values = (device.get("attributes") or {}).values()
+    values = section(device, "attributes").values()
     lists = any((value or {}).get(key) is not None for value in values for key in _LISTS)
     return bool(device.get("taints") or device.get("consumesCounters") or lists)
 
@@ -132,7 +132,7 @@ def _place(problems: Problems, owner: Object, path: str, no_name: str) -> list[s
 
 
 def _device(problems: Problems, device: Object, path: str, *, alone: bool) -> None:
-    name, attributes, capacity = device.get("name") or "", device.get("attributes") or {}, device.get("capacity") or {}
+    name, attributes, capacity = device.get("name") or "", section(device, "attributes"), section(device, "capacity")
     problems.invalid(f"{path}.name", name, *dns_label(name))
     if len(attributes) + len(capacity) > _MOST_FIELDS:
         why = f"the total number of attributes and capacities must not exceed {_MOST_FIELDS}"
@@ -218,7 +218,7 @@ def _taints(problems: Problems, taints: list[Object], path: str) -> None:
 
 def _counters(problems: Problems, counters: Object, path: str, called: str) -> None:
     """A set of counters, or what a device takes of one."""
-    name, listed = counters.get(called) or "", counters.get("counters") or {}
+    name, listed = counters.get(called) or "", section(counters, "counters")
     if not name:
         problems.required(f"{path}.{called}")
     else:

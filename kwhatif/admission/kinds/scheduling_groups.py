@@ -12,6 +12,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
+from kwhatif.api.objects import section
 from kwhatif.versions import Features
 
 MOST_CLAIMS, _MOST_CONSTRAINTS, MOST_TEMPLATES = 4, 1, 8
@@ -35,7 +36,7 @@ def _workload_defaults(request: Request, spec: Object) -> None:
 
 
 def _spec_of(old: Object | None) -> Object:
-    return (old or {}).get("spec") or {}
+    return section(old or {}, "spec")
 
 
 def _drop_gated(request: Request, spec: Object, before: Object, path: str) -> None:

@@ -34,7 +34,7 @@ from kwhatif.admission.validation.field_rules import (
 )
 from kwhatif.admission.validation.metadata import check_service_metadata
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _NODE_PORTS = range(30000, 32768)
 _ITS_OWN = "10.96.0.1"
@@ -119,12 +119,12 @@ def _families(problems: Problems, spec: Object) -> None:
 
 
 def _cluster_addresses(service: Object) -> Iterator[Address | None]:
-    spec = service.get("spec") or {}
+    spec = section(service, "spec")
     yield from map(read_address, spec.get("clusterIPs") or [spec.get("clusterIP") or ""])
 
 
 def _taken_node_ports(service: Object) -> Iterator[int]:
-    for number in _node_ports_of(service.get("spec") or {}):
+    for number in _node_ports_of(section(service, "spec")):
         yield number
         if number not in _NODE_PORTS:
             yield _UNUSUAL
@@ -199,7 +199,7 @@ def _defaults(request: Request, spec: Object) -> None:
     affinity = spec["sessionAffinity"] = spec.get("sessionAffinity") or "None"
     if affinity == "None":
         spec.pop("sessionAffinityConfig", None)
-    config = (spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}
+    config = section(spec, "sessionAffinityConfig", "clientIP")
     if affinity == "ClientIP" and config.get("timeoutSeconds") is None:
         spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _THREE_HOURS}}
     spec["type"] = spec.get("type") or "ClusterIP"
@@ -224,7 +224,7 @@ def _from_outside(spec: Object) -> bool:
 def _check(problems: Problems, obj: Object) -> None:
     check_service_metadata(problems, obj)
     spec, kind = part_of(obj, "spec"), part_of(obj, "spec", "type")
-    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    annotations = section(obj, "metadata", "annotations")
     if _MODE in annotations and annotations.get(_HINTS, annotations[_MODE]) != annotations[_MODE]:
         why = f"must match annotations[{_HINTS}] when both are specified"
         problems.invalid(f"metadata.annotations[{_MODE}]", annotations[_MODE], why)
@@ -355,7 +355,7 @@ def _traffic(problems: Problems, spec: Object) -> None:
 
 def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
     spec, outside = part_of(obj, "spec"), part_of(obj, "spec", "type") == "ExternalName"
-    if _HINTS in ((obj.get("metadata") or {}).get("annotations") or {}):
+    if _HINTS in section(obj, "metadata", "annotations"):
         yield f"annotation {_HINTS} is deprecated, please use {_MODE} instead"
     if not outside and spec.get("clusterIP") not in (None, "", "None"):
         for i, address in enumerate(spec.get("clusterIPs") or ()):

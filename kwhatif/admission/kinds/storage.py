@@ -23,7 +23,7 @@ from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector, check_node_selector
 from kwhatif.admission.validation.volume_sources import SOURCE_CHECKS, SOURCE_PATHS, check_driver_name
 from kwhatif.admission.validation.volumes import check_access_modes, check_claim_spec
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 
 # In the order in which upstream looks for them.
@@ -87,7 +87,7 @@ def _source(problems: Problems, spec: Object, path: str) -> None:
 
 
 def _is_root(spec: Object) -> bool:
-    return normpath((spec.get("hostPath") or {}).get("path") or ".").strip("/") == ""
+    return normpath(section(spec, "hostPath").get("path") or ".").strip("/") == ""
 
 
 def _is_no_csi_volume(spec: Object) -> bool:
@@ -159,7 +159,7 @@ def _volume_warnings(obj: Object, old: Object | None) -> Iterator[str]:
             yield f"metadata.annotations[{key}]: {text}"
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         yield f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}"
-    required = (spec.get("nodeAffinity") or {}).get("required") or {}
+    required = section(spec, "nodeAffinity", "required")
     for i, term in enumerate(each(required, "nodeSelectorTerms")):
         yield from term_warnings(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]")
     yield from (text for key, text in _GONE.items() if spec.get(key) is not None)
@@ -175,7 +175,7 @@ def _default_claim(request: Request, spec: Object) -> None:
 
 def claim_warnings(spec: Object, path: str) -> Iterator[str]:
     """What is said of the spec of a claim, or of a template of claims."""
-    resources = spec.get("resources") or {}
+    resources = section(spec, "resources")
     for key in ("requests", "limits"):
         storage = amounts(resources.get(key)).get("storage")
         if storage is not None and storage.milli_value() % 1000:
@@ -186,7 +186,7 @@ def claim_warnings(spec: Object, path: str) -> Iterator[str]:
 def _claim_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     if _CLASS in annotations_of(obj):
         yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
-    yield from claim_warnings(obj.get("spec") or {}, "spec")
+    yield from claim_warnings(section(obj, "spec"), "spec")
 
 
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -257,7 +257,7 @@ _CSI_STORAGE_CAPACITY = object_table(
 
 
 def _attachment_defaults(request: Request, spec: Object) -> None:
-    inline = (spec.get("source") or {}).get("inlineVolumeSpec")
+    inline = section(spec, "source").get("inlineVolumeSpec")
     if inline is not None and inline.get("volumeMode") is None:
         inline["volumeMode"] = "Filesystem"
 
@@ -295,9 +295,9 @@ def _driver_warnings(obj: Object, old: Object | None) -> Iterator[str]:
 
 
 def _capacity_warnings(obj: Object, old: Object | None) -> Iterator[str]:
-    topology = obj.get("nodeTopology") or {}
+    topology = section(obj, "nodeTopology")
     yield from term_warnings(topology, "nodeTopology")
-    for key in (topology.get("matchLabels") or {}).keys() & DEPRECATED_LABELS.keys():
+    for key in section(topology, "matchLabels").keys() & DEPRECATED_LABELS.keys():
         yield f"nodeTopology.matchLabels.{key}: {DEPRECATED_LABELS[key]}"
 
 

@@ -13,6 +13,7 @@ from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.workloads import CHECKERS
+from kwhatif.api.objects import section
 
 _MANY_COMPLETIONS, _MANY_AT_ONCE = 100_000, 10_000
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -29,16 +30,16 @@ def _of_pod(pod: Object, old: Object | None) -> Iterator[str]:
 
 def _of_workload(obj: Object, old: Object | None, *, named: bool = True) -> Iterator[str]:
     """Its name, unless each of its pods gets one of its own; and the template, if anything changed."""
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     if old is None and named:
         yield from name_warnings(name_of(obj), _PODS)
     if old is None or spec != old.get("spec"):
-        yield from pod_warnings(spec.get("template") or {}, "spec.template.")
+        yield from pod_warnings(section(spec, "template"), "spec.template.")
 
 
 def _of_stateful_set(obj: Object, old: Object | None) -> Iterator[str]:
     yield from _of_workload(obj, old, named=False)
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     for i, claim in enumerate(each(spec, "volumeClaimTemplates")):
         where = f"spec.volumeClaimTemplates[{i}]"
         yield from claim_warnings(claim.get("spec"), where if old is None else f"{where}.Spec")
@@ -51,15 +52,15 @@ def _of_job(obj: Object, old: Object | None) -> Iterator[str]:
     if old is None:
         yield from name_warnings(name_of(obj), _PODS)
     if old is None or obj.get("spec") != old.get("spec"):
-        yield from _of_job_spec(obj.get("spec") or {}, "spec")
+        yield from _of_job_spec(section(obj, "spec"), "spec")
 
 
 def _of_cron_job(obj: Object, old: Object | None) -> Iterator[str]:
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     if old is None:
         yield from name_warnings(name_of(obj), _PODS)
     if old is None or spec != old.get("spec"):
-        yield from _of_job_spec((spec.get("jobTemplate") or {}).get("spec") or {}, "spec.jobTemplate.spec")
+        yield from _of_job_spec(section(spec, "jobTemplate", "spec"), "spec.jobTemplate.spec")
     if old is not None and "TZ" in (spec.get("schedule") or ""):
         page = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
         yield f"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see {page} for more details"
@@ -72,16 +73,16 @@ def _of_job_spec(spec: Object, path: str) -> Iterator[str]:
         which = "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4"
         lost = "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
         yield f"{path}: {which}, {lost}"
-    yield from pod_warnings(spec.get("template") or {}, f"{path}.template.")
+    yield from pod_warnings(section(spec, "template"), f"{path}.template.")
 
 
 def _of_template(obj: Object, old: Object | None) -> Iterator[str]:
     if old is None or obj.get("template") != old.get("template"):
-        yield from pod_warnings(obj.get("template") or {}, "template.")
+        yield from pod_warnings(section(obj, "template"), "template.")
 
 
 def _of_claim(obj: Object, old: Object | None) -> Iterator[str]:
-    if _OLD_CLASS in ((obj.get("metadata") or {}).get("annotations") or {}):
+    if _OLD_CLASS in section(obj, "metadata", "annotations"):
         told = 'deprecated since v1.8; use "storageClassName" attribute instead'
         yield f"metadata.annotations[{_OLD_CLASS}]: {told}"
     yield from claim_warnings(obj.get("spec"), "spec")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Fault
 
@@ -76,13 +77,13 @@ def _check_nested(problems: Problems, schema: Object, path: str, *, either: bool
             _check_nested(problems, inner, where)
     if isinstance(schema.get("items"), dict):
         _check_nested(problems, schema["items"], f"{path}.items")
-    for key, inner in (schema.get("properties") or {}).items():
+    for key, inner in section(schema, "properties").items():
         _check_nested(problems, inner or {}, f"{path}.properties[{key}]")
     for key, why in _FORBIDDEN:
         value = schema.get(key)
         if value is not None if key in _MAY_BE_EMPTY else value:
             problems.forbidden(f"{path}.{key}", why)
-    if "metadata" in (schema.get("properties") or {}):
+    if "metadata" in section(schema, "properties"):
         problems.forbidden(f"{path}.properties[metadata]", "must not be specified in a nested context")
 
 
@@ -96,7 +97,7 @@ def _check_defined(problems: Problems, judging: Object, where: str, schema: Obje
     if isinstance(judging.get("items"), dict):
         items = schema.get("items")
         _check_defined(problems, judging["items"], f"{where}.items", items, f"{path}.items")
-    known = schema.get("properties") or {}
-    for key, inner in (judging.get("properties") or {}).items():
+    known = section(schema, "properties")
+    for key, inner in section(judging, "properties").items():
         place = f"properties[{key}]"
         _check_defined(problems, inner or {}, f"{where}.{place}", known.get(key), f"{path}.{place}")

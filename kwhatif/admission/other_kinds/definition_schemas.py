@@ -18,6 +18,7 @@ from kwhatif.admission.other_kinds.definition_judgements import check_judgements
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 from kwhatif.cel.declarations import BOOL, STRING
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -96,7 +97,7 @@ def _inner(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
     """The schemas of what is in a value."""
     if isinstance(schema.get("additionalProperties"), dict):
         yield schema["additionalProperties"], f"{path}.additionalProperties"
-    for key, inner in (schema.get("properties") or {}).items():
+    for key, inner in section(schema, "properties").items():
         yield inner or {}, f"{path}.properties[{key}]"
     if isinstance(schema.get("items"), dict):
         yield schema["items"], f"{path}.items"
@@ -196,7 +197,7 @@ def _check_set(problems: Problems, items: Object, path: str) -> None:
 
 
 def _check_map_keys(problems: Problems, keys: list[str], items: Object, path: str) -> None:
-    where, seen, properties = f"{path}.x-kubernetes-list-map-keys", set(), items.get("properties") or {}
+    where, seen, properties = f"{path}.x-kubernetes-list-map-keys", set(), section(items, "properties")
     for key in keys:
         if key not in properties:
             problems.invalid(where, keys, "entries must all be names of item properties")
@@ -281,7 +282,7 @@ def _check_structure(problems: Problems, schema: Object, path: str, *, root: boo
     if embedded:
         _check_embedded(problems, schema, path)
     if root or embedded:
-        _check_head(problems, schema.get("properties") or {}, path, root=root)
+        _check_head(problems, section(schema, "properties"), path, root=root)
     check_judgements(problems, schema, path)
     for inner, where in _inner(schema, path):
         _check_structure(problems, inner, where)

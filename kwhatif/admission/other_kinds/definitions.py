@@ -24,7 +24,7 @@ from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdoma
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import each_item, table
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -125,7 +125,7 @@ def _defaults(request: Request, spec: Object) -> None:
         names["listKind"] = f"{names['kind']}List"
     if spec.get("conversion") is None:
         spec["conversion"] = {"strategy": "None"}
-    service = ((spec["conversion"].get("webhook") or {}).get("clientConfig") or {}).get("service")
+    service = section(spec["conversion"], "webhook", "clientConfig").get("service")
     if service is not None and service.get("port") is None:
         service["port"] = 443
 
@@ -135,7 +135,7 @@ def check_definition(problems: Problems, obj: Object) -> None:
     _DEFINITION(problems, obj)
     _check_approval(problems, obj, str(spec.get("group") or ""))
     _check_versions(problems, spec)
-    _NAMES(problems, spec.get("names") or {}, "spec.names")
+    _NAMES(problems, section(spec, "names"), "spec.names")
     for part in _PARTS:
         if _common(spec, part.find) is not None:
             part.check(problems, each(spec, "versions")[0], f"spec.{part.common}")
@@ -147,7 +147,7 @@ def check_definition(problems: Problems, obj: Object) -> None:
 
 def _is_misnamed(obj: Object) -> bool:
     spec = part_of(obj, "spec")
-    return name_of(obj) != f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}"
+    return name_of(obj) != f"{section(spec, 'names').get('plural') or ''}.{spec.get('group') or ''}"
 
 
 def _group(group: str) -> list[str]:
@@ -169,7 +169,7 @@ def _check_approval(problems: Problems, obj: Object, group: str) -> None:
     """Groups below k8s.io need the annotation of an API approval."""
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return
-    said = str(((obj.get("metadata") or {}).get("annotations") or {}).get(_APPROVED) or "")
+    said = str(section(obj, "metadata", "annotations").get(_APPROVED) or "")
     path, must = f"metadata.annotations[{_APPROVED}]", f'protected groups must have approval annotation "{_APPROVED}"'
     if not said:
         problems.required(path, f"{must}, see {_WHY_APPROVED}")
@@ -238,12 +238,12 @@ def _field_of(key: str, version: Object) -> Any:
 
 
 def _schema(version: Object) -> Object | None:
-    found: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    found: Object | None = section(version, "schema").get("openAPIV3Schema")
     return found
 
 
 def _check_schema(problems: Problems, version: Object, path: str) -> None:
-    status = (version.get("subresources") or {}).get("status") is not None
+    status = section(version, "subresources").get("status") is not None
     check_schema(problems, _schema(version) or {}, f"{path}.openAPIV3Schema", status=status)
 
 

@@ -23,7 +23,7 @@ from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _MOST_ENDPOINTS = 1000
 _MANAGED_BY = {
@@ -98,7 +98,7 @@ def _endpoints_warnings(obj: Object, old: Object | None) -> Iterator[str]:
 
 
 def _is_managed(obj: Object) -> bool:
-    labels = (obj.get("metadata") or {}).get("labels") or {}
+    labels = section(obj, "metadata", "labels")
     return any(labels.get(key) in names for key, names in _MANAGED_BY.items())
 
 

@@ -17,7 +17,7 @@ from kwhatif.admission.validation.field_rules import dns_label
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _HIGHEST, _MOST_QUEUES, _MOST_BITS = 10_000, 10_000_000, 60
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
@@ -145,7 +145,7 @@ def _level_defaults(request: Request, spec: Object) -> None:
         if told is not None:
             told["nominalConcurrencyShares"] = _or(told.get("nominalConcurrencyShares"), shares)
             told["lendablePercent"] = _or(told.get("lendablePercent"), 0)
-    queuing = ((spec.get("limited") or {}).get("limitResponse") or {}).get("queuing")
+    queuing = section(spec, "limited", "limitResponse").get("queuing")
     if queuing is not None:
         for key, value in (("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)):
             queuing[key] = queuing.get(key) or value

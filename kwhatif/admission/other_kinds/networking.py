@@ -24,7 +24,7 @@ from kwhatif.admission.validation.metadata import annotations_of, object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _CLASS = "kubernetes.io/ingress.class"
 _NOT_WITHIN = ("//", "/./", "/../", "%2f", "%2F")
@@ -204,7 +204,7 @@ def _policy_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     for rules, peers in (("ingress", "from"), ("egress", "to")):
         for i, rule in enumerate(each(part_of(obj, "spec"), rules)):
             for j, peer in enumerate(each(rule, peers)):
-                block, where = peer.get("ipBlock") or {}, f"spec.{rules}[{i}].{peers}[{j}].ipBlock"
+                block, where = section(peer, "ipBlock"), f"spec.{rules}[{i}].{peers}[{j}].ipBlock"
                 yield from network_warnings(f"{where}.cidr", block.get("cidr") or "")
                 for k, text in enumerate(block.get("except") or ()):
                     yield from network_warnings(f"{where}.except[{k}]", text or "")

@@ -12,6 +12,7 @@ from kwhatif.admission.validation.field_rules import path_segment
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
+from kwhatif.api.objects import section
 
 _GROUP = "rbac.authorization.k8s.io"
 _VERBS = """
@@ -49,7 +50,7 @@ def _core(problems: Problems, group: str, path: str) -> None:
 
 
 def _binding_defaults(request: Request, obj: Object) -> None:
-    role = obj["roleRef"] = obj.get("roleRef") or {}
+    role = obj["roleRef"] = section(obj, "roleRef")
     role["apiGroup"] = role.get("apiGroup") or _GROUP
     for subject in each(obj, "subjects"):
         if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):

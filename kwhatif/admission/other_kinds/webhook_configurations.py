@@ -18,6 +18,7 @@ from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
+from kwhatif.api.objects import section
 
 _FORM = "; desired format: https://host[/path]"
 
@@ -31,7 +32,7 @@ def _defaults(request: Request, configuration: Object, *, mutating: bool) -> Non
         within(hook, "objectSelector")
         for rule in each(hook, "rules"):
             rule["scope"] = "*" if rule.get("scope") is None else rule["scope"]
-        service = (hook.get("clientConfig") or {}).get("service")
+        service = section(hook, "clientConfig").get("service")
         if service is not None and service.get("port") is None:
             service["port"] = 443
 

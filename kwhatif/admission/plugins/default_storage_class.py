@@ -8,6 +8,7 @@ from __future__ import annotations
 from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.api.objects import section
 
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -16,8 +17,8 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "PersistentVolumeClaim" or request.old is not None:
         return None
-    metadata, spec = request.object.get("metadata") or {}, within(request.object, "spec")
-    if _BETA_CLASS in (metadata.get("annotations") or {}) or spec.get("storageClassName") is not None:
+    metadata, spec = section(request.object, "metadata"), within(request.object, "spec")
+    if _BETA_CLASS in section(metadata, "annotations") or spec.get("storageClassName") is not None:
         return None
     found = _default_class(request.store)
     if found:
@@ -34,11 +35,11 @@ def _default_class(world: ObjectStore) -> str:
 
 
 def _creation_time_of(storage_class: Object) -> str:
-    return str((storage_class.get("metadata") or {}).get("creationTimestamp") or "")
+    return str(section(storage_class, "metadata").get("creationTimestamp") or "")
 
 
 def _is_default(storage_class: Object) -> bool:
-    annotations = (storage_class.get("metadata") or {}).get("annotations") or {}
+    annotations = section(storage_class, "metadata", "annotations")
     return any(annotations.get(key) == "true" for key in _DEFAULT)
 
 

@@ -10,6 +10,7 @@ from kwhatif.admission.plugins.toleration_merging import with_toleration
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.response import RequestRefusal
 from kwhatif.admission.validation.field_rules import is_extended
+from kwhatif.api.objects import section
 
 
 def admit(request: Request) -> RequestRefusal | None:
@@ -18,7 +19,7 @@ def admit(request: Request) -> RequestRefusal | None:
     spec = within(request.object, "spec")
     names: set[str] = set()
     for container in (*each(spec, "containers"), *each(spec, "initContainers")):
-        names.update(filter(is_extended, (container.get("resources") or {}).get("requests") or ()))
+        names.update(filter(is_extended, section(container, "resources").get("requests") or ()))
     for name in sorted(names):
         before = each(spec, "tolerations")
         added = {"key": name, "operator": "Exists", "effect": "NoSchedule"}

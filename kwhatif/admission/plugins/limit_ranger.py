@@ -12,7 +12,7 @@ from kwhatif.admission.container_amounts import Amounts, amounts, of_containers
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.response import Object, RequestRefusal
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 
 _MAX_MILLI = (2**63 - 1) // 1000
@@ -124,9 +124,9 @@ def _defaults(limit_range: Object) -> tuple[dict[str, Any], dict[str, Any]]:
     limits: dict[str, Any] = {}
     for limit in each(limit_range.get("spec"), "limits"):
         if limit.get("type") == "Container":
-            most = {**(limit.get("max") or {}), **(limit.get("default") or {})}
+            most = {**section(limit, "max"), **section(limit, "default")}
             limits.update(most)
-            requests.update({**(limit.get("min") or {}), **most, **(limit.get("defaultRequest") or {})})
+            requests.update({**section(limit, "min"), **most, **section(limit, "defaultRequest")})
     return requests, limits
 
 
@@ -141,11 +141,11 @@ def _complete(
 
 
 def _resources_of(container: Object, which: str) -> dict[str, Any]:
-    return (container.get("resources") or {}).get(which) or {}
+    return section(container, "resources").get(which) or {}
 
 
 def _problems(limit_range: Object, request: Request) -> Iterator[str]:
-    spec = request.object.get("spec") or {}
+    spec = section(request.object, "spec")
     for limit in each(limit_range.get("spec"), "limits"):
         kind = limit.get("type")
         if request.kind == "PersistentVolumeClaim":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from kwhatif.admission.request import Request
 from kwhatif.admission.response import Cause, RequestRefusal
+from kwhatif.api.objects import section
 
 _OF_EVERY_CLUSTER = frozenset({"kube-node-lease", "kube-public", "kube-system"})
 """The control plane makes them again: a snapshot without one holds but a part of the namespaces."""
@@ -22,7 +23,7 @@ def admit(request: Request) -> RequestRefusal | None:
         return None
     if namespace is None:
         return RequestRefusal(404, "NotFound", f'namespaces "{home}" not found')
-    metadata, status = namespace.get("metadata") or {}, namespace.get("status") or {}
+    metadata, status = section(namespace, "metadata"), section(namespace, "status")
     if metadata.get("deletionTimestamp") or status.get("phase") == "Terminating":
         why = f"unable to create new content in namespace {home} because it is being terminated"
         return request.forbidden(why, Cause("metadata.namespace", f"namespace {home} is being terminated"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.response import RequestRefusal
+from kwhatif.api.objects import section
 
 _ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 _CONFLICT = "pod node label selector conflicts with its namespace node label selector"
@@ -17,14 +18,14 @@ def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod" or request.old is not None:
         return None
     namespace = request.store.get("Namespace", "", request.namespace) or {}
-    text = ((namespace.get("metadata") or {}).get("annotations") or {}).get(_ANNOTATION)
+    text = section(namespace, "metadata", "annotations").get(_ANNOTATION)
     if not text:
         return None
     selector = _labels(text)
     if selector is None:
         return request.forbidden(f"the node selector of namespace {request.namespace} cannot be read: {text}")
     spec = within(request.object, "spec")
-    own = spec.get("nodeSelector") or {}
+    own = section(spec, "nodeSelector")
     if any(own.get(key, value) != value for key, value in selector.items()):
         return request.forbidden(_CONFLICT)
     if selector.items() - own.items():

@@ -18,6 +18,7 @@ from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.kinds import kind_named
+from kwhatif.api.objects import section
 
 LABEL = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted")
@@ -65,7 +66,7 @@ def validate(request: Request) -> RequestRefusal | None:
     if not request.kind or not request.store.knows("Namespace"):
         return None
     namespace = request.store.get("Namespace", "", request.namespace)
-    labels = ((namespace or {}).get("metadata") or {}).get("labels")
+    labels = section(namespace or {}, "metadata").get("labels")
     if request.kind == "Pod":
         return _pod(request, labels)
     template = _template(request.object)
@@ -76,7 +77,7 @@ def validate(request: Request) -> RequestRefusal | None:
 
 def _pod(request: Request, labels: Object | None) -> RequestRefusal | None:
     pod = request.object
-    if request.old is not None and not _significant(pod.get("spec") or {}, request.old.get("spec") or {}):
+    if request.old is not None and not _significant(section(pod, "spec"), section(request.old, "spec")):
         return None
     enforced = level_of(labels, "enforce")
     broken = enforced.violations_of(pod.get("metadata"), pod.get("spec"))
@@ -117,8 +118,8 @@ def _significant(new: Object, old: Object) -> bool:
 
 
 def _namespace(request: Request) -> RequestRefusal | None:
-    labels = (request.object.get("metadata") or {}).get("labels")
-    old = None if request.old is None else (request.old.get("metadata") or {}).get("labels")
+    labels = section(request.object, "metadata").get("labels")
+    old = None if request.old is None else section(request.old, "metadata").get("labels")
     problems = _wrong(labels)
     if problems.causes and (request.old is None or problems.causes != _wrong(old).causes):
         return problems.refusal(request.object)

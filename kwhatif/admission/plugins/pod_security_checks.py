@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 
 NEWEST = 35
 """The last minor that changed a check."""
@@ -48,15 +49,15 @@ class _Pod:
     def contexts(self) -> Iterator[tuple[str, Object]]:
         """The security contexts of the containers, by name."""
         for name, container in self.containers:
-            yield name, container.get("securityContext") or {}
+            yield name, section(container, "securityContext")
 
     @property
     def context(self) -> Object:
-        return self.spec.get("securityContext") or {}
+        return section(self.spec, "securityContext")
 
     @property
     def windows(self) -> bool:
-        return (self.spec.get("os") or {}).get("name") == "windows"
+        return section(self.spec, "os").get("name") == "windows"
 
     @property
     def own_users(self) -> bool:
@@ -121,7 +122,7 @@ def _setters(pod: bool, names: Sequence[str]) -> str:
 
 def _app_armor(pod: _Pod) -> Violation | None:
     def bad(context: Object) -> str | None:
-        kind = (context.get("appArmorProfile") or {}).get("type") or ""
+        kind = section(context, "appArmorProfile").get("type") or ""
         wrong = context.get("appArmorProfile") is not None and kind not in ("RuntimeDefault", "Localhost")
         return kind if wrong else None
 
@@ -131,7 +132,7 @@ def _app_armor(pod: _Pod) -> Violation | None:
     names = [name for name, context in pod.contexts if bad(context) is not None]
     annotations = sorted(
         f'{key}="{value}"'
-        for key, value in (pod.metadata.get("annotations") or {}).items()
+        for key, value in section(pod.metadata, "annotations").items()
         if key.startswith("container.apparmor.security.beta.kubernetes.io/")
         and value not in ("", "runtime/default")
         and not value.startswith("localhost/")
@@ -154,7 +155,7 @@ _DEFAULT_CAPABILITIES = frozenset(
 
 
 def _added_capabilities_of(context: Object) -> Sequence[str]:
-    return (context.get("capabilities") or {}).get("add") or ()
+    return section(context, "capabilities").get("add") or ()
 
 
 def _capabilities(pod: _Pod) -> Violation | None:
@@ -195,7 +196,7 @@ def _handler_hosts(pod: _Pod) -> Violation | None:
     names: set[str] = set()
     hosts: set[str] = set()
     for name, container in pod.containers:
-        lifecycle = container.get("lifecycle") or {}
+        lifecycle = section(container, "lifecycle")
         handlers = [container.get(key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
         handlers += [lifecycle.get("postStart"), lifecycle.get("preStop")]
         for handler in handlers:
@@ -235,14 +236,14 @@ _SELINUX_TYPES = frozenset({"", "container_t", "container_init_t", "container_kv
 
 def _selinux(types: frozenset[str], pod: _Pod) -> Violation | None:
     def wrong(context: Object) -> bool:
-        options = context.get("seLinuxOptions") or {}
+        options = section(context, "seLinuxOptions")
         return bool((options.get("type") or "") not in types or options.get("user") or options.get("role"))
 
     names = [name for name, context in pod.contexts if wrong(context)]
     setters = _setters(wrong(pod.context), names)
     if not setters:
         return None
-    options = [context.get("seLinuxOptions") or {} for context in (pod.context, *(c for _, c in pod.contexts))]
+    options = [section(context, "seLinuxOptions") for context in (pod.context, *(c for _, c in pod.contexts))]
     bad = sorted({option.get("type") or "" for option in options} - types)
     told = [f"{_pluralize(len(bad), 'type', 'types')} {_quote_names(bad)}"] if bad else []
     told += [f"{key} may not be set" for key in ("user", "role") if any(option.get(key) for option in options)]
@@ -255,7 +256,7 @@ _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 
 
 def _seccomp_annotations(pod: _Pod) -> Violation | None:
-    annotations = pod.metadata.get("annotations") or {}
+    annotations = section(pod.metadata, "annotations")
     bad = set()
     for key in (_SECCOMP_POD, *(f"{_SECCOMP_CONTAINER}{name}" for name, _ in pod.containers)):
         value = annotations.get(key)
@@ -309,7 +310,7 @@ def _sysctls(allowed: frozenset[str], pod: _Pod) -> Violation | None:
 
 def _host_process(pod: _Pod) -> Violation | None:
     def asks(context: Object) -> bool:
-        return bool((context.get("windowsOptions") or {}).get("hostProcess"))
+        return bool(section(context, "windowsOptions").get("hostProcess"))
 
     setters = _setters(asks(pod.context), [name for name, context in pod.contexts if asks(context)])
     if not setters:
@@ -330,7 +331,7 @@ def _escalation(pod: _Pod) -> Violation | None:
 
 def _check_restricted_capabilities(pod: _Pod) -> Violation | None:
     keeping = [
-        name for name, context in pod.contexts if "ALL" not in ((context.get("capabilities") or {}).get("drop") or ())
+        name for name, context in pod.contexts if "ALL" not in (section(context, "capabilities").get("drop") or ())
     ]
     adding = [name for name, context in pod.contexts if set(_added_capabilities_of(context)) - {"NET_BIND_SERVICE"}]
     told = [f'{_name_containers(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []

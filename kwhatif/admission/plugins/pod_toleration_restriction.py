@@ -12,6 +12,7 @@ from kwhatif.admission.plugins.quota_scopes import best_effort
 from kwhatif.admission.plugins.toleration_merging import merge_tolerations, within_whitelist
 from kwhatif.admission.request import Request, deep_copy_json, each, within
 from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.api.objects import section
 
 _STEP = "PodTolerationRestriction"
 _DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
@@ -57,7 +58,7 @@ def validate(request: Request) -> RequestRefusal | None:
 def _read_tolerations(request: Request, annotation: str) -> list[Object] | None:
     """The tolerations of an annotation, none if it is absent; None if it cannot be read."""
     namespace = request.store.get("Namespace", "", request.namespace) or {}
-    text = ((namespace.get("metadata") or {}).get("annotations") or {}).get(annotation)
+    text = section(namespace, "metadata", "annotations").get(annotation)
     if not text:
         return []
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kwhatif.admission.request import Request, within
 from kwhatif.admission.response import RequestRefusal
+from kwhatif.api.objects import section
 
 _KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
@@ -15,9 +16,9 @@ _KEYS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod" or request.old is not None:
         return None
-    name = (request.object.get("spec") or {}).get("nodeName")
+    name = section(request.object, "spec").get("nodeName")
     node = request.store.get("Node", "", name) if name else None
-    of_node = ((node or {}).get("metadata") or {}).get("labels") or {}
+    of_node = section(node or {}, "metadata", "labels")
     copied = {key: of_node[key] for key in _KEYS if key in of_node}
     if copied:
         within(within(request.object, "metadata"), "labels").update(copied)

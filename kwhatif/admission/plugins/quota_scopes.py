@@ -9,6 +9,7 @@ from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.object_store import known_kind
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity
 
 _NOTHING = Quantity.from_units(0)
@@ -16,12 +17,12 @@ _NOTHING = Quantity.from_units(0)
 
 def in_scope(quota: Object, obj: Object) -> bool:
     """Whether an object is in all scopes of a quota. What is neither pod nor claim is in none."""
-    spec = quota.get("spec") or {}
+    spec = section(quota, "spec")
     wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     wanted += each(spec.get("scopeSelector"), "matchExpressions")
     match known_kind(obj):
         case "Pod":
-            return all(_pod_in(scope, obj.get("spec") or {}) for scope in wanted)
+            return all(_pod_in(scope, section(obj, "spec")) for scope in wanted)
         case "PersistentVolumeClaim":
             return all(_claim_in(scope, obj) for scope in wanted)
     return not wanted
@@ -31,7 +32,7 @@ def best_effort(spec: Object) -> bool:
     """Whether a pod asks for no cpu and no memory at all, as a whole if it speaks of resources as a whole."""
     containers = [*each(spec, "containers"), *each(spec, "initContainers")]
     for owner in containers if spec.get("resources") is None else [spec]:
-        for listed in (owner.get("resources") or {}).values():
+        for listed in section(owner, "resources").values():
             if isinstance(listed, dict):
                 given = amounts({name: listed[name] for name in ("cpu", "memory") if name in listed})
                 if any(amount > _NOTHING for amount in given.values()):
@@ -59,11 +60,11 @@ def _pod_in(scope: Object, spec: Object) -> bool:
 def _claim_in(scope: Object, claim: Object) -> bool:
     if scope.get("scopeName") != "VolumeAttributesClass":
         return False
-    spec, status = claim.get("spec") or {}, claim.get("status") or {}
+    spec, status = section(claim, "spec"), section(claim, "status")
     named = (
         spec.get("volumeAttributesClassName"),
         status.get("currentVolumeAttributesClassName"),
-        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+        section(status, "modifyVolumeStatus").get("targetVolumeAttributesClassName"),
     )
     return _meets_operator(scope, {name for name in named if name})
 
@@ -89,10 +90,10 @@ def _ends(spec: Object) -> bool:
 
 
 def _terms(spec: Object) -> list[Object]:
-    affinity = spec.get("affinity") or {}
+    affinity = section(spec, "affinity")
     terms = []
     for kind in ("podAffinity", "podAntiAffinity"):
         terms += each(affinity.get(kind), "requiredDuringSchedulingIgnoredDuringExecution")
         weighted = each(affinity.get(kind), "preferredDuringSchedulingIgnoredDuringExecution")
-        terms += [item.get("podAffinityTerm") or {} for item in weighted]
+        terms += [section(item, "podAffinityTerm") for item in weighted]
     return terms

@@ -17,7 +17,7 @@ from kwhatif.admission.plugins.quota_scopes import in_scope
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.admission.validation.field_rules import is_extended, is_native
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 from kwhatif.versions import Features
 
@@ -74,21 +74,21 @@ def usage(obj: Object, served: Mapping[str, str] = _NONE) -> Amounts:
     found = {f"count/{resource}": _ONE, resource: _ONE}
     match known_kind(obj):
         case "Service":
-            found |= _of_service(obj.get("spec") or {})
+            found |= _of_service(section(obj, "spec"))
         case "ResourceClaim":
-            found |= _of_devices(obj.get("spec") or {}, served)
+            found |= _of_devices(section(obj, "spec"), served)
     return found
 
 
 def must_specify(pod: Object, names: Iterable[str]) -> str:
     """Upstream's complaint about containers that do not name what the quota bounds, else nothing."""
-    spec = pod.get("spec") or {}
-    whole = spec.get("resources") or {}
+    spec = section(pod, "spec")
+    whole = section(spec, "resources")
     if whole.get("requests") or whole.get("limits"):
         return ""
     lacking: dict[str, set[str]] = {}
     for container in [*each(spec, "containers"), *each(spec, "initContainers")]:
-        resources = container.get("resources") or {}
+        resources = section(container, "resources")
         named = _compute(amounts(resources.get("requests")), amounts(resources.get("limits")))
         for name in _REQUIRED.intersection(names).difference(named):
             lacking.setdefault(name, set()).add(str(container.get("name") or ""))
@@ -110,9 +110,9 @@ def _is_claim_name(name: str) -> bool:
 def _of_pod(pod: Object) -> Amounts:
     """A pod that has ended counts as an object, but for no resource."""
     counted: Amounts = {"count/pods": _ONE}
-    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    if section(pod, "status").get("phase") in ("Succeeded", "Failed"):
         return counted
-    spec = pod.get("spec") or {}
+    spec = section(pod, "spec")
     return {**counted, "pods": _ONE, **_compute(of_pod(spec, "requests"), of_pod(spec, "limits"))}
 
 
@@ -148,7 +148,7 @@ def _of_devices(spec: Object, served: Mapping[str, str]) -> Amounts:
     numbers: Counter[str] = Counter()
     for request in each(spec.get("devices"), "requests"):
         most: dict[str, int] = {}
-        for one in each(request, "firstAvailable") or [request.get("exactly") or {}]:
+        for one in each(request, "firstAvailable") or [section(request, "exactly")]:
             name, everything = str(one.get("deviceClassName") or ""), one.get("allocationMode") == "All"
             number = _MOST_DEVICES if everything else int(one.get("count") or 1)
             most[name] = max(most.get(name, 0), number)
@@ -160,10 +160,10 @@ def _of_devices(spec: Object, served: Mapping[str, str]) -> Amounts:
 
 
 def _of_claim(claim: Object) -> Amounts:
-    spec, annotations = claim.get("spec") or {}, (claim.get("metadata") or {}).get("annotations") or {}
+    spec, annotations = section(claim, "spec"), section(claim, "metadata", "annotations")
     found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
-    asked = amounts((spec.get("resources") or {}).get("requests")).get("storage")
-    allocated = amounts((claim.get("status") or {}).get("allocatedResources")).get("storage")
+    asked = amounts(section(spec, "resources").get("requests")).get("storage")
+    allocated = amounts(section(claim, "status").get("allocatedResources")).get("storage")
     if asked is not None:
         largest = max(asked, allocated) if allocated is not None else asked
         whole = Quantity.from_units(largest.value())
@@ -205,9 +205,9 @@ class Quotas:
         """
         if known_kind(obj) != "ResourceClaim" or not self._features.dra_extended_resource:
             return {}
-        if ((obj.get("metadata") or {}).get("annotations") or {}).get(_FOR_POD) == "true":
+        if section(obj, "metadata", "annotations").get(_FOR_POD) == "true":
             return {}
-        classes = ((name_of(one), (one.get("spec") or {})) for one in self._world.all("DeviceClass"))
+        classes = ((name_of(one), section(one, "spec")) for one in self._world.all("DeviceClass"))
         return {name: spec["extendedResourceName"] for name, spec in classes if spec.get("extendedResourceName")}
 
     def _governs(self, quota: Object, obj: Object) -> bool:
@@ -297,7 +297,7 @@ class Quotas:
         total = dict.fromkeys(names, _NOTHING)
         told = names if self._seen_later.get(part_of(obj, "kind")) else OF_WHOLE_SERVICES.intersection(names)
         if told is names or any(self._world.is_sketch(other) for other, _ in ledger.shares.values()):
-            said = amounts((quota.get("status") or {}).get("used"))
+            said = amounts(section(quota, "status").get("used"))
             total.update({name: said[name] for name in told if name in said})
         for other, share in ledger.shares.values():
             if in_scope(quota, other):
@@ -344,12 +344,12 @@ def _counts(request: Request) -> bool:
     """A new object counts; of changed ones only claims, services, and a pod that now ends by itself, or no longer."""
     if request.old is None or request.kind in ("PersistentVolumeClaim", "ResourceClaim", "Service"):
         return True
-    ends = [(obj.get("spec") or {}).get("activeDeadlineSeconds") is not None for obj in (request.object, request.old)]
+    ends = [section(obj, "spec").get("activeDeadlineSeconds") is not None for obj in (request.object, request.old)]
     return request.kind == "Pod" and ends[0] != ends[1]
 
 
 def _hard(quota: Object) -> Amounts:
-    return amounts((quota.get("spec") or {}).get("hard"))
+    return amounts(section(quota, "spec").get("hard"))
 
 
 def _add(total: Amounts, share: Amounts) -> None:

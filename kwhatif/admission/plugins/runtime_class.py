@@ -9,6 +9,7 @@ from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.plugins.toleration_merging import merge_tolerations
 from kwhatif.admission.request import Request, deep_copy_json, each, within
 from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.api.objects import section
 
 _STEP = "RuntimeClass"
 _DIFFERS = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
@@ -31,19 +32,19 @@ def admit(request: Request) -> RequestRefusal | None:
         request.record_change(_STEP, "spec.runtimeClassName", text)
         return None
     if found.get("overhead") is not None:
-        fixed = found["overhead"].get("podFixed") or {}
+        fixed = section(found["overhead"], "podFixed")
         if spec.get("overhead") and amounts(spec["overhead"]) != amounts(fixed):
             return request.forbidden(_DIFFERS)
         if fixed and not spec.get("overhead"):
             what = ", ".join(f"{key}={value}" for key, value in fixed.items())
             request.record_change(_STEP, "spec.overhead", f"{what} from RuntimeClass {name}")
         spec["overhead"] = deep_copy_json(fixed)
-    return _schedule(request, spec, name, found.get("scheduling") or {})
+    return _schedule(request, spec, name, section(found, "scheduling"))
 
 
 def _schedule(request: Request, spec: Object, name: str, scheduling: Object) -> RequestRefusal | None:
-    selector = scheduling.get("nodeSelector") or {}
-    own = spec.get("nodeSelector") or {}
+    selector = section(scheduling, "nodeSelector")
+    own = section(spec, "nodeSelector")
     for key, value in selector.items():
         if own.get(key, value) != value:
             theirs, ours = f"runtimeClass.scheduling.nodeSelector[{key}]", f"pod.spec.nodeSelector[{key}]"
@@ -63,7 +64,7 @@ def validate(request: Request) -> RequestRefusal | None:
     """An overhead without a class that has one is refused; so is another one than the class has."""
     if request.kind != "Pod" or request.old is not None:
         return None
-    spec = request.object.get("spec") or {}
+    spec = section(request.object, "spec")
     name, overhead = spec.get("runtimeClassName"), spec.get("overhead")
     found = request.store.get("RuntimeClass", "", name) if name is not None else None
     if found is None and name is not None:

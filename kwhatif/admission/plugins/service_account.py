@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.api.objects import section
 
 MIRROR = "kubernetes.io/config.mirror"
 ENFORCE = "kubernetes.io/enforce-mountable-secrets"
@@ -21,7 +22,7 @@ def admit(request: Request) -> RequestRefusal | None:
     if request.kind != "Pod" or request.old is not None:
         return None
     spec = within(request.object, "spec")
-    if MIRROR in ((request.object.get("metadata") or {}).get("annotations") or {}):
+    if MIRROR in section(request.object, "metadata", "annotations"):
         return _mirror(request, spec)
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
     spec["serviceAccountName"] = spec["serviceAccount"] = name
@@ -55,7 +56,7 @@ def _mirror(request: Request, spec: Object) -> RequestRefusal | None:
 
 
 def _check_secrets(request: Request, account: Object, spec: Object) -> RequestRefusal | None:
-    annotations = (account.get("metadata") or {}).get("annotations") or {}
+    annotations = section(account, "metadata", "annotations")
     if annotations.get(ENFORCE) != "true":
         return None
     allowed = {secret.get("name") for secret in each(account, "secrets")}
@@ -79,7 +80,7 @@ def _secrets(spec: Object) -> Iterator[tuple[str, str]]:
     for key, noun in (("initContainers", "init container"), ("containers", "container")):
         for container in each(spec, key):
             for variable in each(container, "env"):
-                found = (variable.get("valueFrom") or {}).get("secretKeyRef")
+                found = section(variable, "valueFrom").get("secretKeyRef")
                 if found:
                     what = f"{noun} {container.get('name')} with envVar {variable.get('name')}"
                     yield f"{what} referencing secret.secretName", found.get("name")

@@ -21,6 +21,7 @@ from kwhatif.admission.policies.policy_expressions import EvaluationError
 from kwhatif.admission.policies.request_view import RequestView
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.api.objects import section
 
 _KIND = "ValidatingAdmissionPolicy"
 _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
@@ -54,7 +55,7 @@ def validate(request: Request) -> RequestRefusal | None:
             )
             continue
         for denial in denials:
-            for action in (binding.get("spec") or {}).get("validationActions") or () if configured else ("Deny",):
+            for action in section(binding, "spec").get("validationActions") or () if configured else ("Deny",):
                 if action == "Warn":
                     where = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{name_of(binding)}'"
                     request.warnings.add(f"Validation failed for {where}: {denial.message}")

@@ -28,6 +28,7 @@ from kwhatif.admission.policies.request_view import ExpressionCache, RequestView
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Cause, Object, RequestRefusal
 from kwhatif.api.field_types import types_of
+from kwhatif.api.objects import section
 from kwhatif.versions import DEFAULT_MINOR
 
 MUTATING, VALIDATING = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"
@@ -128,7 +129,7 @@ def _equivalent(rule: Object, request: Request) -> Object:
 
 
 def _unreachable(hook: Object, world: ObjectStore) -> RequestRefusal:
-    client: Mapping[str, Any] = hook.get("clientConfig") or {}
+    client: Mapping[str, Any] = section(hook, "clientConfig")
     service, seconds = client.get("service"), hook.get("timeoutSeconds") or 10
     if service is not None:
         port = service.get("port") or 443
@@ -145,11 +146,11 @@ def _unreachable(hook: Object, world: ObjectStore) -> RequestRefusal:
 
 def _lacks_port(hook: Object, world: ObjectStore) -> bool:
     """Whether the service of a webhook is there without the port that it is called at."""
-    called = (hook.get("clientConfig") or {}).get("service")
+    called = section(hook, "clientConfig").get("service")
     if not called:
         return False
     found = world.get("Service", str(called.get("namespace") or ""), str(called.get("name") or ""))
-    ports = each(found.get("spec") or {}, "ports") if found else []
+    ports = each(section(found, "spec"), "ports") if found else []
     return found is not None and all(listed.get("port") != (called.get("port") or 443) for listed in ports)
 
 
@@ -158,7 +159,7 @@ def _no_route(service: Object, port: int, world: ObjectStore) -> str:
     found = world.get("Service", str(service.get("namespace") or ""), name)
     if found is None:
         return f'service "{name}" not found'
-    spec = found.get("spec") or {}
+    spec = section(found, "spec")
     if spec.get("clusterIP") == "None":
         return 'cannot route to service with ClusterIP "None"'
     if all(listed.get("port") != port for listed in each(spec, "ports")):

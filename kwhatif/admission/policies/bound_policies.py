@@ -25,7 +25,7 @@ from kwhatif.admission.policies.request_view import ExpressionCache, RequestView
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object
 from kwhatif.api.kinds import KIND_TABLE
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.cel.declarations import Kind
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import Fault, Lazy
@@ -51,7 +51,7 @@ class Policy:
 
     @cached_property
     def spec(self) -> Object:
-        found: Object = self.object.get("spec") or {}
+        found: Object = section(self.object, "spec")
         return found
 
     @property
@@ -159,7 +159,7 @@ def _register(kind: str, world: ObjectStore) -> ConstraintIndex[Policy]:
     """The policies of a kind that are bound, in the order of their names."""
     bound: dict[str, list[Object]] = {}
     for binding in sorted(world.all(f"{kind}Binding"), key=name_of):
-        bound.setdefault(str((binding.get("spec") or {}).get("policyName") or ""), []).append(binding)
+        bound.setdefault(str(section(binding, "spec").get("policyName") or ""), []).append(binding)
     policies = sorted(world.all(kind), key=name_of)
     found = [Policy(p, bound[name_of(p)]) for p in policies if name_of(p) in bound]
     return ConstraintIndex(found, lambda policy, _: policy.spec.get("matchConstraints"))
@@ -171,7 +171,7 @@ def find_matching_policies(kind: str, request: Request) -> Iterator[tuple[Policy
         return
     register = constraint_index_of(request.store, (kind, f"{kind}Binding"), partial(_register, kind))
     for policy in register.find_matching(request):
-        bindings = [b for b in policy.bindings if matches((b.get("spec") or {}).get("matchResources"), request)]
+        bindings = [b for b in policy.bindings if matches(section(b, "spec").get("matchResources"), request)]
         opaque = bindings and (policy.opaque or _unseen(policy, request))
         if opaque:
             request.doubt(kind, f"{kind} {policy.name} is not asked: {opaque}", NO_MESSAGE)
@@ -195,7 +195,7 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
     """The parameters that a policy is evaluated with, one after the other; None stands for none. Raises
     EvaluationError.
     """
-    kind, ref = policy.spec.get("paramKind"), (binding.get("spec") or {}).get("paramRef")
+    kind, ref = policy.spec.get("paramKind"), section(binding, "spec").get("paramRef")
     if kind is None or ref is None:
         return [None]
     name, namespaced = str(kind.get("kind") or ""), _is_namespaced(kind, request.store)
@@ -215,7 +215,7 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
         found = [one] if one is not None else []
     else:
         listed = request.store.all(name, home if namespaced else "")
-        found = [p for p in listed if selects(ref.get("selector"), (p.get("metadata") or {}).get("labels") or {})]
+        found = [p for p in listed if selects(ref.get("selector"), section(p, "metadata", "labels"))]
     if not request.store.knows(name) and not (found and ref.get("name")):
         # Of a kind that is not in the snapshot, those that came with files or manifests are known, but no others.
         if not found:

@@ -21,6 +21,7 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import plural_of
 from kwhatif.api.meta import LabelSelector
+from kwhatif.api.objects import section
 from kwhatif.api.selectors import Selector
 
 EXEMPT = "admissionregistration.k8s.io"
@@ -105,7 +106,7 @@ def _namespace(selector: Object | None, request: Request) -> bool:
         return True
     else:
         home = request.store.get("Namespace", "", request.namespace)
-    labels = ((home or {}).get("metadata") or {}).get("labels") or {}
+    labels = section(home or {}, "metadata", "labels")
     if home is None and not _about_name(selector or {}):
         return False
     name = name_of(home) if home else request.namespace
@@ -113,7 +114,7 @@ def _namespace(selector: Object | None, request: Request) -> bool:
 
 
 def _about_name(selector: Object) -> bool:
-    keys = {*(selector.get("matchLabels") or {}), *(e.get("key") for e in each(selector, "matchExpressions"))}
+    keys = {*section(selector, "matchLabels"), *(e.get("key") for e in each(selector, "matchExpressions"))}
     return keys <= {_HOME}
 
 
@@ -121,7 +122,7 @@ def _object(selector: Object | None, request: Request) -> bool:
     if not (selector or {}):
         return True
     objects = (request.object, request.old)
-    return any(selects(selector, (obj.get("metadata") or {}).get("labels") or {}) for obj in objects if obj)
+    return any(selects(selector, section(obj, "metadata", "labels")) for obj in objects if obj)
 
 
 def selects(selector: Object | None, labels: Object) -> bool:

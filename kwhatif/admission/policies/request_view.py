@@ -19,6 +19,7 @@ from kwhatif.admission.policies.policy_expressions import EvaluationError
 from kwhatif.admission.request import Request
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import FieldType, Types, newest_types
+from kwhatif.api.objects import section
 from kwhatif.cel.syntax import parse
 from kwhatif.cel.tree import Ident, Node, Select, inner_nodes
 from kwhatif.cel.values import CompileError
@@ -158,7 +159,7 @@ def _build_admission_request(request: Request) -> Object:
 
 def _who(request: Request) -> Object:
     """The user who applies manifests is assumed to be a cluster administrator."""
-    for owner in (request.object.get("metadata") or {}).get("ownerReferences") or ():
+    for owner in section(request.object, "metadata").get("ownerReferences") or ():
         if owner.get("controller"):
             name = f"system:serviceaccount:kube-system:{str(owner.get('kind')).lower()}-controller"
             return {"username": name, "groups": _CONTROLLERS}
@@ -168,13 +169,13 @@ def _who(request: Request) -> Object:
 def _namespace(namespace: Object) -> Object:
     metadata = {
         key: value
-        for key, value in (namespace.get("metadata") or {}).items()
+        for key, value in section(namespace, "metadata").items()
         if key not in ("ownerReferences", "managedFields", "selfLink")
     }
     for key in ("creationTimestamp", "deletionTimestamp"):
         metadata.pop(key, None)
-    metadata["labels"] = {"kubernetes.io/metadata.name": name_of(namespace), **(metadata.get("labels") or {})}
-    return {"metadata": metadata, "spec": namespace.get("spec") or {}, "status": namespace.get("status") or {}}
+    metadata["labels"] = {"kubernetes.io/metadata.name": name_of(namespace), **section(metadata, "labels")}
+    return {"metadata": metadata, "spec": section(namespace, "spec"), "status": section(namespace, "status")}
 
 
 Path = tuple[str, ...]

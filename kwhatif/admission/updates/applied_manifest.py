@@ -29,7 +29,7 @@ from kwhatif.admission.updates.managed_fields import (
 )
 from kwhatif.admission.updates.normal_form import same
 from kwhatif.api.field_types import ApiResource, FieldType, Types
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 
 def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types) -> Any:
@@ -108,12 +108,12 @@ def apply_in_server(
     managed fields all fields that manifests set are assumed to be owned by ``kubectl``.
     """
     type_ = FieldType.parse(kind.type)
-    entries = (live.get("metadata") or {}).get("managedFields") or ()
+    entries = section(live, "metadata").get("managedFields") or ()
     said = fields_of(_body(manifest), type_, types)
     mine: Fields = {}
     others: list[tuple[str, Fields]] = []
     for entry in entries:
-        own = entry.get("fieldsV1") or {}
+        own = section(entry, "fieldsV1")
         if (entry.get("manager"), entry.get("operation")) == (manager, "Apply") and not entry.get("subresource"):
             mine = own
         else:
@@ -147,7 +147,7 @@ def apply_in_client(live: Object, manifest: Object, kind: ApiResource, types: Ty
         mine = fields_of_manifests(live, type_, types, excluded=("replicas",))
     gone = minus(mine, fields_of(_body(manifest), type_, types))
     found = merge_values(without(live, gone, type_, types), manifest, type_, types)
-    strategy = (manifest.get("spec") or {}).get("strategy")
+    strategy = section(manifest, "spec").get("strategy")
     if manifest.get("kind") == "Deployment" and isinstance(strategy, dict):
         # kubectl's patch says of this one which keys are to be left.
         whole = found["spec"]["strategy"]
@@ -157,7 +157,7 @@ def apply_in_client(live: Object, manifest: Object, kind: ApiResource, types: Ty
 
 def tells_field_owners(live: Object, verb: str) -> bool:
     """Whether an object records which of its fields were applied, so that an omitted one is known to be removed."""
-    metadata = live.get("metadata") or {}
+    metadata = section(live, "metadata")
     return bool(metadata.get("managedFields") if verb == "apply" else _last(live))
 
 
@@ -167,12 +167,12 @@ def with_all_kept(live: Object, manifest: Object, kind: ApiResource, types: Type
 
 
 def _last(live: Object) -> Any:
-    return ((live.get("metadata") or {}).get("annotations") or {}).get(_LAST_APPLIED)
+    return section(live, "metadata", "annotations").get(_LAST_APPLIED)
 
 
 def _body(manifest: Object) -> Object:
     """What of a manifest can have owners."""
-    metadata = manifest.get("metadata") or {}
+    metadata = section(manifest, "metadata")
     kept = {key: metadata[key] for key in ("labels", "annotations", "finalizers", "ownerReferences") if key in metadata}
     rest = {key: value for key, value in manifest.items() if key not in ("apiVersion", "kind", "metadata", "status")}
     return {**rest, "metadata": kept} if kept else rest
@@ -243,8 +243,8 @@ def apply_update(
     """The object as the request would have it; neither argument is changed. With ``all_kept`` fields that an applied
     manifest omits stay.
     """
-    before = old.get("metadata") or {}
-    wanted, known = (manifest.get("metadata") or {}).get("resourceVersion"), before.get("resourceVersion")
+    before = section(old, "metadata")
+    wanted, known = section(manifest, "metadata").get("resourceVersion"), before.get("resourceVersion")
     if wanted not in (None, "", "0", known) and (known is not None or wanted == _NEVER):
         message = f'Operation cannot be fulfilled on {resource_name(manifest)} "{name_of(manifest)}": {_MODIFIED}'
         return RequestRefusal(409, "Conflict", message)
@@ -273,7 +273,7 @@ def apply_update(
 def count_generation(new: Object, old: Object) -> bool:
     """Whether the spec has changed. Then the generation is incremented, if there is one."""
     changed = not same(new.get("spec"), old.get("spec"))
-    before = (old.get("metadata") or {}).get("generation")
+    before = section(old, "metadata").get("generation")
     if before is not None and changed:
         part_of(new, "metadata")["generation"] = before + 1
     return changed

@@ -14,7 +14,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import differing, same
 from kwhatif.admission.updates.update_rules import IMMUTABLE, ImmutableField, UpdateRules, immutable
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 
 _SET = "field is immutable when `immutable` is set"
@@ -51,7 +51,7 @@ def _secret(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _quota(problems: Problems, new: Object, old: Object) -> None:
-    now, was = ((quota.get("spec") or {}).get("scopes") or [] for quota in (new, old))
+    now, was = (section(quota, "spec").get("scopes") or [] for quota in (new, old))
     if set(now) != set(was):
         problems.invalid("spec.scopes", now, IMMUTABLE)
 
@@ -82,7 +82,7 @@ def _volume(problems: Problems, new: Object, old: Object) -> None:
         path = "spec.persistentvolumesource"
         problems.forbidden(path, f"{path} is immutable after creation" + differing(now, was, "spec"))
     immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", reported_at="volumeMode"), new, old)
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    spec, before = section(new, "spec"), section(old, "spec")
     affinity, pinned = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if pinned is not None and not same(_general(affinity), _general(pinned)):
         problems.invalid("nodeAffinity", affinity, f"{IMMUTABLE}, except for updating from beta label to GA")
@@ -91,7 +91,7 @@ def _volume(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _source(volume: Object) -> Object:
-    return {key: value for key, value in (volume.get("spec") or {}).items() if key not in _BESIDES_SOURCE}
+    return {key: value for key, value in section(volume, "spec").items() if key not in _BESIDES_SOURCE}
 
 
 def _general(affinity: Object | None) -> Object:
@@ -104,14 +104,12 @@ def _general(affinity: Object | None) -> Object:
 
 
 def _claim(problems: Problems, new: Object, old: Object) -> None:
-    spec, was = deep_copy_json(new.get("spec") or {}), deep_copy_json(old.get("spec") or {})
-    status = old.get("status") or {}
+    spec, was = deep_copy_json(section(new, "spec")), deep_copy_json(section(old, "spec"))
+    status = section(old, "status")
     bound = status.get("phase") == "Bound"
     if not was.get("volumeName"):
         was["volumeName"] = spec.get("volumeName")
-    now_class, old_class = (
-        ((claim.get("metadata") or {}).get("annotations") or {}).get(_BETA_CLASS) for claim in (new, old)
-    )
+    now_class, old_class = (section(claim, "metadata", "annotations").get(_BETA_CLASS) for claim in (new, old))
     named = spec.get("storageClassName")
     unnamed_before = named is not None and was.get("storageClassName") is None
     if unnamed_before and old_class == named and now_class in (None, named):
@@ -123,15 +121,15 @@ def _claim(problems: Problems, new: Object, old: Object) -> None:
             spec["storageClassName"] = None
     size, size_before = _size(spec), _size(was)
     if bound:
-        if (spec.get("resources") or {}).get("requests") is not None:
+        if section(spec, "resources").get("requests") is not None:
             within(within(spec, "resources"), "requests")["storage"] = _requests(was).get("storage")
         spec["volumeAttributesClassName"] = was.get("volumeAttributesClassName")
     if not same(spec, was):
         problems.forbidden("spec", _CLAIM + differing(spec, was, "spec"))
-    if size < size_before and size <= Quantity.from_json((status.get("capacity") or {}).get("storage") or 0):
+    if size < size_before and size <= Quantity.from_json(section(status, "capacity").get("storage") or 0):
         problems.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity")
     immutable(problems, ImmutableField("spec.volumeMode", "Filesystem", reported_at="volumeMode"), new, old)
-    wanted = (new.get("spec") or {}).get("volumeAttributesClassName")
+    wanted = section(new, "spec").get("volumeAttributesClassName")
     if status.get("currentVolumeAttributesClassName") is not None and not wanted:
         what = "nil" if wanted is None else "empty string"
         why = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
@@ -139,7 +137,7 @@ def _claim(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _requests(spec: Object) -> Object:
-    return (spec.get("resources") or {}).get("requests") or {}
+    return section(spec, "resources", "requests")
 
 
 def _size(spec: Object) -> Quantity:
@@ -148,7 +146,7 @@ def _size(spec: Object) -> Quantity:
 
 def _node(problems: Problems, new: Object, old: Object) -> None:
     """Pod CIDRs and the provider ID of a node can be set only once."""
-    spec, was = new.get("spec") or {}, old.get("spec") or {}
+    spec, was = section(new, "spec"), section(old, "spec")
     networks, before = spec.get("podCIDRs") or [], was.get("podCIDRs") or []
     changed = sum(one != other for one, other in zip(before, networks, strict=False))
     why = 'node updates may not change {} except from "" to valid'
@@ -162,7 +160,7 @@ def _node(problems: Problems, new: Object, old: Object) -> None:
 
 def _service_networks(problems: Problems, new: Object, old: Object) -> None:
     """A network of the other family may be added; those that are there stay."""
-    networks, before = ((obj.get("spec") or {}).get("cidrs") or [] for obj in (new, old))
+    networks, before = (section(obj, "spec").get("cidrs") or [] for obj in (new, old))
     if len(networks) != len(before) and (len(before), len(networks)) != (1, 2):
         problems.invalid("spec.cidrs", networks, IMMUTABLE)
         return
@@ -175,7 +173,7 @@ def _service_networks(problems: Problems, new: Object, old: Object) -> None:
 
 def _keep_request(new: Object, old: Object) -> None:
     """Updates cannot change what was requested."""
-    new["spec"] = deep_copy_json(old.get("spec") or {})
+    new["spec"] = deep_copy_json(section(old, "spec"))
 
 
 _UNTIL = "and must remain in spec.versions until a storage migration ensures no data remains persisted in"
@@ -185,7 +183,7 @@ def _definition(problems: Problems, new: Object, old: Object) -> None:
     before = Problems(problems.features)
     check_definition(before, old)
     problems.causes = [cause for cause in problems.causes if cause not in before.causes]
-    status = old.get("status") or {}
+    status = section(old, "status")
     established = any(
         (told.get("type"), told.get("status")) == ("Established", "True") for told in each(status, "conditions")
     )

@@ -13,6 +13,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import same
 from kwhatif.admission.updates.update_rules import IMMUTABLE, UpdateRules
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 
 _OF_GROUP = (
     *("podGroupTemplateRef", "schedulingPolicy", "schedulingConstraints", "resourceClaims"),
@@ -50,7 +51,7 @@ def _changed_value(problems: Problems, new: Object, old: Object, field: str, *, 
 
     One whose gate is off (``is_gated``) may be taken away, and nothing else.
     """
-    now, was = ((obj.get("spec") or {}).get(field) for obj in (new, old))
+    now, was = (section(obj, "spec").get(field) for obj in (new, old))
     if same(now or None, was or None):
         return None
     if not is_gated:

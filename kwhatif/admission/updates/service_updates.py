@@ -14,14 +14,14 @@ from kwhatif.admission.request import deep_copy_json, each, within
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.update_rules import UpdateRules
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _ONCE = "may not change once set"
 _SINGLE = "SingleStack"
 
 
 def _prepare(new: Object, old: Object) -> None:
-    spec, was = within(new, "spec"), old.get("spec") or {}
+    spec, was = within(new, "spec"), section(old, "spec")
     spec["type"] = spec.get("type") or "ClusterIP"
     _carry_over(spec, was)
     _singular_and_plural(spec, was)
@@ -83,7 +83,7 @@ def _let_go(spec: Object, was: Object) -> None:
 
 def _early(problems: Problems, new: Object, world: ObjectStore) -> None:
     """The IP families are checked before all else."""
-    spec = new.get("spec") or {}
+    spec = section(new, "spec")
     if part_of(spec, "type") == "ExternalName" or headless(spec):
         return
     check_cluster_ips(problems, spec)
@@ -92,8 +92,8 @@ def _early(problems: Problems, new: Object, world: ObjectStore) -> None:
         problems.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)
 
 
-_DUAL_SERVICES = Index("Service", lambda it: (len((it.get("spec") or {}).get("ipFamilies") or ()) > 1,))
-_DUAL_NODES = Index("Node", lambda it: (len((it.get("spec") or {}).get("podCIDRs") or ()) > 1,))
+_DUAL_SERVICES = Index("Service", lambda it: (len(section(it, "spec").get("ipFamilies") or ()) > 1,))
+_DUAL_NODES = Index("Node", lambda it: (len(section(it, "spec").get("podCIDRs") or ()) > 1,))
 
 
 def _single_stack(world: ObjectStore) -> bool:
@@ -102,7 +102,7 @@ def _single_stack(world: ObjectStore) -> bool:
 
 
 def _check(problems: Problems, new: Object, old: Object) -> None:
-    spec, was = new.get("spec") or {}, old.get("spec") or {}
+    spec, was = section(new, "spec"), section(old, "spec")
     if "ExternalName" not in (spec.get("type"), was.get("type")):
         ips, given = spec.get("clusterIPs") or [], was.get("clusterIPs") or []
         headless, was_headless = ips == ["None"], given == ["None"]

@@ -13,6 +13,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import differing, same
 from kwhatif.admission.updates.update_rules import IMMUTABLE, ImmutableField, UpdateRules, immutable
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FIELDS = ",".join(
@@ -29,7 +30,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 def _prepare(new: Object, old: Object) -> None:
     """A pod's priority stays, though its manifest omits it."""
-    spec, was = within(new, "spec"), old.get("spec") or {}
+    spec, was = within(new, "spec"), section(old, "spec")
     for key in ("priority", "preemptionPolicy"):
         if spec.get(key) is None and was.get(key) is not None:
             spec[key] = was[key]
@@ -38,7 +39,7 @@ def _prepare(new: Object, old: Object) -> None:
 
 
 def _check(problems: Problems, new: Object, old: Object) -> None:
-    spec, was = new.get("spec") or {}, old.get("spec") or {}
+    spec, was = section(new, "spec"), section(old, "spec")
     # Those that only hold for new pods.
     problems.causes = [cause for cause in problems.causes if "cannot be set " not in cause.message]
     _annotations(problems, new, old)
@@ -59,7 +60,7 @@ def _check(problems: Problems, new: Object, old: Object) -> None:
 
 
 def _annotations(problems: Problems, new: Object, old: Object) -> None:
-    now, was = ((pod.get("metadata") or {}).get("annotations") or {} for pod in (new, old))
+    now, was = (section(pod, "metadata", "annotations") for pod in (new, old))
     for key in sorted({*now, *was}):
         verb = "add" if key not in was else "remove or update"
         if now.get(key) != was.get(key) and (key.startswith(_APP_ARMOR) or key == _MIRROR):
@@ -117,14 +118,14 @@ def _reset_mutable_fields(spec: Object, was: Object) -> Object:
 
 def _directives(problems: Problems, rest: Object, was: Object) -> None:
     """Scheduling directives of a gated pod can be tightened."""
-    now, before = rest.get("nodeSelector") or {}, was.get("nodeSelector") or {}
+    now, before = section(rest, "nodeSelector"), section(was, "nodeSelector")
     if any(now.get(key) != value for key, value in before.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         problems.invalid("spec.nodeSelector", now, why)
     rest["nodeSelector"] = was.get("nodeSelector")
-    affinity, old = rest.get("affinity") or {}, was.get("affinity") or {}
+    affinity, old = section(rest, "affinity"), section(was, "affinity")
     if not same(affinity.get("nodeAffinity"), old.get("nodeAffinity")):
-        _node_affinity(problems, affinity.get("nodeAffinity") or {}, old.get("nodeAffinity") or {})
+        _node_affinity(problems, section(affinity, "nodeAffinity"), section(old, "nodeAffinity"))
         left = {**affinity, "nodeAffinity": old.get("nodeAffinity")}
         rest["affinity"] = left if was.get("affinity") is not None or any(left.values()) else None
 
@@ -156,7 +157,7 @@ _OF_CLAIMS = ("apiVersion", "kind", "status")
 
 
 def _stateful_set(problems: Problems, new: Object, old: Object) -> None:
-    bare = not any((claim.get("metadata") or {}).get("annotations") for claim in _claims(old))
+    bare = not any(section(claim, "metadata").get("annotations") for claim in _claims(old))
     if not same(_immutable_spec_of(new, bare=bare), _immutable_spec_of(old, bare=bare)):
         *most, last = map("'{}'".format, _MUTABLE)
         fields = f"{', '.join(most)} and {last}"
@@ -165,7 +166,7 @@ def _stateful_set(problems: Problems, new: Object, old: Object) -> None:
 
 def _immutable_spec_of(obj: Object, *, bare: bool) -> Object:
     """All of a spec that must not change; ``bare`` without the claims' annotations, which a snapshot leaves out."""
-    spec = {key: value for key, value in (obj.get("spec") or {}).items() if key not in _MUTABLE}
+    spec = {key: value for key, value in section(obj, "spec").items() if key not in _MUTABLE}
     spec["podManagementPolicy"] = spec.get("podManagementPolicy") or "OrderedReady"
     spec["volumeClaimTemplates"] = [
         {**{key: value for key, value in claim.items() if key not in _OF_CLAIMS}, "metadata": _metadata(claim, bare)}
@@ -180,11 +181,11 @@ def _claims(obj: Object) -> list[Object]:
 
 def _metadata(claim: Object, bare: bool) -> Object:
     left = ("creationTimestamp", "annotations") if bare else ("creationTimestamp",)
-    return {key: value for key, value in (claim.get("metadata") or {}).items() if key not in left}
+    return {key: value for key, value in section(claim, "metadata").items() if key not in left}
 
 
 def _job(problems: Problems, new: Object, old: Object) -> None:
-    spec, was = new.get("spec") or {}, old.get("spec") or {}
+    spec, was = section(new, "spec"), section(old, "spec")
     # The spec itself is judged once as that of a job, and once as that of a job that changes.
     problems.causes += [cause for cause in problems.causes if _of_the_spec(cause.field, cause.message)]
     if spec.get("completionMode") != "Indexed":
@@ -205,9 +206,9 @@ def _of_the_spec(field: str, message: str) -> bool:
 
 def _job_template(problems: Problems, spec: Object, old: Object) -> None:
     """Of a job that is suspended, and has no pods, what decides about scheduling and resources may change."""
-    was = old.get("spec") or {}
-    template, before = spec.get("template") or {}, deep_copy_json(was.get("template") or {})
-    status = old.get("status") or {}
+    was = section(old, "spec")
+    template, before = section(spec, "template"), deep_copy_json(section(was, "template"))
+    status = section(old, "status")
     suspended = bool(was.get("suspend"))
     paused = any(
         condition.get("type") == "Suspended" and condition.get("status") == "True"
@@ -219,7 +220,7 @@ def _job_template(problems: Problems, spec: Object, old: Object) -> None:
         if not _same_template(template, before):
             problems.invalid("spec.template", template, IMMUTABLE)
         return
-    now = template.get("spec") or {}
+    now = section(template, "spec")
     pod = within(before, "spec")
     _take_scheduling(pod, now)
     if not again:
@@ -241,7 +242,7 @@ def _take_scheduling(pod: Object, now: Object) -> None:
     for key in ("nodeSelector", "tolerations", "schedulingGates"):
         pod[key] = now.get(key)
     rules = now.get("affinity")
-    affinity = {key: value for key, value in (pod.get("affinity") or {}).items() if key != "nodeAffinity"}
+    affinity = {key: value for key, value in section(pod, "affinity").items() if key != "nodeAffinity"}
     if rules is not None:
         affinity["nodeAffinity"] = rules.get("nodeAffinity")
     pod["affinity"] = affinity if rules is not None or affinity else None
@@ -253,8 +254,8 @@ def _same_template(one: Object, other: Object) -> bool:
 
 def _bare(template: Object) -> dict[str, Any]:
     """A template without the field that only repeats another one."""
-    spec = {key: value for key, value in (template.get("spec") or {}).items() if key != "serviceAccount"}
-    metadata = {key: value for key, value in (template.get("metadata") or {}).items() if key != "creationTimestamp"}
+    spec = {key: value for key, value in section(template, "spec").items() if key != "serviceAccount"}
+    metadata = {key: value for key, value in section(template, "metadata").items() if key != "creationTimestamp"}
     return {"metadata": metadata, "spec": spec}
 
 

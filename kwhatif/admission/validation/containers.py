@@ -15,6 +15,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.resources import check_container_resources
 from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.security_context import check_container_security
+from kwhatif.api.objects import section
 
 _PROPAGATION = ("Bidirectional", "HostToContainer", "None")
 _READ_ONLY = ("Disabled", "Enabled", "IfPossible")
@@ -86,7 +87,7 @@ def _propagation(problems: Problems, container: Object, mode: str | None, path: 
         return
     if mode not in _PROPAGATION:
         problems.unsupported(path, mode, _PROPAGATION)
-    if mode == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
+    if mode == "Bidirectional" and not section(container, "securityContext").get("privileged"):
         problems.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
 
 
@@ -109,7 +110,7 @@ _DONE = ("exec", "httpGet", "tcpSocket", "sleep")
 def _hooks(problems: Problems, container: Object, grace: int | None, path: str) -> None:
     """Lifecycle and probes; ``grace`` is the pod's ``terminationGracePeriodSeconds``."""
     for key in ("postStart", "preStop"):
-        handler = (container.get("lifecycle") or {}).get(key)
+        handler = section(container, "lifecycle").get(key)
         if handler is not None:
             _handler(problems, handler, _DONE, grace, f"{path}.lifecycle.{key}")
     for key in _PROBES:

@@ -12,7 +12,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import dns_subdomain, environment_name, label_key
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
 
 _IDENTITY = ("metadata.name", "metadata.namespace", "metadata.uid")
@@ -52,7 +52,7 @@ def check_file_variables(problems: Problems, spec: Object, path: str) -> None:
     volumes = {volume.get("name"): volume for volume in each(spec, "volumes")}
     for place, container in containers_of(spec, path):
         for i, variable in enumerate(each(container, "env")):
-            file = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            file = section(variable, "valueFrom").get("fileKeyRef")
             if file is None:
                 continue
             name, where = file.get("volumeName") or "", f"{place}.env[{i}].valueFrom.fileKeyRef.volumeName"

@@ -15,7 +15,7 @@ from kwhatif.admission.validation.metadata import check_metadata
 from kwhatif.admission.validation.pods import check_template, format_selector, labels_match, matches, not_negative
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.golang.cron import CronError, is_zone, parse
 from kwhatif.golang.parsing import int64
 
@@ -35,7 +35,7 @@ def check_pod_failure_policy(problems: Problems, spec: Object, path: str) -> Non
     rules, path = each(policy, "rules"), f"{path}.rules"
     if len(rules) > _MOST_RULES:
         problems.too_many(path, len(rules), _MOST_RULES)
-    pod = (spec.get("template") or {}).get("spec") or {}
+    pod = section(spec, "template", "spec")
     names = {container.get("name") for key in ("containers", "initContainers") for container in each(pod, key)}
     for i, rule in enumerate(rules):
         where, action = f"{path}[{i}]", rule.get("action") or ""
@@ -207,7 +207,7 @@ _MANY_COMPLETIONS, _MOST_PARALLEL_OF_MANY, _MOST_FAILED_OF_MANY = 100_000, 10_00
 
 
 def check_job(problems: Problems, job: Object) -> None:
-    spec, name = job.get("spec") or {}, name_of(job)
+    spec, name = section(job, "spec"), name_of(job)
     check_metadata(problems, job)
     _generated_selector(problems, job)
     _job_spec(problems, spec, "spec")
@@ -226,7 +226,7 @@ def check_job(problems: Problems, job: Object) -> None:
 
 
 def check_cron_job(problems: Problems, cron_job: Object) -> None:
-    spec, name = cron_job.get("spec") or {}, name_of(cron_job)
+    spec, name = section(cron_job, "spec"), name_of(cron_job)
     check_metadata(problems, cron_job)
     if not spec.get("schedule"):
         problems.required("spec.schedule")
@@ -237,7 +237,7 @@ def check_cron_job(problems: Problems, cron_job: Object) -> None:
     policy = spec.get("concurrencyPolicy")
     if policy not in ("Allow", "Forbid", "Replace"):
         problems.unsupported("spec.concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))
-    job = (spec.get("jobTemplate") or {}).get("spec") or {}
+    job = section(spec, "jobTemplate", "spec")
     _job_spec(problems, job, "spec.jobTemplate.spec")
     if job.get("selector") is not None:
         shown = format_selector(job["selector"])
@@ -252,12 +252,12 @@ def check_cron_job(problems: Problems, cron_job: Object) -> None:
 
 def _generated_selector(problems: Problems, job: Object) -> None:
     """Labels that a job gives its pods must not have been set to something else."""
-    spec = job.get("spec") or {}
+    spec = section(job, "spec")
     selector = spec.get("selector")
     if spec.get("manualSelector") or selector is None:
         return
-    uid, name = (job.get("metadata") or {}).get("uid") or "", name_of(job)
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    uid, name = section(job, "metadata").get("uid") or "", name_of(job)
+    labels = section(spec, "template", "metadata", "labels")
     expected = {"controller-uid": uid, "job-name": name}
     expected |= {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name}
     for key, value in expected.items():
@@ -323,7 +323,7 @@ def _check_indexed(problems: Problems, spec: Object, path: str) -> None:
 
 
 def _restart_policy(problems: Problems, spec: Object, path: str) -> None:
-    policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy") or "Always"
+    policy = section(spec, "template", "spec").get("restartPolicy") or "Always"
     if policy == "Always":
         problems.required(path, 'valid values: "OnFailure", "Never"')
     elif policy not in ("OnFailure", "Never"):

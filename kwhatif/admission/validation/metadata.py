@@ -22,6 +22,7 @@ from kwhatif.admission.validation.field_rules import (
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
 from kwhatif.api.field_types import newest_types
+from kwhatif.api.objects import section
 
 _MOST_ANNOTATIONS = 256 * 1024
 _ANY_FINALIZERS = frozenset(
@@ -52,7 +53,7 @@ def check_named(problems: Problems, obj: Object, rule: Callable[[str], list[str]
 
 
 def annotations_of(obj: Object) -> Object:
-    found: Object = (obj.get("metadata") or {}).get("annotations") or {}
+    found: Object = section(obj, "metadata", "annotations")
     return found
 
 
@@ -84,7 +85,7 @@ def check_annotations(problems: Problems, annotations: Mapping[str, Any] | None,
 
 
 def _check(problems: Problems, obj: Object, rule: Callable[[str], list[str]]) -> None:
-    metadata = obj.get("metadata") or {}
+    metadata = section(obj, "metadata")
     name, begun = metadata.get("name") or "", metadata.get("generateName") or ""
     if begun:
         # More will follow, so that it may end in a dash.

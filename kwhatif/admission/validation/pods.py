@@ -35,6 +35,7 @@ from kwhatif.admission.validation.security_context import (
 from kwhatif.admission.validation.volumes import check_resource_claims, check_volumes
 from kwhatif.api.decode import convert
 from kwhatif.api.meta import LabelSelector
+from kwhatif.api.objects import section
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.versions import Features
 
@@ -90,7 +91,7 @@ _MOST_SOUND, _LONGEST_SOUND = 256, 64 * 1024
 
 
 def check_pod(problems: Problems, pod: Object) -> None:
-    spec, metadata = pod.get("spec") or {}, pod.get("metadata")
+    spec, metadata = section(pod, "spec"), pod.get("metadata")
     check_metadata(problems, pod)
     check_pod_annotations(problems, metadata, spec, "metadata.annotations")
     written = msgspec.json.encode(spec)
@@ -122,7 +123,7 @@ def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = ""
     volumes = check_volumes(problems, each(spec, "volumes"), f"{path}.volumes", pod)
     check_resource_claims(problems, each(spec, "resourceClaims"), f"{path}.resourceClaims")
     check_containers(problems, spec, volumes, path)
-    if (spec.get("os") or {}).get("name") == "windows" and spec.get("resources") is not None:
+    if section(spec, "os").get("name") == "windows" and spec.get("resources") is not None:
         problems.forbidden(f"{path}.resources", "may not be set for a windows pod")
     else:
         check_pod_resources(problems, spec, f"{path}.resources")
@@ -195,8 +196,8 @@ _MISMATCH = "`selector` does not match template `labels`"
 
 def check_template(problems: Problems, owner: Object, path: str) -> None:
     """The template of ``owner`` at ``path``."""
-    template = owner.get("template") or {}
-    spec, metadata = template.get("spec") or {}, template.get("metadata")
+    template = section(owner, "template")
+    spec, metadata = section(template, "spec"), template.get("metadata")
     check_labels(problems, (metadata or {}).get("labels"), f"{path}.labels")
     check_annotations(problems, (metadata or {}).get("annotations"), f"{path}.annotations")
     check_pod_annotations(problems, metadata, spec, f"{path}.annotations")
@@ -208,7 +209,7 @@ def check_template(problems: Problems, owner: Object, path: str) -> None:
 
 def labels_match(problems: Problems, spec: Object, selector: Object | None) -> None:
     """A selector must select the pods of the template beside it."""
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    labels = section(spec, "template", "metadata").get("labels")
     if not matches(selector, labels):
         shown = labels and dict(sorted(labels.items()))
         problems.invalid("spec.template.metadata.labels", shown or None, _MISMATCH)
@@ -216,7 +217,7 @@ def labels_match(problems: Problems, spec: Object, selector: Object | None) -> N
 
 def format_selector(selector: Object) -> Object:
     """A selector as upstream shows it: fields in their order, labels by key, nothing that is empty."""
-    labels = dict(sorted((selector.get("matchLabels") or {}).items()))
+    labels = dict(sorted(section(selector, "matchLabels").items()))
     items = [
         {key: item[key] for key in ("key", "operator", "values") if item.get(key)}
         for item in each(selector, "matchExpressions")
@@ -243,7 +244,7 @@ def not_negative(problems: Problems, owner: Object, key: str, path: str = "spec"
 
 def only_always(problems: Problems, spec: Object, kind: str) -> None:
     """Pods that are replaced when they end restart their containers and have no deadline."""
-    pod = (spec.get("template") or {}).get("spec") or {}
+    pod = section(spec, "template", "spec")
     if pod.get("restartPolicy") != "Always":
         problems.unsupported("spec.template.spec.restartPolicy", pod.get("restartPolicy"), ("Always",))
     if pod.get("activeDeadlineSeconds") is not None:

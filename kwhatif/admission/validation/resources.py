@@ -22,6 +22,7 @@ from kwhatif.admission.validation.field_rules import (
     may_overcommit,
 )
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity, QuantityError
 
 _NOTHING = Quantity.from_units(0)
@@ -56,7 +57,7 @@ def check_pod_resources(problems: Problems, spec: Object, path: str) -> None:
         if is_huge_pages(name) and name in limits and needed > limits[name]:
             problems.invalid(f"{path}.limits[{name}]", str(limits[name]), f"{why} limits of {needed}")
     for i, container in enumerate(each(spec, "containers")):
-        for name, limit in sorted(amounts((container.get("resources") or {}).get("limits")).items()):
+        for name, limit in sorted(amounts(section(container, "resources").get("limits")).items()):
             if name in limits and limit > limits[name]:
                 where = f"{path}.containers[{i}][{name}].limits"
                 problems.invalid(where, str(limit), f"must be less than or equal to pod limits of {limits[name]}")

@@ -18,6 +18,7 @@ from kwhatif.admission.validation.field_rules import (
     label_value,
 )
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -38,14 +39,14 @@ def check_affinity(problems: Problems, affinity: Object | None, path: str) -> No
         for i, term in enumerate(each(nodes, _PREFERRED)):
             where = f"{path}.nodeAffinity.{_PREFERRED}[{i}]"
             _weight(problems, term, where)
-            _node_term(problems, term.get("preference") or {}, f"{where}.preference", values=False)
+            _node_term(problems, section(term, "preference"), f"{where}.preference", values=False)
     for kind in ("podAffinity", "podAntiAffinity"):
         for i, term in enumerate(each(affinity.get(kind), REQUIRED)):
             _pod_term(problems, term, f"{path}.{kind}.{REQUIRED}[{i}]")
         for i, weighted in enumerate(each(affinity.get(kind), _PREFERRED)):
             where = f"{path}.{kind}.{_PREFERRED}[{i}]"
             _weight(problems, weighted, where)
-            _pod_term(problems, weighted.get("podAffinityTerm") or {}, f"{where}.podAffinityTerm")
+            _pod_term(problems, section(weighted, "podAffinityTerm"), f"{where}.podAffinityTerm")
 
 
 def check_label_selector(problems: Problems, selector: Object | None, path: str) -> None:

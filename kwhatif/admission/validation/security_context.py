@@ -14,6 +14,7 @@ from kwhatif.admission.request import containers_of, each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import dns_subdomain, relative_path, within_range
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.objects import section
 
 _SPEC_LIMIT_KIB = 64
 _LONGEST_DOMAIN, _LONGEST_USER = 256, 104
@@ -113,13 +114,13 @@ def _user_rules(whole: str) -> list[str]:
 
 def _linux(problems: Problems, spec: Object, path: str) -> None:
     for where, owner in ((path, spec), *containers_of(spec, path)):
-        if (owner.get("securityContext") or {}).get("windowsOptions") is not None:
+        if section(owner, "securityContext").get("windowsOptions") is not None:
             why = "windows options cannot be set for a linux pod"
             problems.forbidden(f"{where}.securityContext.windowsOptions", why)
 
 
 def _windows(problems: Problems, spec: Object, path: str) -> None:
-    context = spec.get("securityContext") or {}
+    context = section(spec, "securityContext")
     why = "cannot be set for a windows pod"
     for key in _LINUX_ONLY_FIRST:
         if context.get(key) is not None:
@@ -134,12 +135,12 @@ def _windows(problems: Problems, spec: Object, path: str) -> None:
             problems.forbidden(f"{path}.{key}" if outside else f"{path}.securityContext.{key}", why)
     for where, container in containers_of(spec, path):
         for key in _LINUX_ONLY_IN_CONTAINERS:
-            if (container.get("securityContext") or {}).get(key) is not None:
+            if section(container, "securityContext").get(key) is not None:
                 problems.forbidden(f"{where}.securityContext.{key}", why)
 
 
 def _host_process(owner: Object) -> bool | None:
-    found: bool | None = ((owner.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    found: bool | None = section(owner, "securityContext", "windowsOptions").get("hostProcess")
     return found
 
 
@@ -159,7 +160,7 @@ _CHOICES = {
 
 def check_pod_security(problems: Problems, spec: Object, path: str) -> None:
     """``path`` is that of the security context."""
-    context = spec.get("securityContext") or {}
+    context = section(spec, "securityContext")
     for key in ("fsGroup", "runAsUser", "runAsGroup"):
         _identity(problems, context.get(key), f"{path}.{key}")
     for i, group in enumerate(context.get("supplementalGroups") or ()):
@@ -192,7 +193,7 @@ def check_container_security(problems: Problems, context: Object | None, path: s
         why = "cannot set `allowPrivilegeEscalation` to false and"
         if context.get("privileged"):
             problems.invalid(path, context, f"{why} `privileged` to true")
-        for added in (context.get("capabilities") or {}).get("add") or ():
+        for added in section(context, "capabilities").get("add") or ():
             if added == "CAP_SYS_ADMIN":
                 problems.invalid(path, context, f"{why} `capabilities.Add` CAP_SYS_ADMIN")
     check_windows_options(problems, context.get("windowsOptions"), f"{path}.windowsOptions")
@@ -310,20 +311,20 @@ def check_profiles(problems: Problems, metadata: Object | None, spec: Object, pa
     annotations = (metadata or {}).get("annotations")
     if not annotations:
         return
-    own = spec.get("securityContext") or {}
-    windows = (spec.get("os") or {}).get("name") == "windows"
+    own = section(spec, "securityContext")
+    windows = section(spec, "os").get("name") == "windows"
     if SECCOMP_POD in annotations:
         where = f"{path}.securityContext.seccompProfile"
         _agree(problems, annotations[SECCOMP_POD] or "", own.get("seccompProfile"), _SECCOMP, "seccomp", where)
     containers = containers_of(spec, path)
     for where, container in containers:
         asked = annotations.get(f"{SECCOMP_CONTAINER}{container.get('name')}")
-        field = (container.get("securityContext") or {}).get("seccompProfile")
+        field = section(container, "securityContext").get("seccompProfile")
         if asked is not None:
             _agree(problems, asked, field, _SECCOMP, "seccomp", f"{where}.securityContext.seccompProfile")
     for where, container in containers if not windows else ():
         asked = annotations.get(f"{APP_ARMOR}{container.get('name')}")
-        field = (container.get("securityContext") or {}).get("appArmorProfile") or own.get("appArmorProfile")
+        field = section(container, "securityContext").get("appArmorProfile") or own.get("appArmorProfile")
         if asked is not None:
             _agree(problems, asked, field, _ARMOR, "apparmor", f"{where}.securityContext.appArmorProfile")
 

@@ -13,6 +13,7 @@ from kwhatif.admission.validation.metadata import check_annotations
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 from kwhatif.admission.validation.volume_sources import SOURCE_CHECKS, SOURCE_PATHS
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity
 
 _CLAIM = ("", "PersistentVolumeClaim")
@@ -80,7 +81,7 @@ def check_volumes(problems: Problems, volumes: list[Object], path: str, pod: str
             problems.duplicate(f"{where}.name", name)
         if len(problems.causes) == before:
             sound[name] = volume
-        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName") or ""
+        claim = section(volume, "persistentVolumeClaim").get("claimName") or ""
         if claim in made:
             why = "must not reference a PVC that gets created for an ephemeral volume"
             problems.invalid(f"{where}.persistentVolumeClaim.claimName", claim, why)
@@ -93,7 +94,7 @@ def check_claim_spec(problems: Problems, spec: Object, path: str) -> None:
         problems.required(f"{path}.accessModes", "at least 1 access mode is required")
     check_label_selector(problems, spec.get("selector"), f"{path}.selector")
     check_access_modes(problems, spec, path)
-    storage = amounts((spec.get("resources") or {}).get("requests")).get("storage")
+    storage = amounts(section(spec, "resources").get("requests")).get("storage")
     if storage is None:
         problems.required(f"{path}.resources[storage]")
     elif storage <= Quantity.from_units(0):
@@ -161,7 +162,7 @@ def _source(problems: Problems, volume: Object, path: str, pod: str) -> None:
         _image(problems, source, f"{path}.image", in_pod=bool(pod))
     for kind in given[1:]:
         problems.forbidden(f"{path}.{_SOURCES[kind]}", "may not specify more than 1 volume type")
-    iscsi = volume.get("iscsi") or {}
+    iscsi = section(volume, "iscsi")
     whole = f"{name}:{iscsi.get('targetPortal') or ''}"
     if iscsi.get("initiatorName") is not None and len(whole.encode()) > _LONGEST_PORTAL:
         why = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters"
@@ -173,13 +174,13 @@ def _ephemeral(problems: Problems, source: Object, volume: str, path: str, pod: 
     if template is None:
         problems.required(where)
     else:
-        metadata = template.get("metadata") or {}
+        metadata = section(template, "metadata")
         check_annotations(problems, metadata.get("annotations"), f"{where}.metadata.annotations")
         check_labels(problems, metadata.get("labels"), f"{where}.metadata.labels")
         for key in _METADATA:
             if metadata.get(key):
                 problems.forbidden(f"{where}.metadata.{_SPELT.get(key, key)}", "cannot be set")
-        check_claim_spec(problems, template.get("spec") or {}, f"{where}.spec")
+        check_claim_spec(problems, section(template, "spec"), f"{where}.spec")
     if pod and volume:
         name = f"{pod}-{volume}"
         problems.invalid(f"{path}.name", volume, *(f'PVC name "{name}": {why}' for why in dns_subdomain(name)))

@@ -29,6 +29,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 from kwhatif.admission.validation.security_context import check_pod_annotations
 from kwhatif.admission.validation.volumes import check_claim_spec
+from kwhatif.api.objects import section
 
 _ROLLING = "RollingUpdate"
 
@@ -58,7 +59,7 @@ def check_daemon_set(problems: Problems, strategy: Object, path: str) -> None:
         case "OnDelete":
             return
         case "RollingUpdate":
-            where, rolling = f"{path}.rollingUpdate", strategy.get("rollingUpdate") or {}
+            where, rolling = f"{path}.rollingUpdate", section(strategy, "rollingUpdate")
             most, more = rolling.get("maxUnavailable"), rolling.get("maxSurge")
             check_share(problems, most, f"{where}.maxUnavailable")
             check_share(problems, more, f"{where}.maxSurge")
@@ -78,7 +79,7 @@ def check_stateful_set(problems: Problems, spec: Object) -> None:
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
         problems.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
-    strategy, path = spec.get("updateStrategy") or {}, "spec.updateStrategy"
+    strategy, path = section(spec, "updateStrategy"), "spec.updateStrategy"
     rolling = strategy.get("rollingUpdate")
     match strategy.get("type"):
         case "OnDelete":
@@ -97,7 +98,7 @@ def check_stateful_set(problems: Problems, spec: Object) -> None:
         case other:
             shown = {"Type": other, "RollingUpdate": rolling}
             problems.invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
-    retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+    retention = section(spec, "persistentVolumeClaimRetentionPolicy")
     for key in ("whenDeleted", "whenScaled"):
         if retention.get(key) not in ("Retain", "Delete"):
             where = f"spec.persistentVolumeClaimRetentionPolicy.{key}"
@@ -108,11 +109,11 @@ _USUAL_DEADLINE = 600
 
 
 def _deployment(problems: Problems, obj: Object) -> None:
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     check_metadata(problems, obj)
     not_negative(problems, spec, "replicas")
     _selected_template(problems, spec, "deployment", "ReplicaSet")
-    check_deployment(problems, spec.get("strategy") or {}, "spec.strategy")
+    check_deployment(problems, section(spec, "strategy"), "spec.strategy")
     not_negative(problems, spec, "minReadySeconds")
     not_negative(problems, spec, "revisionHistoryLimit")
     not_negative(problems, spec, "progressDeadlineSeconds")
@@ -123,7 +124,7 @@ def _deployment(problems: Problems, obj: Object) -> None:
 
 
 def _replica_set(problems: Problems, obj: Object) -> None:
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     check_metadata(problems, obj)
     not_negative(problems, spec, "replicas")
     not_negative(problems, spec, "minReadySeconds")
@@ -131,8 +132,8 @@ def _replica_set(problems: Problems, obj: Object) -> None:
 
 
 def _replication_controller(problems: Problems, obj: Object) -> None:
-    spec = obj.get("spec") or {}
-    selector = spec.get("selector") or {}
+    spec = section(obj, "spec")
+    selector = section(spec, "selector")
     check_metadata(problems, obj)
     not_negative(problems, spec, "minReadySeconds")
     if not selector:
@@ -144,14 +145,14 @@ def _replication_controller(problems: Problems, obj: Object) -> None:
 
 
 def _stateful_set(problems: Problems, obj: Object) -> None:
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     check_metadata(problems, obj, label=True)
     check_stateful_set(problems, spec)
     for i, claim in enumerate(each(spec, "volumeClaimTemplates")):
-        check_claim_spec(problems, claim.get("spec") or {}, f"spec.volumeClaimTemplates[{i}].spec")
+        check_claim_spec(problems, section(claim, "spec"), f"spec.volumeClaimTemplates[{i}].spec")
     not_negative(problems, spec, "replicas")
     not_negative(problems, spec, "minReadySeconds")
-    not_negative(problems, spec.get("ordinals") or {}, "start", "spec.ordinals")
+    not_negative(problems, section(spec, "ordinals"), "start", "spec.ordinals")
     service = spec.get("serviceName")
     if service:
         problems.invalid("spec.serviceName", service, *dns_label(service))
@@ -160,7 +161,7 @@ def _stateful_set(problems: Problems, obj: Object) -> None:
 
 def _daemon_set(problems: Problems, obj: Object) -> None:
     """A daemon set without a selector is refused by a selector that matches nothing."""
-    spec = obj.get("spec") or {}
+    spec = section(obj, "spec")
     selector = spec.get("selector")
     check_metadata(problems, obj)
     check_label_selector(problems, selector, "spec.selector")
@@ -170,7 +171,7 @@ def _daemon_set(problems: Problems, obj: Object) -> None:
     check_template(problems, spec, "spec.template")
     only_always(problems, spec, "DaemonSet")
     not_negative(problems, spec, "minReadySeconds")
-    check_daemon_set(problems, spec.get("updateStrategy") or {}, "spec.updateStrategy")
+    check_daemon_set(problems, section(spec, "updateStrategy"), "spec.updateStrategy")
     not_negative(problems, spec, "revisionHistoryLimit")
 
 
@@ -200,9 +201,9 @@ def _selected_template(problems: Problems, spec: Object, empty_for: str, owner: 
 
 def _set_template(problems: Problems, spec: Object) -> None:
     """The template of a stateful set, whose controller gives pods their names and the volumes of their claims."""
-    template = spec.get("template") or {}
-    pod, metadata = template.get("spec") or {}, template.get("metadata") or {}
-    names = [(claim.get("metadata") or {}).get("name") for claim in each(spec, "volumeClaimTemplates")]
+    template = section(spec, "template")
+    pod, metadata = section(template, "spec"), section(template, "metadata")
+    names = [section(claim, "metadata").get("name") for claim in each(spec, "volumeClaimTemplates")]
     claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
     kept = [volume for volume in each(pod, "volumes") if volume.get("name") not in names]
     pod = {**pod, "hostname": "", "subdomain": "", "volumes": claimed + kept}

@@ -28,7 +28,7 @@ from kwhatif.api.core import (
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_provisioning import NodePool
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.selectors import is_label_key, is_label_value
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
@@ -125,7 +125,7 @@ def daemon_pods(daemon_sets: Iterable[Object], pods: Iterable[Pod]) -> list[PodD
 
 
 def _pod(daemon_set: Object, running: Pod | None) -> Pod:
-    template = convert(part_of(daemon_set, "spec", "template").get("spec") or {}, PodSpec)
+    template = convert(section(part_of(daemon_set, "spec", "template"), "spec"), PodSpec)
     pod = running or Pod(spec=_limits_as_requests(template))
     asked = template.affinity.node_affinity if template.affinity else None
     if asked is None or asked.required_during_scheduling_ignored_during_execution is None:

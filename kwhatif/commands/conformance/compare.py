@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from kwhatif.api.document_numbers import Measure, Number
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.commands.conformance.compare_descheduling import descheduling_differences
 from kwhatif.commands.conformance.compare_kueue import kueue_differences
 from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
@@ -39,7 +39,7 @@ _ORDERED = ("unschedulable", "candidates")
 def autoscaling_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """The fields that differ, with what was recorded and what was answered."""
     yield from _differing("", ("templates",), wanted, got)
-    yield from _differing("scaleUp.", _UP, wanted.get("scaleUp") or {}, part_of(got, "scaleUp"))
+    yield from _differing("scaleUp.", _UP, section(wanted, "scaleUp"), part_of(got, "scaleUp"))
     nothing: Mapping[str, Any] = {}
     for left, right in zip_longest(wanted.get("scaleDown") or (), part_of(got, "scaleDown"), fillvalue=nothing):
         yield from _differing("scaleDown.", _DOWN, left, right)
@@ -65,7 +65,7 @@ def _comparable(field: str, value: Any) -> Any:
             return {part_of(each, "group"): [part_of(each, "from"), part_of(each, "to")] for each in value or ()}
         case "templates":
             return {
-                group: _sort_lists({**each, "free": {name: n for name, n in (each.get("free") or {}).items() if n}})
+                group: _sort_lists({**each, "free": {name: n for name, n in section(each, "free").items() if n}})
                 for group, each in (value or {}).items()
             }
         case "removable" | "deleted":
@@ -111,25 +111,25 @@ def karpenter_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> 
 def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "error": bool(answer.get("error")),
-        "placed": answer.get("placed") or {},
+        "placed": section(answer, "placed"),
         "notPending": sorted(answer.get("notPending") or ()),
         "skippedPools": sorted(answer.get("skippedPools") or ()),
-        "relaxed": answer.get("relaxed") or {},
+        "relaxed": section(answer, "relaxed"),
         **{name: _kinds(answer.get(name) or {}) for name in ("ignored", "errors")},
         **_claims("nodeClaims.", answer.get("nodeClaims") or ()),
     }
     for method in _METHODS:
-        asked = (answer.get("disruption") or {}).get(method)
+        asked = section(answer, "disruption").get(method)
         if asked is None:
             continue
-        command, prefix = asked.get("command") or {}, f"disruption.{method}."
+        command, prefix = section(asked, "command"), f"disruption.{method}."
         found |= {
-            f"{prefix}candidates": asked.get("candidates") or {},
-            f"{prefix}budgets": asked.get("budgets") or {},
+            f"{prefix}candidates": section(asked, "candidates"),
+            f"{prefix}budgets": section(asked, "budgets"),
             f"{prefix}command": [command.get("decision") or "", command.get("nodes") or []],
             f"{prefix}savings": command.get("savings") or 0,
-            f"{prefix}placed": command.get("placed") or {},
-            f"{prefix}reasons": {node: sorted(set(said)) for node, said in _kinds(asked.get("reasons") or {}).items()},
+            f"{prefix}placed": section(command, "placed"),
+            f"{prefix}reasons": {node: sorted(set(said)) for node, said in _kinds(section(asked, "reasons")).items()},
             **_claims(f"{prefix}replacements.", command.get("replacements") or ()),
         }
     return found

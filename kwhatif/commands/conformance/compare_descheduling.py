@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 
 _REPLICAS = re.compile(r"^owner has \d+ replicas which is less than minReplicas of \d+$")
 _DETAILS = re.compile(r': | "')
@@ -29,7 +29,7 @@ def descheduling_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) 
 
 def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     evictions, refused = answer.get("evictions") or [], answer.get("refused") or []
-    totals = answer.get("totals") or {}
+    totals = section(answer, "totals")
     found = {
         "error": bool(answer.get("error")),
         "errors": sorted({part_of(each, "profile") for each in answer.get("errors") or ()}),
@@ -42,7 +42,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
         "refusedPerLimit": _counts(refused, (*_WHO, "limit")),
         "protected": {
             profile: {pod: sorted({_kind(text) for text in texts}) for pod, texts in pods.items()}
-            for profile, pods in (answer.get("protected") or {}).items()
+            for profile, pods in section(answer, "protected").items()
         },
         "total": totals.get("total", 0),
         "totals": [_without_zeros(totals.get(part)) for part in ("nodes", "namespaces")],
@@ -50,7 +50,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     runs = {f"{part_of(each, 'profile')}/{part_of(each, 'plugin')}": each for each in answer.get("utilization") or ()}
     for part in ("class", "usage", "percent") if runs else ():
         found[f"utilization.{part}"] = {
-            run: {node: use.get(part) for node, use in (each.get("nodes") or {}).items()} for run, each in runs.items()
+            run: {node: use.get(part) for node, use in section(each, "nodes").items()} for run, each in runs.items()
         }
     for part in ("thresholds", "toMove", "stopped") if runs else ():
         found[f"utilization.{part}"] = {run: each[part] for run, each in runs.items() if each.get(part)}

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.commands.conformance.kueue_answers import RecordedKueue
 
@@ -28,7 +28,7 @@ def kueue_differences(expected: RecordedKueue, answer: Mapping[str, Any]) -> Ite
     for part in ("made", "refused"):
         wanted: Mapping[str, Any] = getattr(expected, part) or {}
         yield from _by_key(part, wanted, answer.get(part) or {}, _job_workload if part == "made" else _plain)
-    yield from _compare("", "failed", sorted(expected.failed or {}), sorted(answer.get("failed") or {}))
+    yield from _compare("", "failed", sorted(expected.failed or {}), sorted(section(answer, "failed")))
     yield from _compare("", "steps", len(expected.steps), len(part_of(answer, "steps")))
     for k, (wanted, got) in enumerate(zip(expected.steps, part_of(answer, "steps"), strict=False)):
         for where, field, left, right in _step(wanted, got):
@@ -72,7 +72,7 @@ def _pod_sets(sets: Sequence[Mapping[str, Any]] | None) -> list[Any]:
         (
             part_of(each, "name"),
             each.get("count"),
-            each.get("flavors") or {},
+            section(each, "flavors"),
             _amounts(each.get("usage")),
             each.get("topology"),
         )
@@ -93,7 +93,7 @@ def _step(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differi
         aside = [sorted(side.get("inadmissible") or ()) for side in (left, right)]
         yield from _compare(key, "inadmissible", *aside)
         yield from _compare(key, "usage", _queue_usage(left.get("usage")), _queue_usage(right.get("usage")))
-    yield from _by_key("cohorts", wanted.get("cohorts") or {}, got.get("cohorts") or {}, _cohort)
+    yield from _by_key("cohorts", section(wanted, "cohorts"), section(got, "cohorts"), _cohort)
     yield from _by_key("localQueues", part_of(wanted, "localQueues"), part_of(got, "localQueues"), _plain)
     yield from _compare("", "cycles", _heads(part_of(wanted, "cycles")), _heads(part_of(got, "cycles")))
     for k, (left, right) in enumerate(zip(part_of(wanted, "cycles"), part_of(got, "cycles"), strict=False)):
@@ -113,7 +113,7 @@ def _queue_usage(usage: Mapping[str, Mapping[str, Mapping[str, str]]] | None) ->
 def _cohort(cohort: Mapping[str, Any]) -> Any:
     usage = {
         (flavor, resource): tuple(map(_amount, text.split("/")))
-        for flavor, of_flavor in (cohort.get("usage") or {}).items()
+        for flavor, of_flavor in section(cohort, "usage").items()
         for resource, text in of_flavor.items()
     }
     return usage, cohort.get("weightedShare")

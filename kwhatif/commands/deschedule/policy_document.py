@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kwhatif import bounds
+from kwhatif.api.objects import section
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.descheduling.framework.descheduler_policy import API_VERSION, KIND
 from kwhatif.descheduling.policy_reading import DeschedulerPolicyError, RunnablePolicy, read_policy
@@ -80,8 +81,8 @@ def _policies(value: Any, source: str) -> Iterator[tuple[Any, str]]:
     if value.get("kind") == KIND or str(value.get("apiVersion", "")).startswith("descheduler/"):
         yield value, source
     elif value.get("kind") == "ConfigMap":
-        data = {key: text for key, text in (value.get("data") or {}).items() if isinstance(text, str)}
-        name = (value.get("metadata") or {}).get("name")
+        data = {key: text for key, text in section(value, "data").items() if isinstance(text, str)}
+        name = section(value, "metadata").get("name")
         for policy, where in policies_in(data, f"ConfigMap {name}"):
             yield policy, f"{source} ({where})"
     elif value.get("kind") == "List" or str(value.get("kind", "")).endswith("ConfigMapList"):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwhatif.api.core import Pod
+from kwhatif.api.objects import section
 from kwhatif.commands.rightsize.advice import Advice, amounts_of
 from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
 from kwhatif.golang.parsing import finite
@@ -62,7 +63,7 @@ def scalings(
             continue
         found = [
             each
-            for metric in _metrics(obj.get("spec") or {})
+            for metric in _metrics(section(obj, "spec"))
             if (each := _scaling(autoscaler, workload, metric, book, advice[workload.name])) is not None
         ]
         if found:
@@ -76,7 +77,7 @@ def _metrics(spec: Mapping[str, Any]) -> Iterator[_Metric]:
         yield _Metric("cpu", "", percent)
     for metric in spec.get("metrics") or ():
         source = metric.get("resource") or metric.get("containerResource") or {}
-        percent, resource = finite((source.get("target") or {}).get("averageUtilization")), source.get("name")
+        percent, resource = finite(section(source, "target").get("averageUtilization")), source.get("name")
         if percent and resource in RESOURCES:
             yield _Metric(resource, source.get("container") or "", percent)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -33,7 +33,7 @@ class LimitRanges:
         self._ranges: dict[tuple[str, str, str], list[_Range]] = {}
         for obj in snapshot.whole.get("LimitRange", ()):
             namespace = part_of(obj, "metadata").get("namespace") or "default"
-            for limit in (obj.get("spec") or {}).get("limits") or ():
+            for limit in section(obj, "spec").get("limits") or ():
                 if limit.get("type") in (CONTAINER, POD):
                     self._add(limit["type"], namespace, limit)
 
@@ -113,7 +113,7 @@ def quota_bounds(snapshot: Snapshot) -> Iterator[tuple[str, str, str, int]]:
     """
     names = {"requests.cpu": "cpu", "cpu": "cpu", "requests.memory": "memory", "memory": "memory", "pods": "pods"}
     for obj in snapshot.whole.get("ResourceQuota", ()):
-        spec = obj.get("spec") or {}
+        spec = section(obj, "spec")
         if spec.get("scopes") or spec.get("scopeSelector"):
             continue
         namespace = part_of(obj, "metadata").get("namespace") or "default"

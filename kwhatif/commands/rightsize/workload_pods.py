@@ -9,7 +9,7 @@ from typing import Any
 
 from kwhatif.api.core import Container, Pod, PodSpec
 from kwhatif.api.kinds import TEMPLATES
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
@@ -86,7 +86,7 @@ class WorkloadPods:
             found: Any = obj
             for step in TEMPLATES[kind]:
                 found = found.get(step) or {}
-            workload.template = (found.get("template") or {}).get("spec")
+            workload.template = section(found, "template").get("spec")
 
     def find_pod(self, namespace: str, pod: str) -> KnownPod | None:
         """What the cluster knows of a pod by its name: it runs, or its workload does."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.descheduling.framework.assigned_pods import NANO, Amounts, AssignedPods
 from kwhatif.descheduling.framework.plugin import PluginFailure, UsageData
 from kwhatif.golang.formatting import go_number, go_quote
@@ -111,13 +111,13 @@ def prometheus_shares(answer: Any) -> Mapping[str, float]:
     if not isinstance(answer, Mapping) or answer.get("status") != "success":
         said = answer.get("error", "") if isinstance(answer, Mapping) else "no answer"
         raise PluginFailure(f"unable to capture prometheus metrics: {said}")
-    data = answer.get("data") or {}
+    data = section(answer, "data")
     kind = data.get("resultType")
     if kind != "vector":
         raise PluginFailure(f'expected query results to be of type "vector", got {go_quote(str(kind))} instead')
     found: dict[str, float] = {}
     for sample in data.get("result") or ():
-        instance = (sample.get("metric") or {}).get("instance")
+        instance = section(sample, "metric").get("instance")
         if instance is None:
             raise PluginFailure("the collected metrics sample is missing 'instance' key")
         value = float(part_of(sample, "value")[1])

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from kwhatif.api.decode import convert
 from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
+from kwhatif.api.objects import section
 from kwhatif.golang.field_validation import ROOT
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
@@ -22,7 +23,7 @@ _COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 
 def pod_count(job: Object) -> int:
     """How many pods run at the same time."""
-    spec = job.get("spec") or {}
+    spec = section(job, "spec")
     parallelism, completions = spec.get("parallelism"), spec.get("completions")
     count = 1 if parallelism is None else int(parallelism)
     return count if completions is None else min(count, int(completions))
@@ -30,8 +31,8 @@ def pod_count(job: Object) -> int:
 
 def pod_sets(job: Object) -> list[WorkloadPodSet]:
     """Raises InputError for a template that cannot be read."""
-    spec = job.get("spec") or {}
-    template = convert(spec.get("template") or {}, WorkloadPodTemplate)
+    spec = section(job, "spec")
+    template = convert(section(spec, "template"), WorkloadPodTemplate)
     least = atoi(_annotations(job).get(MIN_PARALLELISM, ""))
     return [
         WorkloadPodSet(
@@ -45,7 +46,7 @@ def pod_sets(job: Object) -> list[WorkloadPodSet]:
 
 
 def _annotations(job: Object) -> Mapping[str, str]:
-    return (job.get("metadata") or {}).get("annotations") or {}
+    return section(job, "metadata", "annotations")
 
 
 def problems(job: Object, queued: bool) -> Iterator[str]:
@@ -53,8 +54,8 @@ def problems(job: Object, queued: bool) -> Iterator[str]:
     yield from job_problems(job)
     yield from _partial_problems(job)
     yield from _completion_problems(job)
-    template = (job.get("spec") or {}).get("template") or {}
-    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    template = section(job, "spec", "template")
+    annotations = section(template, "metadata", "annotations")
     path = ROOT.child("spec", "template", "metadata")
     wrong = list(topology_problems(path, annotations))
     yield from wrong or slice_size_problems(path, annotations, pod_count(job))
@@ -76,7 +77,7 @@ def _completion_problems(job: Object) -> Iterator[str]:
     text = _annotations(job).get(_SYNC_COMPLETIONS)
     if text not in ("1", "t", "T", "TRUE", "true", "True"):
         return
-    spec = job.get("spec") or {}
+    spec = section(job, "spec")
     path = ROOT.child("metadata", "annotations").index(_SYNC_COMPLETIONS)
     if (spec.get("completionMode") or "NonIndexed") == "NonIndexed":
         yield path.invalid(text, "should not be enabled for NonIndexed jobs")

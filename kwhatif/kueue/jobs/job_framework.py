@@ -23,6 +23,7 @@ from kwhatif.api.kueue import (
     WorkloadSpec,
 )
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
+from kwhatif.api.objects import section
 from kwhatif.api.selectors import Selector
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.golang.field_validation import aggregate, label_value
@@ -85,7 +86,7 @@ class JobFramework:
 
     def make(self, job: Object, kind: JobKind) -> JobOutcome:
         """What becomes of a new job. Raises InputError for one that cannot be read."""
-        metadata = job.get("metadata") or {}
+        metadata = section(job, "metadata")
         labels = self._with_default_queue(metadata)
         queued = bool(labels.get(QUEUE_LABEL)) or self._configuration.manage_jobs_without_queue_name
         if problems := list(kind.problems({**job, "metadata": {**metadata, "labels": labels}}, queued)):
@@ -98,7 +99,7 @@ class JobFramework:
         return self._construct(metadata, labels, kind, list(kind.pod_sets(job)))
 
     def _with_default_queue(self, metadata: Object) -> dict[str, str]:
-        labels = dict(metadata.get("labels") or {})
+        labels = dict(section(metadata, "labels"))
         namespace = metadata.get("namespace") or ""
         if not labels.get(QUEUE_LABEL) and namespace in self._default_queues:
             of_namespace = self._labels.get(namespace)
@@ -119,7 +120,7 @@ class JobFramework:
         }
         if not label_value(uid):
             copied[JOB_UID_LABEL] = uid
-        gate = (metadata.get("annotations") or {}).get(GATED_BY)
+        gate = section(metadata, "annotations").get(GATED_BY)
         limit = atoi(labels.get(MAX_TIME, ""))
         return JobOutcome(
             KueueWorkload(

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.meta import ObjectMeta
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.kueue.jobs.go_integers import atoi
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
@@ -124,8 +125,8 @@ def pod_sets_of(row: JobRow, job: Object, pods: Sequence[Pod]) -> tuple[list[Wor
     if row.single and pod_group_of(pods[0]):
         return _roles_of(pods)
     if row.kind == "AppWrapper":
-        return _components_of(str((job.get("metadata") or {}).get("name")), pods)
-    has_leader = bool(((job.get("spec") or {}).get("leaderWorkerTemplate") or {}).get("leaderTemplate"))
+        return _components_of(str(section(job, "metadata").get("name")), pods)
+    has_leader = bool(section(job, "spec", "leaderWorkerTemplate").get("leaderTemplate"))
     names: dict[str, str] = {}
     first: dict[str, Pod] = {}
     counts: dict[str, int] = {}

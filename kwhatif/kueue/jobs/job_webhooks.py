@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet
+from kwhatif.api.objects import section
 from kwhatif.golang.field_validation import ROOT, Path, dns_subdomain
 from kwhatif.golang.formatting import go_quote
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
@@ -272,7 +273,7 @@ def _spark_problems(job: Object) -> Iterator[str]:
     # The operator's own webhook, which comes before, fills in the mode.
     if spec.get("mode", "cluster") != "cluster":
         yield ROOT.child("spec", "mode").invalid(spec["mode"], "only Cluster mode is supported for a kueue managed job")
-    if (spec.get("dynamicAllocation") or {}).get("enabled"):
+    if section(spec, "dynamicAllocation").get("enabled"):
         detail = (
             "a kueue managed job can use dynamicAllocation only when the ElasticJobsViaWorkloadSlices feature gate is "
             "on and the job is an elastic job"
@@ -306,12 +307,12 @@ def _name_problems(path: Path, name: str) -> Iterator[str]:
 
 
 def _spec_of(job: Object) -> Object:
-    return job.get("spec") or {}
+    return section(job, "spec")
 
 
 def _labels_of(job: Object) -> Mapping[str, str]:
-    return (job.get("metadata") or {}).get("labels") or {}
+    return section(job, "metadata", "labels")
 
 
 def _annotations_of(job: Object) -> Mapping[str, str]:
-    return (job.get("metadata") or {}).get("annotations") or {}
+    return section(job, "metadata", "annotations")

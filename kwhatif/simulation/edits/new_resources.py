@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kwhatif.admission.request import deep_copy_json
 from kwhatif.api.core import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements
 from kwhatif.api.kinds import TEMPLATES
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.node_pools import RequestSums, allocatable_of
@@ -145,7 +145,7 @@ def _change_templates(draft: Draft, kind: str, new: NewResources) -> None:
         part: Any = changed
         for step in TEMPLATES[kind]:
             part = part.get(step) or {}
-        spec = (part.get("template") or {}).get("spec") or {}
+        spec = section(part, "template", "spec")
         for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
             given = amounts.get(container.get("name", ""))
             if given is not None:
@@ -170,7 +170,7 @@ _SIDES: tuple[tuple[str, Callable[[Amounts], ResourceList]], ...] = (
 
 
 def _put(container: dict[str, Any], given: Amounts) -> None:
-    resources = dict(container.get("resources") or {})
+    resources = dict(section(container, "resources"))
     for name, side in _SIDES:
         amounts = side(given)
         if amounts:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.api.kinds import TEMPLATES
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
 
 AUTOSCALER = "VerticalPodAutoscaler"
@@ -28,9 +29,9 @@ def edits_of_patch(value: Mapping[str, Any], kind: str) -> list[Plain]:
     """
     if kind == COMPONENT:
         return []
-    metadata = value.get("metadata") or {}
+    metadata = section(value, "metadata")
     if kind == AUTOSCALER:
-        target, containers = (value.get("spec") or {}).get("targetRef") or {}, _read_policy(value)
+        target, containers = section(value, "spec", "targetRef"), _read_policy(value)
         kind, name = str(target.get("kind") or ""), str(target.get("name") or "")
     else:
         containers, name = _read_patch(value, kind), str(metadata.get("name") or "")
@@ -57,7 +58,7 @@ def _read_patch(value: Mapping[str, Any], kind: str) -> Plain:
 
 
 def _read_policy(value: Mapping[str, Any]) -> Plain:
-    policies = ((value.get("spec") or {}).get("resourcePolicy") or {}).get("containerPolicies") or ()
+    policies = section(value, "spec", "resourcePolicy").get("containerPolicies") or ()
     found: Plain = {}
     for number, policy in enumerate(policies):
         least, most = policy.get("minAllowed"), policy.get("maxAllowed")

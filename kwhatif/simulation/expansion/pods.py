@@ -13,6 +13,7 @@ from kwhatif.admission.pipeline import DEFAULT_PLUGINS, NOT_MODELLED
 from kwhatif.admission.server import type_gates
 from kwhatif.api import kueue
 from kwhatif.api.kinds import describe_kind
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_counts
 from kwhatif.results.expand import ChangeRecord, ExpandedPod, ExpandResult
@@ -114,8 +115,8 @@ def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestO
 def _undefined_kinds(manifests: Sequence[Manifest], snapshot: Snapshot) -> list[str]:
     """``kind "Gizmo" in version "example.com/v1"`` of kinds that no CustomResourceDefinition at hand defines."""
     whole = [*snapshot.whole.get("CustomResourceDefinition", ()), *(each.raw for each in manifests)]
-    specs = [each.get("spec") or {} for each in whole if each.get("kind") in (None, "CustomResourceDefinition")]
-    defined = {(spec.get("group"), (spec.get("names") or {}).get("kind")) for spec in specs}
+    specs = [section(each, "spec") for each in whole if each.get("kind") in (None, "CustomResourceDefinition")]
+    defined = {(spec.get("group"), section(spec, "names").get("kind")) for spec in specs}
     found: dict[str, None] = {}
     for manifest in manifests:
         kind, version = manifest.obj.kind or "", manifest.obj.api_version or ""

@@ -104,7 +104,7 @@ def _check(whole: Object, source: str) -> None:
     """Raises InputError if controllers could not process an object."""
     called, spec = (
         f"{part_of(whole, 'kind')} {describe_value(part_of(whole, 'metadata', 'name'))}",
-        whole.get("spec") or {},
+        section(whole, "spec"),
     )
     if part_of(whole, "kind") in TEMPLATES and (spec.get("replicas") or 0) < 0:
         raise InputError(f"{called}: spec.replicas: expected no less than 0, found {spec['replicas']}", source=source)
@@ -125,7 +125,7 @@ def nodes_of(snapshot: Snapshot) -> list[Object]:
 
 def drop_emptied_volumes(pod: Object, dropped: Collection[str]) -> Object:
     """A pod without the volumes of which only the type was kept: as they stand, an API server would refuse them."""
-    volumes = (pod.get("spec") or {}).get("volumes")
+    volumes = section(pod, "spec").get("volumes")
     if "volumes" not in dropped or not volumes:
         return pod
     kept = [volume for volume in volumes if not any(s == {} and key != "emptyDir" for key, s in volume.items())]

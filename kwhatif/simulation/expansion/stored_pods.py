@@ -35,5 +35,5 @@ def at_home(pod: Object, homes: Mapping[str, str]) -> Object:
 
 def is_stored(obj: Object) -> bool:
     """Whether the object has been stored by an API server, so that nothing is left to default or to validate."""
-    metadata = obj.get("metadata") or {}
+    metadata = section(obj, "metadata")
     return bool(metadata.get("uid") and metadata.get("creationTimestamp"))

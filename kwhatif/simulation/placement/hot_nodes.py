@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.api.core import Pod
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.results.amounts import format_count
@@ -45,7 +45,7 @@ def _sum_usage(snapshot: Snapshot) -> dict[tuple[str, str], int]:
         metadata = part_of(each, "metadata")
         home = homes.get(f"{metadata.get('namespace') or 'default'}/{part_of(metadata, 'name')}")
         for container in (each.get("containers") or ()) if home else ():
-            for resource, amount in (container.get("usage") or {}).items():
+            for resource, amount in section(container, "usage").items():
                 try:
                     quantity = Quantity.from_json(amount)
                 except QuantityError:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.api.decode import convert
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
 from kwhatif.kueue.configuration import Configuration
 from kwhatif.snapshot.read.files import Text, read_paths
@@ -26,7 +27,7 @@ def _configuration_in(text: Text) -> Mapping[str, Any]:
     for document in read_documents(text):
         plain = decode(document.value, dict[str, Any])
         if plain.get("kind") == "ConfigMap":
-            data = convert(plain.get("data") or {}, dict[str, str])
+            data = convert(section(plain, "data"), dict[str, str])
             return _configuration_in(Text(text.name, data.get(_KEY, "").encode()))
         if str(plain.get("apiVersion", "")).startswith(_GROUP) and plain.get("kind") == "Configuration":
             try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
 from kwhatif.snapshot.kustomize.replacements import apply_replacement
@@ -40,13 +41,13 @@ def transform(resources: Resources, document: Any, patch: Patch, room: CopyRoom)
             prefix, suffix = (str(document.get(key) or "") for key in ("prefix", "suffix"))
             put_around_names(resources, prefix, suffix, specs)
         case "LabelTransformer":
-            set_texts(resources, document.get("labels") or {}, specs)
+            set_texts(resources, section(document, "labels"), specs)
         case "AnnotationsTransformer":
-            set_texts(resources, document.get("annotations") or {}, specs)
+            set_texts(resources, section(document, "annotations"), specs)
         case "ImageTagTransformer":
-            set_image(resources, document.get("imageTag") or {}, specs)
+            set_image(resources, section(document, "imageTag"), specs)
         case "ReplicaCountTransformer":
-            set_replicas(resources, document.get("replica") or {}, specs)
+            set_replicas(resources, section(document, "replica"), specs)
         case "PatchTransformer":
             patch(resources, {key: document[key] for key in ("patch", "path", "target", "options") if key in document})
         case "ReplacementTransformer":

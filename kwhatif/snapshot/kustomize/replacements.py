@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kwhatif.api.objects import section
 from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError
@@ -41,7 +42,7 @@ def apply_replacement(resources: Resources, entry: Mapping[str, Any], room: Copy
         rejects = [one for one in map(Selector, target.get("reject") or ()) if not one.is_empty]
         for resource in [one for one in resources if _is_chosen(one, select, rejects)]:
             for path in target.get("fieldPaths") or [_DEFAULT_PATH]:
-                _write(resource, str(path), value, _mapping(target.get("options") or {}, "options"), room)
+                _write(resource, str(path), value, _mapping(section(target, "options"), "options"), room)
     resources.settle()
 
 
@@ -79,7 +80,7 @@ def _value_of(resources: Resources, source: Mapping[str, Any]) -> Any:
     if not places or places[0].get() in (None, [], {}):
         raise InputError(f"replacements: {found[0].identity} has no {path}")
     value = places[0].get()
-    options = _mapping(source.get("options") or {}, "options")
+    options = _mapping(section(source, "options"), "options")
     if not options.get("delimiter"):
         return value
     parts = _text_of(value).split(str(options["delimiter"]))
@@ -218,7 +219,7 @@ def variable_values(resources: Resources, variables: Sequence[Mapping[str, Any]]
             for each in resources
             if any(one.name == name and spec.selects_identity(one) for one in each.identities)
         ]
-        field = each.get("fieldref") or {}
+        field = section(each, "fieldref")
         path = str(field.get("fieldpath") or field.get("fieldPath") or _DEFAULT_PATH)
         keys = [key for part in _split(path) for key in _with_index(part)]
         places = list(_places_of(objects[0].value, keys, creates=False)) if objects else []

@@ -19,6 +19,7 @@ from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceCl
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 from kwhatif.api.node_provisioning import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
+from kwhatif.api.objects import section
 from kwhatif.snapshot.format.autoscaler_info import shorten_command
 
 Plain = dict[str, Any]
@@ -172,7 +173,7 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
         for key in obj.keys() - {"apiVersion", "kind", "metadata"}:
             del obj[key]
         return
-    obj["metadata"] = _metadata(obj.get("metadata") or {})
+    obj["metadata"] = _metadata(section(obj, "metadata"))
     if kind in _PRUNED:
         _PRUNED[kind](obj)
     status = obj.pop("status", None) or {}
@@ -197,21 +198,21 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
 def _webhooks(configuration: Plain) -> None:
     """The webhooks' rules and selectors, without addresses and certificates."""
     for hook in configuration.get("webhooks") or ():
-        service = (hook.get("clientConfig") or {}).get("service")
+        service = section(hook, "clientConfig").get("service")
         address = {"service": {key: service.get(key) for key in ("namespace", "name")}} if service else {"url": NOWHERE}
         hook["clientConfig"] = address
 
 
 def _definition(definition: Plain) -> None:
     """The served versions and schemas, without descriptions."""
-    spec = definition.get("spec") or {}
+    spec = section(definition, "spec")
     spec.pop("conversion", None)
     for version in spec.get("versions") or ():
         for key in ("additionalPrinterColumns", "selectableFields"):
             version.pop(key, None)
-        if "status" in (version.get("subresources") or {}):
+        if "status" in section(version, "subresources"):
             version["subresources"]["status"] = {}
-        _schema((version.get("schema") or {}).get("openAPIV3Schema"))
+        _schema(section(version, "schema").get("openAPIV3Schema"))
 
 
 def _schema(schema: Any) -> None:
@@ -232,13 +233,13 @@ def _schema(schema: Any) -> None:
 
 def _server_of_group(service: Plain) -> None:
     """The group of an aggregated API server, without its certificate."""
-    (service.get("spec") or {}).pop("caBundle", None)
+    section(service, "spec").pop("caBundle", None)
 
 
 def _scaled_object(obj: Plain) -> None:
     """The target and bounds of a ScaledObject, without triggers, which have addresses and queries."""
     for key in ("advanced", "triggers"):
-        (obj.get("spec") or {}).pop(key, None)
+        section(obj, "spec").pop(key, None)
 
 
 _PRUNED: dict[str, Callable[[Plain], None]] = {
@@ -252,7 +253,7 @@ _PRUNED: dict[str, Callable[[Plain], None]] = {
 
 def prune_template(template: Plain, dropped: set[str]) -> Plain:
     """A pod template with the fields that matter to scheduling; the names of others are added to ``dropped``."""
-    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    metadata, spec = section(template, "metadata"), section(template, "spec")
     if set(metadata.get("annotations") or ()) - KEPT_ANNOTATIONS:
         dropped.add("annotations")
     kept = _with_profile_alone(_some_of(spec, _KEPT_OF_SPEC, dropped), dropped)
@@ -307,13 +308,13 @@ def _volume(volume: Plain, dropped: set[str]) -> Plain:
         kept[key] = {name: value for name, value in source.items() if name in names}
         if any(name not in names and name != "defaultMode" for name in source):
             dropped.add("volumes")
-    if template := (kept.get("ephemeral") or {}).get("volumeClaimTemplate"):
+    if template := section(kept, "ephemeral").get("volumeClaimTemplate"):
         kept["ephemeral"]["volumeClaimTemplate"] = _claim_template(template)
     return kept
 
 
 def _claim_template(template: Plain) -> Plain:
-    return {"metadata": _metadata(template.get("metadata") or {}), "spec": template.get("spec") or {}}
+    return {"metadata": _metadata(section(template, "metadata")), "spec": section(template, "spec")}
 
 
 def _names_of(type_: Any) -> frozenset[str]:

@@ -197,11 +197,11 @@ def _pod(obj: Object, spec: Object, template: Object) -> Object:
         body["volumes"] = volumes
     metadata = section(template, "metadata")
     labels = {
-        **(section(spec, "podMetadata").get("labels") or {}),
-        **(metadata.get("labels") or {}),
+        **section(spec, "podMetadata", "labels"),
+        **section(metadata, "labels"),
         "workflows.argoproj.io/workflow": name_of(obj),
         "workflows.argoproj.io/completed": "false",
     }
-    notes = {**(section(spec, "podMetadata").get("annotations") or {}), **(metadata.get("annotations") or {})}
+    notes = {**section(spec, "podMetadata", "annotations"), **section(metadata, "annotations")}
     name = f"{name_of(obj) or 'workflow'}-{template.get('name') or 'inline'}-"
     return child_pod(obj, {"spec": body}, name, deep_copy_json(labels), deep_copy_json(notes))

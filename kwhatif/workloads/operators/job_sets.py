@@ -52,7 +52,7 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
     }
     for policy in items_of(spec, "volumeClaimPolicies"):
         for each in items_of(policy, "templates"):
-            labels = {**(section(each, "metadata").get("labels") or {}), f"{_JOBSET}/jobset-name": name_of(job_set)}
+            labels = {**section(each, "metadata", "labels"), f"{_JOBSET}/jobset-name": name_of(job_set)}
             claim = deep_copy_json(section(each, "spec"))
             yield child(job_set, "v1", "PersistentVolumeClaim", claims[name_of(each)], claim, {"labels": labels})
     sizes = [
@@ -162,7 +162,7 @@ def _job_of(job_set: Object, replicated: Object, index: int, labels: dict[str, s
         pod_spec["subdomain"] = network.get("subdomain") or name_of(job_set)
     if exclusive and _JOBSET_BY_SELECTOR in own:
         pod_spec["nodeSelector"] = {
-            **(pod_spec.get("nodeSelector") or {}),
+            **section(pod_spec, "nodeSelector"),
             f"alpha.{_JOBSET}/namespaced-job": f"{namespace_of(job_set)}_{name}",
         }
         taint = {"key": f"alpha.{_JOBSET}/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
@@ -170,7 +170,7 @@ def _job_of(job_set: Object, replicated: Object, index: int, labels: dict[str, s
     elif exclusive:
         add_exclusive_affinity(pod_spec, f"{_JOBSET}/job-key", key, exclusive)
     spec["template"] = pod
-    metadata = {"labels": {**(section(template, "metadata").get("labels") or {}), **labels}}
+    metadata = {"labels": {**section(template, "metadata", "labels"), **labels}}
     return child(job_set, "batch/v1", "Job", name, dict(spec), metadata)
 
 

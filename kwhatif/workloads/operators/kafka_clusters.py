@@ -169,8 +169,8 @@ def _kafka_pods(
             body["volumes"].append({"name": volume, "persistentVolumeClaim": {"claimName": claim}})
             yield claim_of(owner, claim, claim_spec(told), {f"{_STRIMZI}/cluster": cluster})
         metadata = section(template, "metadata")
-        more = {**(metadata.get("labels") or {}), **labels}
-        yield child_pod(controller, {"spec": body}, name, more, deep_copy_json(metadata.get("annotations") or {}))
+        more = {**section(metadata, "labels"), **labels}
+        yield child_pod(controller, {"spec": body}, name, more, deep_copy_json(section(metadata, "annotations")))
 
 
 def _volumes(storage: Object) -> Iterator[tuple[str, Object]]:
@@ -186,7 +186,7 @@ def _spread_over_racks(spec: Object, kafka: Object, cluster: str, component: str
     key = section(kafka, "rack").get("topologyKey")
     if not key:
         return
-    affinity = spec["affinity"] = deep_copy_json(spec.get("affinity") or {})
+    affinity = spec["affinity"] = deep_copy_json(section(spec, "affinity"))
     node = affinity.setdefault("nodeAffinity", {}).setdefault("requiredDuringSchedulingIgnoredDuringExecution", {})
     exists = {"key": key, "operator": "Exists"}
     terms = node.get("nodeSelectorTerms") or [{}]

@@ -35,7 +35,7 @@ def prometheus_children(obj: Object, companions: Companions) -> Iterator[Object]
             f"{_OPERATOR}/name": name_of(obj),
             f"{_OPERATOR}/shard": str(shard),
         }
-        yield _stateful_set(obj, "prometheus", name, labels, spec.get("resources") or {}, _thanos_sidecar(spec))
+        yield _stateful_set(obj, "prometheus", name, labels, section(spec, "resources"), _thanos_sidecar(spec))
 
 
 def _thanos_sidecar(spec: Object) -> list[Object]:
@@ -45,7 +45,7 @@ def _thanos_sidecar(spec: Object) -> list[Object]:
     thanos = section(spec, "thanos")
     check_part(thanos.get("resources"), "core.v1.ResourceRequirements", "$.spec.thanos.resources")
     image = str(thanos.get("image") or "quay.io/thanos/thanos")
-    return [{"name": "thanos-sidecar", "image": image, "resources": deep_copy_json(thanos.get("resources") or {})}]
+    return [{"name": "thanos-sidecar", "image": image, "resources": deep_copy_json(section(thanos, "resources"))}]
 
 
 def alertmanager_children(obj: Object, companions: Companions) -> Iterator[Object]:
@@ -53,8 +53,8 @@ def alertmanager_children(obj: Object, companions: Companions) -> Iterator[Objec
     spec = section(obj, "spec")
     if spec.get("paused"):
         return
-    asked = deep_copy_json(spec.get("resources") or {})
-    asked["requests"] = {"memory": "200Mi", **(asked.get("requests") or {})}
+    asked = deep_copy_json(section(spec, "resources"))
+    asked["requests"] = {"memory": "200Mi", **section(asked, "requests")}
     labels = {
         "app.kubernetes.io/name": "alertmanager",
         "app.kubernetes.io/managed-by": "prometheus-operator",
@@ -90,7 +90,7 @@ def _stateful_set(
     if volumes:
         body["volumes"] = volumes
     metadata = section(spec, "podMetadata")
-    whole = {**deep_copy_json(metadata.get("labels") or {}), **labels}
+    whole = {**deep_copy_json(section(metadata, "labels")), **labels}
     template: Object = {"metadata": {"labels": whole}, "spec": body}
     if metadata.get("annotations"):
         template["metadata"]["annotations"] = deep_copy_json(metadata["annotations"])
@@ -120,11 +120,11 @@ def _storage(obj: Object, name: str) -> tuple[list[Object], list[Object]]:
     template = section(storage, "volumeClaimTemplate")
     if template:
         claim = deep_copy_json(template)
-        metadata = claim["metadata"] = claim.get("metadata") or {}
+        metadata = claim["metadata"] = section(claim, "metadata")
         metadata.setdefault("name", volume)
-        claim["spec"] = {"accessModes": ["ReadWriteOnce"], **(claim.get("spec") or {})}
+        claim["spec"] = {"accessModes": ["ReadWriteOnce"], **section(claim, "spec")}
         return [], [{key: claim[key] for key in ("metadata", "spec")}]
     ephemeral = section(storage, "ephemeral")
     if ephemeral:
         return [{"name": volume, "ephemeral": deep_copy_json(ephemeral)}], []
-    return [{"name": volume, "emptyDir": deep_copy_json(storage.get("emptyDir") or {})}], []
+    return [{"name": volume, "emptyDir": deep_copy_json(section(storage, "emptyDir"))}], []

@@ -103,7 +103,7 @@ def claim_spec(told: Object) -> Object:
 
 def with_affinity(spec: Object, sort: str, strength: str, *terms: Object) -> None:
     """Add terms of affinity of one sort (``podAntiAffinity``) and strength (``required``, ``preferred``) to a spec."""
-    affinity = spec["affinity"] = deep_copy_json(spec.get("affinity") or {})
+    affinity = spec["affinity"] = deep_copy_json(section(spec, "affinity"))
     of_sort = affinity[sort] = affinity.get(sort) or {}
     key = f"{strength}DuringSchedulingIgnoredDuringExecution"
     of_sort[key] = [*(of_sort.get(key) or ()), *terms]

@@ -58,7 +58,7 @@ def _workers(cluster: Object, group: Object) -> int:
 
 
 def _label(pod: Object, cluster: Object, node_type: str, group: str) -> None:
-    own = part_of(pod, "metadata").get("labels") or {}
+    own = section(part_of(pod, "metadata"), "labels")
     part_of(pod, "metadata")["labels"] = {
         "ray.io/is-ray-node": "yes",
         "ray.io/cluster": name_of(cluster),

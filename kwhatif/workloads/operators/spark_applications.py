@@ -84,13 +84,13 @@ def _pod(app: Object, role: str, name: str) -> Object:
     own = section(spec, role)
     template = deep_copy_json(section(own, "template"))
     labels = {
-        **(own.get("labels") or {}),
+        **section(own, "labels"),
         "spark-role": role,
         "spark-app-name": name_of(app),
         "sparkoperator.k8s.io/app-name": name_of(app),
         "sparkoperator.k8s.io/launched-by-spark-operator": "true",
     }
-    notes = {key: str(value) for key, value in (own.get("annotations") or {}).items()}
+    notes = {key: str(value) for key, value in section(own, "annotations").items()}
     pod = child_pod(app, template, name, labels, notes)
     body = part_of(pod, "spec")
     containers = body.setdefault("containers", [])
@@ -111,7 +111,7 @@ def _pod(app: Object, role: str, name: str) -> Object:
         for key, value in told.items()
         if key.startswith(prefix)
     }
-    node_selector = {**selectors, **(spec.get("nodeSelector") or {}), **(body.get("nodeSelector") or {})}
+    node_selector = {**selectors, **section(spec, "nodeSelector"), **section(body, "nodeSelector")}
     if node_selector:
         body["nodeSelector"] = node_selector
     batch = section(spec, "batchSchedulerOptions")

@@ -57,7 +57,7 @@ def _instance(cluster: Object, name: str, labels: dict[str, str], volumes: Seque
     spec = section(cluster, "spec")
     affinity = section(spec, "affinity")
     image = str(spec.get("imageName") or "ghcr.io/cloudnative-pg/postgresql")
-    asked = deep_copy_json(spec.get("resources") or {})
+    asked = deep_copy_json(section(spec, "resources"))
     body: Object = {
         "hostname": name,
         "initContainers": [
@@ -91,8 +91,8 @@ def _instance(cluster: Object, name: str, labels: dict[str, str], volumes: Seque
     if not body["affinity"]:
         del body["affinity"]
     inherited = section(spec, "inheritedMetadata")
-    told_labels = {**(inherited.get("labels") or {}), **labels, f"{_CNPG}/podRole": "instance"}
-    return child_pod(cluster, {"spec": body}, name, told_labels, deep_copy_json(inherited.get("annotations") or {}))
+    told_labels = {**section(inherited, "labels"), **labels, f"{_CNPG}/podRole": "instance"}
+    return child_pod(cluster, {"spec": body}, name, told_labels, deep_copy_json(section(inherited, "annotations")))
 
 
 # --- ECK
@@ -140,7 +140,7 @@ def _elastic_spec(cluster: Object, told: Object) -> Object:
         containers.insert(0, main)
     version = str(section(cluster, "spec").get("version") or "latest")
     main.setdefault("image", str(section(cluster, "spec").get("image") or f"docker.elastic.co/elasticsearch:{version}"))
-    asked = main.get("resources") or {}
+    asked = section(main, "resources")
     if not (asked.get("requests") or asked.get("limits")):
         main["resources"] = {"requests": {"memory": "2Gi"}, "limits": {"memory": "2Gi"}}
     prepares = {

@@ -57,7 +57,7 @@ def _job_set_of(job: Object, runtime: Object) -> Object:
             for told in items_of(job, "spec", field):
                 if replicated.get("name") in {target.get("name") for target in items_of(told, "targetJobs")}:
                     _override_pods(replicated, section(told, "spec") if field == "podTemplateOverrides" else told)
-    metadata = {**section(job, "metadata"), "annotations": section(template, "metadata").get("annotations") or {}}
+    metadata = {**section(job, "metadata"), "annotations": section(template, "metadata", "annotations")}
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": dict(spec)}
 
 
@@ -92,7 +92,7 @@ def _override_containers(job: Object, runtime: Object, replicated: Object) -> No
 def _override_pods(replicated: Object, told: Object) -> None:
     body = section(replicated, "template", "spec", "template", "spec")
     if labels := section(told, "nodeSelector"):
-        body["nodeSelector"] = {**(body.get("nodeSelector") or {}), **deep_copy_json(labels)}
+        body["nodeSelector"] = {**section(body, "nodeSelector"), **deep_copy_json(labels)}
     body.update(some_fields(told, *_REPLACED))
     for field in ("volumes", "initContainers", "containers"):
         theirs = {str(each.get("name")): each for each in items_of(told, field)}

@@ -106,7 +106,7 @@ def mpi_children(job: Object, companions: Companions) -> Iterator[Object]:
             labels = {f"{_TRAINING}/job-name": name_of(job), f"{_TRAINING}/job-role": "launcher"}
             pod = child_pod(job, template, "launcher-", {**labels, f"{_TRAINING}/operator-name": "mpi-operator"})
             part_of(pod, "spec").setdefault("restartPolicy", str(spec.get("restartPolicy") or "OnFailure"))
-            metadata = {"labels": part_of(pod, "metadata").get("labels") or {}}
+            metadata = {"labels": section(part_of(pod, "metadata"), "labels")}
             limit = section(job, "spec", "runPolicy").get("backoffLimit", 6)
             body = {"template": {"metadata": metadata, "spec": part_of(pod, "spec")}, "backoffLimit": limit}
             yield child(job, "batch/v1", "Job", f"{name_of(job)}-launcher", body)

@@ -12,6 +12,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert, step
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import section
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.storage import BIND_COMPLETED, SELECTED_NODE
@@ -56,7 +57,7 @@ def visible(obj: Resource) -> dict[str, Any]:
         kept["ownerReferences"] = [
             {field: owner[field] for field in _OWNER_FIELDS if field in owner} for owner in kept["ownerReferences"]
         ]
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k in READ_ANNOTATIONS}
+    annotations = {k: v for k, v in section(metadata, "annotations").items() if k in READ_ANNOTATIONS}
     if annotations:
         kept["annotations"] = annotations
     if metadata.get("deletionTimestamp"):
@@ -69,7 +70,7 @@ def visible(obj: Resource) -> dict[str, Any]:
 
 
 def _of_node(plain: dict[str, Any]) -> None:
-    status = plain.get("status") or {}
+    status = section(plain, "status")
     for field in ("conditions", "nodeInfo"):
         status.pop(field, None)
     if "allocatable" in status:
@@ -82,7 +83,7 @@ def _of_node(plain: dict[str, Any]) -> None:
 
 
 def _of_pod(plain: dict[str, Any]) -> None:
-    status = plain.get("status") or {}
+    status = section(plain, "status")
     for field in ("startTime", "conditions", "phase"):
         status.pop(field, None)
     for field in ("containerStatuses", "initContainerStatuses"):
@@ -91,7 +92,7 @@ def _of_pod(plain: dict[str, Any]) -> None:
             status[field] = told
     if not status:
         plain.pop("status", None)
-    spec = plain.get("spec") or {}
+    spec = section(plain, "spec")
     # A volume of which nothing but the name is read (kube-api-access-x7k2p) is of no kind that scheduling knows.
     volumes = [volume for volume in spec.pop("volumes", None) or () if volume.keys() - {"name"}]
     if volumes:
@@ -102,7 +103,7 @@ def template_of(pod: Pod) -> bytes:
     """What a pod has in common with all others that its controller made of the same template."""
     plain = visible(pod)
     plain.pop("status", None)
-    (plain.get("spec") or {}).pop("nodeName", None)
+    section(plain, "spec").pop("nodeName", None)
     plain.get("metadata", {}).pop("deletionTimestamp", None)
     return msgspec.json.encode(plain, order="deterministic")
 

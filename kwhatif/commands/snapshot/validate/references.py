@@ -9,6 +9,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.devices import DeviceClass
 from kwhatif.api.kinds import KINDS, NAMESPACED, Objects
 from kwhatif.api.meta import Resource
+from kwhatif.api.objects import section
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.cluster import FINISHED
@@ -67,7 +68,7 @@ class ObjectIndex:
             return frozenset((o.namespace, o.name) for o in self.objects.list_kind(kind)) if covered else None
         if kind not in self._whole:
             return None
-        metadata = (obj.get("metadata") or {} for obj in self._whole[kind])
+        metadata = (section(obj, "metadata") for obj in self._whole[kind])
         return frozenset((m.get("namespace") or "", m.get("name") or "") for m in metadata)
 
     @cached_property
