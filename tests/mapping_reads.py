@@ -1,8 +1,9 @@
 """Where code reads a mapping by the name of a field, and whether anything says that the field is there.
 
-What others wrote may lack any field. So ``obj["spec"]`` is read by ``part_of(obj, "spec")``, which says what is missing,
-or the function has asked for it: there is a condition with ``"spec" in obj`` or ``obj.get("spec")``, it sets the field,
-or it has written the mapping down with it.
+What others wrote may lack any field, and have anything there. So ``obj["spec"]`` is read by ``part_of(obj, "spec")``,
+which says what is missing, or the function has asked for it: there is a condition with ``"spec" in obj`` or
+``obj.get("spec")``, it sets the field, or it has written the mapping down with it. And what is in a part is read by way
+of ``section(obj, "spec")``, since ``obj.get("spec") or {}`` may be a text.
 """
 
 from __future__ import annotations
@@ -26,6 +27,20 @@ def unasked_reads(module: ast.Module) -> Iterator[ast.Subscript]:
                 reads.append((node, place))
             sure.update(_assured(node))
         yield from (node for node, place in reads if place not in sure and isinstance(node, ast.Subscript))
+
+
+def trusting_reads(module: ast.Module) -> Iterator[ast.BoolOp]:
+    """Each ``x.get("field") or {}``."""
+    for node in ast.walk(module):
+        match node:
+            case ast.BoolOp(
+                op=ast.Or(),
+                values=[
+                    ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str())]),
+                    ast.Dict(keys=[]),
+                ],
+            ):
+                yield node
 
 
 def mapping_of(read: ast.Subscript) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kwhatif.plugins import in_tree_plugins
-from tests.mapping_reads import mapping_of, unasked_reads
+from tests.mapping_reads import mapping_of, trusting_reads, unasked_reads
 
 PACKAGE = Path(__file__).parents[1] / "kwhatif"
 
@@ -555,7 +555,11 @@ MAPPINGS_OF_OURS = {
         *("commands.rightsize.advice_files resources", "commands.rightsize.rightsize_result sums"),
         *("commands.rightsize.steps freed", "commands.snapshot.diff.diff n", "commands.snapshot.diff.diff totals"),
         *("commands.snapshot.info.info row.allocatable", "simulation.placement.totals outcomes"),
-        *("simulation.placement.verdict outcomes", "usage.book told.unnamed", "workloads.daemon_set_rollout self._sorted"),
+        *(
+            "simulation.placement.verdict outcomes",
+            "usage.book told.unnamed",
+            "workloads.daemon_set_rollout self._sorted",
+        ),
     },
     "what a function of ours or of a library gives for what it got": {
         "admission.validation.volumes amounts({'size': source.get('sizeLimit') or '0'})",
@@ -569,6 +573,8 @@ def test_fields_of_what_others_wrote_are_read_by_a_function_that_says_what_is_mi
     """Or are asked for first (``mapping_reads.py``); the others are decoded into a Struct."""
     found = {f"{module} {mapping_of(read)}" for module in modules() for read in unasked_reads(parsed(module))}
     assert found == set().union(*MAPPINGS_OF_OURS.values())
+    trusting = [f"{module} {ast.unparse(read)}" for module in modules() for read in trusting_reads(parsed(module))]
+    assert trusting == []
 
 
 def test_programs_are_started_in_one_place() -> None:

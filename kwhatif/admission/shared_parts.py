@@ -56,7 +56,10 @@ class SharedParts:
 
     def _find_equal(self, part: Any, *, deeper: bool = False) -> Any:
         """The first part that is equal, in the order of its keys, too. Of a new one the values may be shared."""
-        key = blake2b(msgspec.msgpack.encode(part), digest_size=16).digest()
+        try:
+            key = blake2b(msgspec.msgpack.encode(part), digest_size=16).digest()
+        except OverflowError:
+            return part  # It has a number beyond 64 bits, which need not be shared.
         known = self._plain.get(key)
         if known is None:
             if deeper:

@@ -6,17 +6,19 @@ The command line and the Python API both go through it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kwhatif.bounds import pods_to_make, work_to_do
+from kwhatif.errors import InputError, LimitError
 from kwhatif.progress import report_start
 from kwhatif.results.base import Result
 from kwhatif.results.place import failures_left
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
+from kwhatif.snapshot.read.files import display_path
 
 if TYPE_CHECKING:
     from kwhatif.results.base import ResultStruct
@@ -53,10 +55,22 @@ def ask(question: Question[R], *scenarios: Scenario) -> R:
     for scenario in scenarios:
         question.check(scenario)
     with pods_to_make(scenarios[0].inputs.manifest_options.max_pods), work_to_do():
-        for stage in STAGES:
-            state = stage(state)
+        try:
+            for stage in STAGES:
+                state = stage(state)
+        except InputError as error:
+            if not isinstance(error, LimitError):
+                raise error.with_source(", ".join(map(display_path, _files_of(scenarios)))) from None
+            raise
     assert state.result is not None
     return cast("R", state.result.with_context(notes=tuple(state.notes)))
+
+
+def _files_of(scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """The files of a cluster and of manifests, for an error about something that is made of several."""
+    sources = (source for each in scenarios for source in (each.inputs.snapshot, each.inputs.manifests))
+    named = (name for source in sources if isinstance(source, Sequence) for name in source)
+    yield from dict.fromkeys(name for name in named if isinstance(name, str))
 
 
 def load(state: PipelineState) -> PipelineState:

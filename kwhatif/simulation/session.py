@@ -183,8 +183,8 @@ class Session:
 
         Raises InputError for a selector that cannot be parsed.
         """
-        pod = with_claims(pod_to_schedule.pod, self.cluster)
         try:
+            pod = with_claims(pod_to_schedule.pod, self.cluster)
             info = self.cluster.shapes.info(pod, bound=bound)
         except (SelectorError, ValueError) as error:
             raise InputError(f"pod {pod_to_schedule.pod.key}: {error}", source=pod_to_schedule.origin) from error

@@ -58,6 +58,10 @@ _DESCHEDULE = "deschedule --descheduler-policy {bad} --snapshot {cluster}"
 _USAGE = "rightsize --snapshot {cluster} --usage {bad}"
 _RESUME = "outage --snapshot {cluster} --each nodes --workers 1 --out {rows} --resume"
 _POD = ".spec.template.spec"
+_EDITED = next(command for command in COMMANDS["snapshot"] if "--scale" in command)
+_CLAIM = "ephemeral.volumeClaimTemplate"
+_AUTOSCALED = "rightsize --snapshot {bad} --usage {usage} --autoscale {groups}"
+_ZONES = "outage -f {bad} --snapshot {cluster} --each zones --workers 1"
 
 
 @pytest.mark.parametrize(
@@ -122,6 +126,10 @@ _POD = ".spec.template.spec"
         ("manifest", "v1 Pod", ".metadata.creationTimestamp", '"x"', _BOTH),
         ("manifest", "apps/v1 Deployment", ".spec.template.metadata.creationTimestamp", '"-1"', _BOTH),
         ("manifest", "batch/v1 Job", ".spec.template.spec.initContainers[0].tty", '"true"', _BOTH),
+        ("snapshot", "apps/v1 DaemonSet", f"{_POD}.volumes[0].{_CLAIM}.metadata.deletionTimestamp", '"x"', _AUTOSCALED),
+        ("manifest", "scheduling.x-k8s.io/v1alpha1 ElasticQuota", ".spec", "7", "queue {bad} --snapshot {cluster}"),
+        ("snapshot", "v1 Pod", f".spec.volumes[0].{_CLAIM}.spec.selector", '{"matchExpressions": [null]}', _EDITED),
+        ("manifest", "keda.sh/v1alpha1 ScaledObject", ".spec.minReplicaCount", '"null"', _ZONES),
     ],
 )
 def test_a_value_that_was_too_much_once_is_no_more(

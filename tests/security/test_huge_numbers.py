@@ -79,6 +79,16 @@ def test_what_is_no_number_is_refused_or_counts_as_none(reader: str, text: str) 
         READERS[reader](text)
 
 
+def test_a_pod_with_a_number_of_401_digits_in_its_status_is_expanded(tmp_path: Path) -> None:
+    spec = {"containers": [{"name": "a", "image": "a"}]}
+    status = {"allocatedResources": {"cpu": 10**400}}
+    (tmp_path / "pod.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec, "status": status})
+    )
+    ran = run("expand", str(tmp_path / "pod.json"))
+    assert (ran.code, "internal error" in ran.err) == (0, False)
+
+
 @pytest.mark.parametrize("value", [10**400, -(10**400), LONG, [1], {}, True, None])
 def test_a_flag_that_is_no_number_is_refused_with_its_place(tmp_path: Path, value: Any) -> None:
     files = {name: tmp_path / f"{name}.json" for name in ("cluster", "release", "groups")}

@@ -129,7 +129,7 @@ def drop_emptied_volumes(pod: Object, dropped: Collection[str]) -> Object:
     if "volumes" not in dropped or not volumes:
         return pod
     kept = [volume for volume in volumes if not any(s == {} and key != "emptyDir" for key, s in volume.items())]
-    return pod if len(kept) == len(volumes) else {**pod, "spec": {**pod["spec"], "volumes": kept}}
+    return pod if len(kept) == len(volumes) else {**pod, "spec": {**section(pod, "spec"), "volumes": kept}}
 
 
 def restore_template(stored: Object, new: Object, dropped: Collection[str]) -> Object:

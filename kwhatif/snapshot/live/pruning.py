@@ -19,7 +19,7 @@ from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceCl
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 from kwhatif.api.node_provisioning import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
-from kwhatif.api.objects import section
+from kwhatif.api.objects import part_of, section
 from kwhatif.snapshot.format.autoscaler_info import shorten_command
 
 Plain = dict[str, Any]
@@ -211,7 +211,7 @@ def _definition(definition: Plain) -> None:
         for key in ("additionalPrinterColumns", "selectableFields"):
             version.pop(key, None)
         if "status" in section(version, "subresources"):
-            version["subresources"]["status"] = {}
+            part_of(version, "subresources")["status"] = {}
         _schema(section(version, "schema").get("openAPIV3Schema"))
 
 
@@ -309,7 +309,7 @@ def _volume(volume: Plain, dropped: set[str]) -> Plain:
         if any(name not in names and name != "defaultMode" for name in source):
             dropped.add("volumes")
     if template := section(kept, "ephemeral").get("volumeClaimTemplate"):
-        kept["ephemeral"]["volumeClaimTemplate"] = _claim_template(template)
+        part_of(kept, "ephemeral")["volumeClaimTemplate"] = _claim_template(template)
     return kept
 
 

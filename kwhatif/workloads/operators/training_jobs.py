@@ -113,7 +113,7 @@ def mpi_children(job: Object, companions: Companions) -> Iterator[Object]:
             continue
         for index in range(1 if role == "launcher" else size):
             pod = _role_pod(job, operator, role, spec, template, index)
-            part_of(pod, "metadata")["labels"][f"{_TRAINING}/job-role"] = role
+            part_of(pod, "metadata", "labels")[f"{_TRAINING}/job-role"] = role
             if role == "launcher":
                 part_of(pod, "metadata")["name"] = f"{name_of(job)}-launcher"
                 _add_init_container(pod, _DELIVERY)
