@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kwhatif.bounds import pods_to_make, work_to_do
-from kwhatif.errors import InputError, LimitError
+from kwhatif.errors import InputError
 from kwhatif.progress import report_start
 from kwhatif.results.base import Result
 from kwhatif.results.place import failures_left
@@ -59,7 +59,7 @@ def ask(question: Question[R], *scenarios: Scenario) -> R:
             for stage in STAGES:
                 state = stage(state)
         except InputError as error:
-            if not isinstance(error, LimitError):
+            if error.place.startswith("$"):
                 raise error.with_source(", ".join(map(display_path, _files_of(scenarios)))) from None
             raise
     assert state.result is not None

@@ -139,7 +139,8 @@ def pod_autoscaler_of(obj: Object) -> PodAutoscaler | None:
 def _count(value: Any, called: str, path: str) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    raise InputError(f"{called}: {path}: expected a number of replicas, found {describe_value(value)}")
+    problem = f"expected a number of replicas for {called}, found {describe_value(value)}"
+    raise InputError(problem, place=f"$.{path}")
 
 
 def _paused_replicas(obj: Object) -> int | None:
