@@ -13,7 +13,7 @@ from hashlib import md5
 from typing import Any
 
 from kwhatif.admission.response import Object
-from kwhatif.workloads.objects import section
+from kwhatif.api.objects import section
 from kwhatif.workloads.operators.operator_kind import items_of
 
 _LONGEST = 63
