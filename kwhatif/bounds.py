@@ -116,6 +116,9 @@ what a single expression may cost."""
 SUBSTITUTED_BYTES = 64 * MIB
 """What variables of Flux put into the objects of one run."""
 
+APPLICATIONS = 50_000
+"""What generators of ApplicationSets make in one run."""
+
 COPIED_VALUES = 5_000_000
 """What patches and replacements of one kustomization may copy, in values and in eighths of their texts."""
 

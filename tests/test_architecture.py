@@ -663,6 +663,7 @@ def test_paths_of_a_repository_are_joined_and_opened_by_its_tree() -> None:
         module for module, name, _ in calls() if name in _ASKS_OF_PATHS and module.startswith("snapshot.repository.")
     }
     assert found == {
+        "snapshot.repository.argo_clusters",  # files that the user names
         "snapshot.repository.charts",  # a directory of ours
         "snapshot.repository.file_trees",
         "snapshot.repository.manifest_reader",  # standard input

@@ -129,6 +129,17 @@ class ManifestOptions:
             "Default: auto; never for a gate. Kustomizations are built in any case, without a program.",
         ),
     ] = None
+    clusters: Annotated[
+        Sequence[str] | None,
+        Flag(
+            "--clusters",
+            type=list[str] | None,
+            file="in",
+            metavar="FILE",
+            help="Secrets of the clusters that Argo CD knows, for generators of ApplicationSets: what 'kubectl get "
+            "secrets -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml' prints (repeatable).",
+        ),
+    ] = None
     verb: Annotated[
         str | None,
         Flag(

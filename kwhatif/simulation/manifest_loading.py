@@ -11,6 +11,7 @@ from kwhatif.results.base import Gap
 from kwhatif.simulation.inputs import Files, ManifestOptions, Notes, Rendering
 from kwhatif.simulation.scenario import PreparedScenario, ReadManifests, Scenario
 from kwhatif.snapshot.load import Manifest, load_manifests
+from kwhatif.snapshot.repository.argo_clusters import read_clusters
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, problem_in
 from kwhatif.versions import DEFAULT_MINOR
 
@@ -92,6 +93,7 @@ def reading_options(scenario: Scenario) -> ReadingOptions:
         render=told.render or Rendering.auto,
         kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
         is_sent_as_it_is=bool(told.verb),
+        clusters=None if told.clusters is None else read_clusters(told.clusters),
         namespaced=_operators_kinds(told) if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
     )
 

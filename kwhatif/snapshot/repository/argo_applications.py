@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kwhatif.api.objects import section
 from kwhatif.snapshot.read.objects import Item
+from kwhatif.snapshot.repository.application_sets import ApplicationSets, NotGeneratedError
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.deployments import (
     NO_VALUES,
@@ -29,15 +31,22 @@ from kwhatif.snapshot.repository.file_trees import FileTree
 GROUP = "argoproj.io"
 KINDS = ("Application", "ApplicationSet")
 
-_GENERATED = NotFollowed("generated Applications")
 _PLUGIN = NotFollowed("made by plugins, which are not run")
 _IMAGE = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@=]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
 
 
+def deployments_of_set(item: Item, value: Mapping[str, Any], sets: ApplicationSets) -> Deployed:
+    """What the Applications of an ApplicationSet deploy. Raises LimitError for too many of them."""
+    try:
+        applications = sets.applications_of(value)
+    except NotGeneratedError as error:
+        return [NotFollowed(error.problem)]
+    named = replace(item, kind="Application")
+    return [deployment for each in applications for deployment in deployments_of_application(named, each, sets.tree)]
+
+
 def deployments_of_application(item: Item, value: Mapping[str, Any], tree: FileTree) -> Deployed:
     """What an Application deploys of the repository that ``tree`` is of."""
-    if item.kind == "ApplicationSet":
-        return [_GENERATED]
     spec = section(value, "spec")
     sources = [each for each in list_at(spec, "sources") if isinstance(each, dict)] or [section(spec, "source")]
     named = {text_at(each, "ref"): each for each in sources if each.get("ref")}

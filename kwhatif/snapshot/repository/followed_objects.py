@@ -14,6 +14,8 @@ from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
 from kwhatif.snapshot.repository import argo_applications as argo
 from kwhatif.snapshot.repository import flux_deployments as flux
+from kwhatif.snapshot.repository.application_sets import ApplicationSets
+from kwhatif.snapshot.repository.argo_clusters import ArgoCluster
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
 from kwhatif.snapshot.repository.deployments import Deployed, Deployment, list_at, text_at
 from kwhatif.snapshot.repository.file_trees import FileTree
@@ -37,14 +39,18 @@ class FollowedObjects:
     tree: FileTree
     variables: Mapping[str, str]
     room: SubstitutionRoom
+    clusters: Sequence[ArgoCluster] | None = None
 
     def __post_init__(self) -> None:
+        self._sets = ApplicationSets(self.tree, self.clusters)
         self._maps = ConfigMapIndex(self.tree)
         self._urls: dict[str, str] = {}
 
     def deployments_of(self, item: Item) -> Deployed:
         """What an object deploys."""
         value = plain_of(item)
+        if item.kind == "ApplicationSet":
+            return argo.deployments_of_set(item, value, self._sets)
         if item.kind in argo.KINDS:
             return argo.deployments_of_application(item, value, self.tree)
         return flux.deployments_of_flux(item, value, self.tree, self._maps, self._urls)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.other_documents import DocumentSort
+from kwhatif.snapshot.repository.argo_clusters import ArgoCluster
 from kwhatif.snapshot.repository.file_account import FileAccount
 from kwhatif.snapshot.repository.substitutions import SubstitutionRoom
 
@@ -23,7 +24,8 @@ class ReadingOptions:
     ``always``, or where that needs nothing that is not there (``auto``), charts for ``kubernetes_version`` if it is
     said. ``roots`` are directories of which the account has all files, ``namespaced`` custom kinds (group and name)
     whose objects live in namespaces. YAML ``is_sent_as_it_is`` where the API server reads it, which refuses a key that
-    appears twice; kubectl, which makes JSON of it, takes the last.
+    appears twice; kubectl, which makes JSON of it, takes the last. ``clusters`` are those that Argo CD knows, where
+    that is said.
     """
 
     exclude: Sequence[str] = ()
@@ -35,6 +37,7 @@ class ReadingOptions:
     roots: Sequence[str] = ()
     namespaced: Collection[tuple[str, str]] = frozenset()
     is_sent_as_it_is: bool = False
+    clusters: Sequence[ArgoCluster] | None = None
 
 
 @dataclass

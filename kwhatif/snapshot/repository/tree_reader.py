@@ -69,7 +69,7 @@ class TreeReader:
         self._builder = KustomizationBuilder(tree, self._graph, options.exclude)
         self._renderer = Renderer(tree, options, report)
         self._account = TreeFiles(tree, report.files)
-        self._followed = FollowedObjects(tree, options.variables, report.room)
+        self._followed = FollowedObjects(tree, options.variables, report.room, options.clusters)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
         self._built: dict[str, list[Item]] = {}
