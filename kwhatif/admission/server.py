@@ -10,6 +10,7 @@ from hashlib import sha256
 
 import msgspec
 
+from kwhatif.admission.alike_pods import AlikePods
 from kwhatif.admission.custom.definition import (
     Definition,
     SchemaTypes,
@@ -73,6 +74,7 @@ class ApiServer:
         self._alone = alone
         self._plugins = select_plugins(plugins)
         self._quotas = Quotas(world, self._features) if QUOTA in plugins else None
+        self._alike_pods = AlikePods(world)
         self._numbers: dict[tuple[str, str, str], int] = {}
         self.doubts: Doubts = {}
         """What could not be known about the requests so far."""
@@ -87,6 +89,7 @@ class ApiServer:
         other = copy.copy(self)
         other.world, other.doubts = self.world.copy(), {}
         other._quotas = None if self._quotas is None else Quotas(other.world, self._features)
+        other._alike_pods = AlikePods(other.world)
         other._numbers = dict(self._numbers)
         return other
 
@@ -190,6 +193,25 @@ class ApiServer:
         refused = misshapen(obj)
         if refused is not None:
             return refused
+        request = alike = self._alike_pods.request_for(obj)
+        if request is None:
+            request = self._request_for(obj)
+        self._identify(request.object)
+        refused = self._passes(request) if alike is None else self._passes_alike(request)
+        if refused is not None:
+            return replace(refused, warnings=request.warnings.texts)
+        name = name_of(request.object)
+        if self.world.get(part_of(obj, "kind"), request.namespace, name) is not None:
+            message = f'{resource_name(request.object)} "{name}" already exists'
+            return RequestRefusal(409, "AlreadyExists", message)
+        if alike is not None:
+            self.world.put(request.object)
+            return StoredObject(request.object, self.world.parts.share_trail(request.changes), request.warnings.texts)
+        stored = self._store(request)
+        self._alike_pods.remember(obj, request)
+        return stored
+
+    def _request_for(self, obj: Object) -> Request:
         request = Request(
             deep_copy_json(obj),
             self.world,
@@ -200,15 +222,7 @@ class ApiServer:
         known = self._types.api_resource_of(str(obj.get("apiVersion") or ""), part_of(obj, "kind"))
         if known is not None and b"null" in msgspec.json.encode(obj):
             fill_nulls(request.object, known.type, self._types)
-        self._identify(request.object)
-        refused = self._passes(request)
-        if refused is not None:
-            return replace(refused, warnings=request.warnings.texts)
-        name = name_of(request.object)
-        if self.world.get(part_of(obj, "kind"), request.namespace, name) is not None:
-            message = f'{resource_name(request.object)} "{name}" already exists'
-            return RequestRefusal(409, "AlreadyExists", message)
-        return self._store(request)
+        return request
 
     def update(
         self, obj: Object, verb: str = "", kind: ApiResource | None = None, *, manager: str = "kubectl"
@@ -266,6 +280,12 @@ class ApiServer:
         for doubt in request.doubts:
             self._note(doubt, request.object)
         return refused
+
+    def _passes_alike(self, request: Request) -> RequestRefusal | None:
+        """Whether a pod passes that is like the last one: its name is good, and quotas count it as well."""
+        for doubt in request.doubts:
+            self._note(doubt, request.object)
+        return self._quotas.check(request) if self._quotas else None
 
     def _note(self, doubt: Doubt, obj: Object) -> None:
         self.doubts.setdefault(doubt, {})[str(obj.get("kind") or ""), namespace_of(obj), name_of(obj)] = None

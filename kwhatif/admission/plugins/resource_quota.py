@@ -222,6 +222,8 @@ class Quotas:
         if kind == "ResourceQuota" or not _counts(request):
             return None
         found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if self._governs(quota, obj)]
+        if not found:
+            return None
         for quota in found:
             complaint = must_specify(obj, _hard(quota)) if kind == "Pod" else ""
             if complaint:

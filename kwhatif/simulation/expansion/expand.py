@@ -274,8 +274,10 @@ class _Expansion:
         if "replicas" in section(obj, "spec"):
             # Each replica is a pod, or how many run is not how many replicas there are.
             running = len(there) if there and len(wanted) == replicas_of(obj) else None
-            obj = self._scaling.scale(obj, origin, running)
-            wanted = draft_pods(obj, kind, self._companions, make_native)
+            scaled = self._scaling.scale(obj, origin, running)
+            if scaled is not obj:
+                obj = scaled
+                wanted = draft_pods(obj, kind, self._companions, make_native)
         for doubt in doubts_of(obj, kind, self._companions, updated=bool(there)):
             self._done.doubts[0].setdefault(doubt, {})[part_of(obj, "kind"), namespace_of(obj), name_of(obj)] = None
         if not there:
