@@ -5,6 +5,7 @@ Upstream: pkg/cache/scheduler/resource_node.go, cohort.go and resource.go.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,14 @@ class Quota:
 _NOTHING = Quota()
 
 
+def _divide(number: int, by: int) -> float:
+    """The quotient; as in Go, what no floating-point number holds is infinite."""
+    try:
+        return number / by
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 class QuotaNode:
     """A ClusterQueue or a Cohort.
 
@@ -42,7 +51,7 @@ class QuotaNode:
         self.usage: Quantities = {}
         self._local_quotas: Quantities = {}
         weight = fair_sharing.weight if fair_sharing else None
-        self.fair_weight = _DEFAULT_WEIGHT if weight is None else weight.nano() / 10**9
+        self.fair_weight = _DEFAULT_WEIGHT if weight is None else _divide(weight.nano(), 10**9)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"

@@ -8,6 +8,7 @@ _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _MANY_MILLICORES = 10_000
 _CORES_ALONE = 100_000
 _THOUSAND = 1000
+_BITS_OF_FLOATS = 1023
 _SMALLEST_SHARE = 0.1
 """The smallest number in a unit; smaller amounts are written in a smaller unit."""
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
@@ -20,16 +21,22 @@ def format_amount(resource: str, amount: int) -> str:
     """
     sign, size = ("-", -amount) if amount < 0 else ("", amount)
     if resource == "cpu" and size >= _CORES_ALONE:
-        return f"{sign}{round(size / 1000):,}"
+        return f"{sign}{round(_divide(size, 1000)):,}"
     if resource == "cpu":
         return f"{sign}{size // 1000}" if size % 1000 == 0 else f"{sign}{size}m"
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         power = 0
         while power < len(_BINARY) - 1 and size >= 1024 ** (power + 1):
             power += 1
-        text = f"{size / 1024**power:.1f}".removesuffix(".0")
+        amount_of_unit = _divide(size, 1024**power)
+        text = str(amount_of_unit) if isinstance(amount_of_unit, int) else f"{amount_of_unit:.1f}".removesuffix(".0")
         return f"{sign}{text}{_BINARY[power]}"
     return f"{sign}{size}"
+
+
+def _divide(size: int, by: int) -> float | int:
+    """The quotient; rounded down for what no floating-point number holds."""
+    return size // by if size.bit_length() > _BITS_OF_FLOATS else size / by
 
 
 def format_clock(seconds: float) -> str:

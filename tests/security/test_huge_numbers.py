@@ -15,12 +15,15 @@ import pytest
 
 from kwhatif.admission.policies.patching import PatchError, _bad_index, _index
 from kwhatif.admission.validation import jobs
+from kwhatif.api.kueue import FairSharing
 from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import flags_of
 from kwhatif.commands.rightsize import horizontal
 from kwhatif.errors import InputError, UsageError
 from kwhatif.golang import cron
 from kwhatif.golang.parsing import finite, int64
+from kwhatif.kueue.quota_tree import QuotaNode
+from kwhatif.results.amounts import format_amount
 from kwhatif.simulation.autoscalers import ec2_machines
 from kwhatif.snapshot.kustomize import replacements
 from kwhatif.upgrading.replacement_plan import nodes_of
@@ -77,6 +80,13 @@ SAID: tuple[type[Exception], ...] = (InputError, UsageError, PatchError, jobs._B
 def test_what_is_no_number_is_refused_or_counts_as_none(reader: str, text: str) -> None:
     with contextlib.suppress(*SAID):
         READERS[reader](text)
+
+
+def test_amounts_and_weights_beyond_floating_point_are_written_and_infinite() -> None:
+    assert format_amount("cpu", 10**400).startswith("10,000,000")
+    assert format_amount("memory", 1024**200).endswith("Ei")
+    weight = FairSharing(weight=Quantity.parse("1e999"))
+    assert QuotaNode("a", (), weight).fair_weight == float("inf")
 
 
 def test_a_pod_with_a_number_of_401_digits_in_its_status_is_expanded(tmp_path: Path) -> None:

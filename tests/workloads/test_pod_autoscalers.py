@@ -95,7 +95,7 @@ def test_what_keda_made_counts_as_its_scaled_object() -> None:
 
 
 def test_bounds_that_are_no_numbers_are_named() -> None:
-    with pytest.raises(InputError, match=r"ScaledObject shop/web: spec.minReplicaCount: .*found \"two\""):
+    with pytest.raises(InputError, match=r"\$.spec.minReplicaCount: .* for ScaledObject shop/web, found \"two\""):
         pod_autoscaler_of(scaled_object(minReplicaCount="two"))
 
 
