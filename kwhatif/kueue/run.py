@@ -6,7 +6,7 @@ and what was set aside comes back once the cycles have come to rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from kwhatif.api import kueue as api
@@ -42,8 +42,10 @@ class KueueRun:
         now: int,
         *,
         answers_provisioning: bool = False,
+        most_cycles: int = MOST_CYCLES,
     ) -> None:
         self.state, self.now, self._answers_provisioning = state, now, answers_provisioning
+        self._most_cycles = most_cycles
         self.is_restless = False
         self._number = 0
         self._released: set[str] = set()
@@ -81,18 +83,20 @@ class KueueRun:
             if queue is not None:
                 self._released.add(self.state.root_of(queue))
 
-    def rest(self) -> list[RecordedCycle]:
-        """Cycles until nothing changes, and once more for those who come back."""
+    def rest(self, until: Callable[[RecordedCycle], bool] | None = None) -> list[RecordedCycle]:
+        """Cycles until nothing changes, and once more for those who come back; or ``until`` one is enough."""
         found: list[RecordedCycle] = []
         self._bring_back()
         back = 0
         while True:
-            found += self._rest_once(back)
+            found += self._rest_once(back, until)
+            if until is not None and found and until(found[-1]):
+                return found
             back = 0 if self.is_restless else self._bring_back()
             if not back:
                 return found
 
-    def _rest_once(self, back: int) -> list[RecordedCycle]:
+    def _rest_once(self, back: int, until: Callable[[RecordedCycle], bool] | None) -> list[RecordedCycle]:
         found: list[RecordedCycle] = []
         earlier: set[tuple[object, ...]] = set()
         while True:
@@ -106,6 +110,8 @@ class KueueRun:
                 return found
             found.append(RecordedCycle(cycle.entries, [each.key for each in cycle.evicted], back))
             back = 0
+            if until is not None and until(found[-1]):
+                return found
             if moved:
                 earlier.clear()
             else:
@@ -113,7 +119,7 @@ class KueueRun:
                 if trace in earlier:
                     return found
                 earlier.add(trace)
-            if self._number > MOST_CYCLES:
+            if self._number > self._most_cycles:
                 self.is_restless = True
                 return found
 

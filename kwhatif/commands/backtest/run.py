@@ -18,6 +18,7 @@ from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.backtest import decisions as judge
 from kwhatif.commands.backtest.bindings import count_bindings
 from kwhatif.commands.backtest.decisions import Decision, decisions, read_pod_versions
+from kwhatif.commands.backtest.kueue_decisions import RepeatedKueueDecision, repeat_kueue_decisions
 from kwhatif.commands.backtest.options import AgreementOptions
 from kwhatif.commands.backtest.pod_lives import note_missing
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
@@ -38,6 +39,7 @@ from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import Answer, Question
+from kwhatif.simulation.queueing.configuration_file import read_configuration
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_recording, load_snapshot
@@ -91,6 +93,13 @@ class AgreementCounts:
                 states=repeated.states,
             )
         )
+
+    def add_kueue(self, repeated: RepeatedKueueDecision) -> None:
+        """Count a decision of Kueue's."""
+        self.counts.setdefault(repeated.what, Counter())[repeated.agreement] += 1
+        self.times.append((repeated.change.at, bool(repeated.agreement)))
+        if not repeated.agreement:
+            self.differing.append(repeated.disagreement())
 
     def result(
         self, searches: SearchTracker, need: float, bindings: RecordedBindings | None, fidelity: Fidelity
@@ -158,7 +167,7 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[BacktestResult]:
         (scenario,) = scenarios
-        (recording, _), session = self.recording_and_start, scenario.session
+        (recording, start), session = self.recording_and_start, scenario.session
         note_missing(recording, notes)
         there = {pod.identity: bool(pod.spec.node_name) for pod in session.snapshot.objects.list_all(Pod)}
         pods = list(read_pod_versions(recording))
@@ -169,6 +178,9 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
         for decision in track(decisions(recording, pods), "Asking again for", "decisions"):
             asked = ask_again(replay, searches, decision)
             account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
+        path = scenario.scheduler_options.kueue_config
+        for each in repeat_kueue_decisions(start, recording, read_configuration(path) if path else {}):
+            account.add_kueue(each)
         bindings = count_bindings(recording, pods, there, session.setup.configuration)
         run = Run(session)
         return Answer(account.result(searches, self.need, bindings, assess(run)), [run])
