@@ -664,6 +664,7 @@ def test_paths_of_a_repository_are_joined_and_opened_by_its_tree() -> None:
     }
     assert found == {
         "snapshot.repository.argo_clusters",  # files that the user names
+        "snapshot.repository.chart_library",  # below a directory that the user names, by FileRoot
         "snapshot.repository.charts",  # a directory of ours
         "snapshot.repository.file_trees",
         "snapshot.repository.manifest_reader",  # standard input

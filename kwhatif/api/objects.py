@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kwhatif.errors import InputError
@@ -26,3 +27,15 @@ def part_of(value: Any, *path: str) -> Any:
         whose = f" of {' '.join(names)}" if names else ""
         raise InputError(f"expected a value{whose}, found none", place=f"$.{'.'.join(path)}") from None
     return here
+
+
+def list_at(value: Mapping[str, Any], key: str) -> list[Any]:
+    """The list of a field; an empty one where there is none."""
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def text_at(value: Mapping[str, Any], key: str) -> str:
+    """The text of a field; empty where there is none."""
+    found = value.get(key)
+    return found if isinstance(found, str) else ""

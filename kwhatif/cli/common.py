@@ -58,6 +58,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
                 "manifests",
                 "filename",
                 "recursive",
+                "charts",
                 "clusters",
                 "exclude",
                 "namespace",

@@ -81,7 +81,8 @@ class Gap(ResultStruct, frozen=True, kw_only=True):
         if not self.closed_by:
             return self.effect
         first, *others = self.closed_by
-        alike = f", and the like for {format_count(len(others), 'other kind')}" if others else ""
+        what = "other chart" if first.startswith("helm ") else "other kind"
+        alike = f", and the like for {format_count(len(others), what)}" if others else ""
         return f"{self.effect}; closed by {first}{alike}"
 
 

@@ -129,6 +129,17 @@ class ManifestOptions:
             "Default: auto; never for a gate. Kustomizations are built in any case, without a program.",
         ),
     ] = None
+    charts: Annotated[
+        Sequence[str] | None,
+        Flag(
+            "--charts",
+            type=list[str] | None,
+            file="in",
+            metavar="DIR",
+            help="A directory of charts that 'helm pull' has fetched, or of OCI layouts: those that HelmReleases and "
+            "Applications name are rendered from there (repeatable).",
+        ),
+    ] = None
     clusters: Annotated[
         Sequence[str] | None,
         Flag(

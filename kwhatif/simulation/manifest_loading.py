@@ -36,6 +36,13 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
     for text in dict.fromkeys(report.duplicates):
         notes.warn(text)
     gaps = [Gap(what=what, effect=effect, pods=("<input>",)) for what, effect in report.gaps()]
+    if report.absent_charts:
+        owners = [owner for each in report.absent_charts.values() for owner in each]
+        what = (
+            f"{format_some(owners, _MOST_NAMED)}: {'its chart is' if len(owners) == 1 else 'their charts are'} not here"
+        )
+        effect = "what becomes of a chart is no part of what is judged; --charts names a directory with pulled ones"
+        gaps.append(Gap(what=what, effect=effect, pods=("<input>",), closed_by=tuple(report.absent_charts)))
     for gap in gaps:
         notes.warn(str(gap))
     return gaps
@@ -93,6 +100,7 @@ def reading_options(scenario: Scenario) -> ReadingOptions:
         render=told.render or Rendering.auto,
         kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
         is_sent_as_it_is=bool(told.verb),
+        charts=tuple(told.charts or ()),
         clusters=None if told.clusters is None else read_clusters(told.clusters),
         namespaced=_operators_kinds(told) if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
     )

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwhatif import bounds
-from kwhatif.api.objects import section
+from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.repository.argo_clusters import SECRET_TYPE, ArgoCluster
-from kwhatif.snapshot.repository.deployments import is_here, list_at, text_at
+from kwhatif.snapshot.repository.deployments import is_here
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.go_templates import render_go, sanitize_name
 

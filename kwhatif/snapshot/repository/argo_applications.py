@@ -5,14 +5,16 @@ Upstream: argo-cd (pkg/apis/application/v1alpha1/types.go, reposerver/repository
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kwhatif.api.objects import section
+from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.application_sets import ApplicationSets, NotGeneratedError
+from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.deployments import (
     NO_VALUES,
@@ -20,11 +22,10 @@ from kwhatif.snapshot.repository.deployments import (
     Deployed,
     Deployment,
     NotFollowed,
+    absent_chart,
     existing_path,
     is_here,
-    list_at,
     owner_of,
-    text_at,
 )
 from kwhatif.snapshot.repository.file_trees import FileTree
 
@@ -35,22 +36,30 @@ _PLUGIN = NotFollowed("made by plugins, which are not run")
 _IMAGE = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@=]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
 
 
-def deployments_of_set(item: Item, value: Mapping[str, Any], sets: ApplicationSets) -> Deployed:
+@dataclass(frozen=True)
+class ArgoSources:
+    """Where Argo CD finds what it deploys: a repository, and the charts that somebody pulled."""
+
+    tree: FileTree
+    library: ChartLibrary
+
+
+def deployments_of_set(item: Item, value: Mapping[str, Any], sets: ApplicationSets, here: ArgoSources) -> Deployed:
     """What the Applications of an ApplicationSet deploy. Raises LimitError for too many of them."""
     try:
         applications = sets.applications_of(value)
     except NotGeneratedError as error:
         return [NotFollowed(error.problem)]
     named = replace(item, kind="Application")
-    return [deployment for each in applications for deployment in deployments_of_application(named, each, sets.tree)]
+    return [deployment for each in applications for deployment in deployments_of_application(named, each, here)]
 
 
-def deployments_of_application(item: Item, value: Mapping[str, Any], tree: FileTree) -> Deployed:
-    """What an Application deploys of the repository that ``tree`` is of."""
+def deployments_of_application(item: Item, value: Mapping[str, Any], here: ArgoSources) -> Deployed:
+    """What an Application deploys of a repository, or of pulled charts."""
     spec = section(value, "spec")
     sources = [each for each in list_at(spec, "sources") if isinstance(each, dict)] or [section(spec, "source")]
     named = {text_at(each, "ref"): each for each in sources if each.get("ref")}
-    return [_deployment(item, value, each, named, tree) for each in sources if not each.get("ref") or each.get("path")]
+    return [_deployment(item, value, each, named, here) for each in sources if not each.get("ref") or each.get("path")]
 
 
 def _deployment(
@@ -58,18 +67,25 @@ def _deployment(
     value: Mapping[str, Any],
     source: dict[str, Any],
     named: Mapping[str, dict[str, Any]],
-    tree: FileTree,
+    here: ArgoSources,
 ) -> Deployment | NotFollowed:
+    tree, pulled = here.tree, None
     path = existing_path(tree, text_at(source, "path"))
-    if source.get("chart") or not path or not is_here(tree, text_at(source, "repoURL")):
+    if source.get("chart"):
+        wanted = _chart_elsewhere(source)
+        pulled = here.library.find(wanted)
+        if pulled is None:
+            return absent_chart(wanted)
+        path = tree.at_top(os.curdir)
+    elif not path or not is_here(tree, text_at(source, "repoURL")):
         return NOT_HERE
     if source.get("plugin") is not None:
         return _PLUGIN
     namespace = text_at(section(value, "spec", "destination"), "namespace")
     directory, kustomize = section(source, "directory"), section(source, "kustomize")
     release = None
-    if has_chart(tree, path):
-        found = _release(value, source, path, namespace, named, tree)
+    if pulled is not None or has_chart(tree, path):
+        found = _release(value, source, path, namespace, named, tree, pulled)
         if isinstance(found, NotFollowed):
             return found
         release = found
@@ -83,8 +99,17 @@ def _deployment(
         release=release,
         include=_patterns(directory, "include"),
         exclude=_patterns(directory, "exclude"),
+        pulled=pulled,
         lost=[f"directory.{key}" for key in ("jsonnet",) if directory.get(key)],
     )
+
+
+def _chart_elsewhere(source: Mapping[str, Any]) -> ChartReference:
+    """A chart of a repository of charts or, where the URL has no scheme, of a registry."""
+    name, url = text_at(source, "chart"), text_at(source, "repoURL")
+    if url.startswith("oci://") or (url and "://" not in url):
+        url = f"oci://{url.removeprefix('oci://').rstrip('/')}/{name}"
+    return ChartReference(name, str(source.get("targetRevision") or ""), url)
 
 
 def _patterns(directory: Mapping[str, Any], key: str) -> list[str]:
@@ -102,15 +127,20 @@ def _release(
     namespace: str,
     named: Mapping[str, dict[str, Any]],
     tree: FileTree,
+    pulled: PulledChart | None,
 ) -> ChartRelease | NotFollowed:
     helm = section(source, "helm")
     files: list[str] = []
+    inside: list[dict[str, Any]] = []
     for each in list_at(helm, "valueFiles"):
         reference, _, rest = str(each).partition("/")
         if reference.startswith("$"):
             if not is_here(tree, text_at(named.get(reference[1:], {}), "repoURL")):
                 return NotFollowed("values of another repository")
             file = tree.at_top(rest)
+        elif pulled is not None and str(each) in pulled.files:
+            inside.append(parse_values(pulled.files[str(each)].decode("utf-8", "replace")))
+            continue
         elif "://" in str(each):
             return NotFollowed("values of another repository")
         else:
@@ -125,7 +155,7 @@ def _release(
         namespace,
         files,
         # Where both are there, the object counts.
-        given[-1:],
+        [*inside, *given[-1:]],
         list(_parameters(helm)),
     )
 

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif import bounds
-from kwhatif.api.objects import section
+from kwhatif.api.objects import section, text_at
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import read_paths
 from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
-from kwhatif.snapshot.repository.deployments import text_at
 
 SECRET_TYPE = "argocd.argoproj.io/secret-type"
 _INTERNAL = "https://kubernetes.default.svc"

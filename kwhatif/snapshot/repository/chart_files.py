@@ -47,6 +47,14 @@ def chart_files(tree: FileTree, folder: str) -> dict[str, bytes]:
     for path, name in paths:
         files[name] = tree.content_of(path)
         room = _less(room, len(files[name]))
+    return complete_chart(files)
+
+
+def complete_chart(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of a chart with its dependencies unpacked, and its schemas checked. Raises InputError."""
+    room = bounds.MANIFEST_BYTES
+    for data in files.values():
+        room = _less(room, len(data))
     archives = 0
     while packed := [name for name in files if _ARCHIVE.fullmatch(name)]:
         for name in packed:
@@ -100,6 +108,15 @@ def _unpack(name: str, data: bytes, others: dict[str, bytes], room: int) -> Iter
     folder = found[1] + found[2]
     while any(each.startswith(f"{folder}/") for each in others):
         folder += "-"
+    for path, content in unpack_chart(name, data, room):
+        yield f"{folder}/{path}", content
+
+
+def unpack_chart(name: str, data: bytes, room: int) -> Iterator[tuple[str, bytes]]:
+    """The files of an archive of a chart, by their paths in it; links, pipes and devices are none of them.
+
+    Raises InputError for what is no archive, for names that no file may have, and for more than ``room`` bytes.
+    """
     try:
         with tarfile.open(fileobj=io.BytesIO(decompress_all([data], max(room, 1))), mode="r:") as archive:
             while (member := archive.next()) is not None:
@@ -113,7 +130,7 @@ def _unpack(name: str, data: bytes, others: dict[str, bytes], room: int) -> Iter
                 opened = archive.extractfile(member)
                 content = b"" if opened is None else opened.read(room + 1)
                 room = _less(room, len(content))
-                yield f"{folder}/{'/'.join(parts)}", content
+                yield "/".join(parts), content
     except InputError as error:
         raise InputError(f"{name!a}: {error.problem}") from None
     except (tarfile.TarError, ValueError, OSError, EOFError, RecursionError):

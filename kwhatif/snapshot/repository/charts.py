@@ -21,7 +21,6 @@ from kwhatif.snapshot.read.git_trees import problem_of_name
 from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.read.program_words import HELM_TEMPLATE, ProgramCall
 from kwhatif.snapshot.read.programs import find_program, run_program
-from kwhatif.snapshot.repository.chart_files import chart_files
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.scratch_directories import ScratchDirectory
 
@@ -113,9 +112,11 @@ class ChartCopy:
     get.
     """
 
-    def __init__(self, tree: FileTree, scratch: ScratchDirectory, folder: str, release: ChartRelease) -> None:
+    def __init__(
+        self, tree: FileTree, scratch: ScratchDirectory, files: Mapping[str, bytes], release: ChartRelease
+    ) -> None:
         self._scratch, self._release = scratch, release
-        for name, data in chart_files(tree, folder).items():
+        for name, data in files.items():
             scratch.write(f"chart/{name}", data)
         given = [tree.content_of(file) for file in release.value_files]
         given += [msgspec.json.encode(values) for values in release.values]

@@ -10,6 +10,7 @@ from typing import Any
 
 from kwhatif.api.objects import section
 from kwhatif.snapshot.read.objects import Item, Origin
+from kwhatif.snapshot.repository.chart_library import ChartReference, PulledChart
 from kwhatif.snapshot.repository.charts import ChartRelease
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import NO_VARIABLES, Variables
@@ -39,16 +40,26 @@ class Deployment:
     exclude: Sequence[str] = ()
     lost: Sequence[str] = ()
     restricted: bool = True
+    pulled: PulledChart | None = None
 
 
 @dataclass(frozen=True)
 class NotFollowed:
-    """Why what an object deploys is not known: ``reason`` stands in brackets behind the number of such objects."""
+    """Why what an object deploys is not known: ``reason`` stands in brackets behind the number of such objects. It may
+    be a ``chart`` that nobody has pulled.
+    """
 
     reason: str
+    chart: ChartReference | None = None
 
 
 Deployed = Sequence[Deployment | NotFollowed]
+
+
+def absent_chart(reference: ChartReference) -> NotFollowed:
+    """That a chart is somewhere else."""
+    return NotFollowed("charts that are not here", reference)
+
 
 NOT_HERE = NotFollowed("not in this repository")
 NO_VALUES = NotFollowed("values of files that are not there")
@@ -59,18 +70,6 @@ def owner_of(item: Item, value: Mapping[str, Any]) -> str:
     metadata = section(value, "metadata")
     names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
     return f"{item.kind} {'/'.join(names)}"
-
-
-def list_at(value: Mapping[str, Any], key: str) -> list[Any]:
-    """The list of a field; an empty one where there is none."""
-    found = value.get(key)
-    return found if isinstance(found, list) else []
-
-
-def text_at(value: Mapping[str, Any], key: str) -> str:
-    """The text of a field; empty where there is none."""
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
 
 
 def is_here(tree: FileTree, url: str) -> bool:

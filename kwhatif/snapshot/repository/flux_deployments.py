@@ -6,14 +6,17 @@ Upstream: fluxcd/kustomize-controller (api/v1/kustomization_types.go), fluxcd/he
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from kwhatif import bounds
-from kwhatif.api.objects import section
+from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.snapshot.read.objects import Item
+from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
 from kwhatif.snapshot.repository.deployments import (
@@ -22,11 +25,10 @@ from kwhatif.snapshot.repository.deployments import (
     Deployed,
     Deployment,
     NotFollowed,
+    absent_chart,
     existing_path,
     is_here,
-    list_at,
     owner_of,
-    text_at,
 )
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import Variables
@@ -39,19 +41,28 @@ _OVERLAY = ("namePrefix", "nameSuffix", "images", "patches", "components", "patc
 _ARTIFACTS = ("Bucket", "OCIRepository")
 
 
-def deployments_of_flux(
-    item: Item, value: Mapping[str, Any], tree: FileTree, maps: ConfigMapIndex, urls: Mapping[str, str]
-) -> Deployed:
-    """What a Kustomization or a HelmRelease deploys of the repository that ``tree`` is of.
+@dataclass(frozen=True)
+class FluxSources:
+    """Where Flux finds what it deploys: ``specs`` of sources by kind and name, and the charts that somebody pulled."""
 
-    ``urls`` are those of the GitRepositories that are known, by name.
-    """
+    tree: FileTree
+    maps: ConfigMapIndex
+    specs: Mapping[tuple[str, str], Mapping[str, Any]]
+    library: ChartLibrary
+
+    def spec_of(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a source says; nothing if it is not known."""
+        return self.specs.get((text_at(reference, "kind"), text_at(reference, "name")), {})
+
+
+def deployments_of_flux(item: Item, value: Mapping[str, Any], sources: FluxSources) -> Deployed:
+    """What a Kustomization or a HelmRelease deploys of a repository, or of pulled charts."""
     if item.api_version.startswith(f"{KUSTOMIZE_GROUP}/"):
-        return [_of_kustomization(item, value, tree, maps, urls)]
-    return [_of_release(item, value, tree, maps, urls)]
+        return [_of_kustomization(item, value, sources)]
+    return [_of_release(item, value, sources)]
 
 
-def _is_of_this_repository(reference: Mapping[str, Any], tree: FileTree, urls: Mapping[str, str]) -> bool:
+def _is_of_this_repository(reference: Mapping[str, Any], sources: FluxSources) -> bool:
     if not reference:
         # Whoever leaves it to a patch of the Kustomization above means the source that this one has.
         return True
@@ -60,17 +71,15 @@ def _is_of_this_repository(reference: Mapping[str, Any], tree: FileTree, urls: M
         return True
     if text_at(reference, "kind") != "GitRepository":
         return False
-    return is_here(tree, urls.get(text_at(reference, "name"), ""))
+    return is_here(sources.tree, text_at(sources.spec_of(reference), "url"))
 
 
-def _of_kustomization(
-    item: Item, value: Mapping[str, Any], tree: FileTree, maps: ConfigMapIndex, urls: Mapping[str, str]
-) -> Deployment | NotFollowed:
+def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources) -> Deployment | NotFollowed:
     spec = section(value, "spec")
     path, source = text_at(spec, "path") or ".", section(spec, "sourceRef")
     is_whole = path.strip("./") == "" and text_at(source, "kind") in _ARTIFACTS
-    path = existing_path(tree, path)
-    if not path or is_whole or not _is_of_this_repository(source, tree, urls):
+    path = existing_path(sources.tree, path)
+    if not path or is_whole or not _is_of_this_repository(source, sources):
         return NOT_HERE
     overlay = {key: spec[key] for key in _OVERLAY if spec.get(key)}
     if spec.get("patchesStrategicMerge"):
@@ -87,7 +96,7 @@ def _of_kustomization(
         path,
         namespace=namespace,
         replaces_namespaces=bool(namespace),
-        variables=_variables(item, value, maps),
+        variables=_variables(item, value, sources.maps),
         overlay=overlay | ({"namespace": namespace} if namespace else {}),
         restricted=False,
     )
@@ -117,27 +126,40 @@ def _text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _of_release(
-    item: Item, value: Mapping[str, Any], tree: FileTree, maps: ConfigMapIndex, urls: Mapping[str, str]
-) -> Deployment | NotFollowed:
-    spec = section(value, "spec")
+def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> Deployment | NotFollowed:
+    spec, tree = section(value, "spec"), sources.tree
     chart = section(spec, "chart", "spec")
-    path = existing_path(tree, text_at(chart, "chart"))
-    is_local = path and has_chart(tree, path)
-    if not is_local or not _is_of_this_repository(section(chart, "sourceRef"), tree, urls):
-        return NOT_HERE
+    reference = section(spec, "chartRef")
+    if text_at(reference, "kind") == "HelmChart":
+        chart = dict(sources.spec_of(reference))
+    path, pulled = existing_path(tree, text_at(chart, "chart")), None
+    if not (path and has_chart(tree, path)) or not _is_of_this_repository(section(chart, "sourceRef"), sources):
+        wanted = _chart_elsewhere(chart, reference, sources)
+        if wanted is None:
+            return NOT_HERE
+        pulled = sources.library.find(wanted)
+        if pulled is None:
+            return absent_chart(wanted)
+        path = tree.at_top(os.curdir)
     metadata = section(value, "metadata")
     target, namespace = text_at(spec, "targetNamespace"), text_at(metadata, "namespace")
     name = text_at(spec, "releaseName") or "-".join(filter(None, (target, text_at(metadata, "name"))))
     given: list[Mapping[str, Any]] = []
+    files = [str(each) for each in list_at(chart, "valuesFiles")]
+    if pulled is not None:
+        given += [parse_values(pulled.files[file].decode("utf-8", "replace")) for file in files if file in pulled.files]
+        missing = [file for file in files if file not in pulled.files]
+        files = []
+    else:
+        files = [tree.path_in(path, each) for each in files]
+        missing = [file for file in files if not tree.is_file(file)]
+    if missing and not chart.get("ignoreMissingValuesFiles"):
+        return NO_VALUES
     for each in list_at(spec, "valuesFrom"):
-        values = _values_from(each, namespace, item, maps)
+        values = _values_from(each, namespace, item, sources.maps)
         if isinstance(values, NotFollowed):
             return values
         given.append(values)
-    files = [tree.path_in(path, str(each)) for each in list_at(chart, "valuesFiles")]
-    if not all(map(tree.is_file, files)) and not chart.get("ignoreMissingValuesFiles"):
-        return NO_VALUES
     return Deployment(
         owner_of(item, value),
         item.origin,
@@ -146,11 +168,30 @@ def _of_release(
         release=ChartRelease(
             name,
             target or namespace,
-            [file for file in files if tree.is_file(file)],
+            [file for file in files if file not in missing],
             [*given, *filter(None, [section(spec, "values")])],
         ),
         overlay=_post_rendering(spec),
+        pulled=pulled,
     )
+
+
+def _chart_elsewhere(
+    chart: Mapping[str, Any], reference: Mapping[str, Any], sources: FluxSources
+) -> ChartReference | None:
+    """The chart of a repository of charts, or of a registry; None for one of a directory."""
+    if text_at(reference, "kind") == "OCIRepository":
+        source = sources.spec_of(reference)
+        url, tag = text_at(source, "url"), section(source, "ref")
+        version = text_at(tag, "tag") or text_at(tag, "semver")
+        return ChartReference(url.rpartition("/")[2] or text_at(reference, "name"), version, url)
+    name, source_ref = text_at(chart, "chart"), section(chart, "sourceRef")
+    if not name or text_at(source_ref, "kind") != "HelmRepository":
+        return None
+    url = text_at(sources.spec_of(source_ref), "url")
+    if url.startswith("oci://"):
+        url = f"{url.rstrip('/')}/{name}"
+    return ChartReference(name, text_at(chart, "version"), url)
 
 
 def _post_rendering(spec: Mapping[str, Any]) -> dict[str, Any]:

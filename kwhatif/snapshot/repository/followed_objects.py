@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kwhatif.api.kinds import NAMESPACED, kind_of
-from kwhatif.api.objects import section
+from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
@@ -16,8 +17,9 @@ from kwhatif.snapshot.repository import argo_applications as argo
 from kwhatif.snapshot.repository import flux_deployments as flux
 from kwhatif.snapshot.repository.application_sets import ApplicationSets
 from kwhatif.snapshot.repository.argo_clusters import ArgoCluster
+from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
-from kwhatif.snapshot.repository.deployments import Deployed, Deployment, list_at, text_at
+from kwhatif.snapshot.repository.deployments import Deployed, Deployment
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import Substitution, SubstitutionRoom
 
@@ -40,28 +42,30 @@ class FollowedObjects:
     variables: Mapping[str, str]
     room: SubstitutionRoom
     clusters: Sequence[ArgoCluster] | None = None
+    library: ChartLibrary = field(default_factory=ChartLibrary)
 
     def __post_init__(self) -> None:
         self._sets = ApplicationSets(self.tree, self.clusters)
-        self._maps = ConfigMapIndex(self.tree)
-        self._urls: dict[str, str] = {}
+        self._argo = argo.ArgoSources(self.tree, self.library)
+        self._specs: dict[tuple[str, str], dict[str, Any]] = {}
+        self._flux = flux.FluxSources(self.tree, ConfigMapIndex(self.tree), self._specs, self.library)
 
     def deployments_of(self, item: Item) -> Deployed:
         """What an object deploys."""
         value = plain_of(item)
         if item.kind == "ApplicationSet":
-            return argo.deployments_of_set(item, value, self._sets)
+            return argo.deployments_of_set(item, value, self._sets, self._argo)
         if item.kind in argo.KINDS:
-            return argo.deployments_of_application(item, value, self.tree)
-        return flux.deployments_of_flux(item, value, self.tree, self._maps, self._urls)
+            return argo.deployments_of_application(item, value, self._argo)
+        return flux.deployments_of_flux(item, value, self._flux)
 
     def scan(self, files: Sequence[str]) -> Iterator[Deployment]:
         """What objects in files deploy, as they stand there; what cannot be read is passed over."""
         items = [item for file in files for item in self._items_of(file)]
         for item in items:
-            if item.kind == "GitRepository" and item.api_version.startswith(f"{flux.SOURCE_GROUP}/"):
+            if item.api_version.startswith(f"{flux.SOURCE_GROUP}/"):
                 value = plain_of(item)
-                self._urls[text_at(section(value, "metadata"), "name")] = text_at(section(value, "spec"), "url")
+                self._specs[item.kind, text_at(section(value, "metadata"), "name")] = section(value, "spec")
         for item in filter(is_follower, items):
             whole = Substitution(self.variables, self.room, is_text=True).apply(plain_of(item))
             for each in self.deployments_of(replace(item, value=whole)):

@@ -25,7 +25,7 @@ class ReadingOptions:
     said. ``roots`` are directories of which the account has all files, ``namespaced`` custom kinds (group and name)
     whose objects live in namespaces. YAML ``is_sent_as_it_is`` where the API server reads it, which refuses a key that
     appears twice; kubectl, which makes JSON of it, takes the last. ``clusters`` are those that Argo CD knows, where
-    that is said.
+    that is said, and ``charts`` directories with those that somebody has pulled.
     """
 
     exclude: Sequence[str] = ()
@@ -38,6 +38,7 @@ class ReadingOptions:
     namespaced: Collection[tuple[str, str]] = frozenset()
     is_sent_as_it_is: bool = False
     clusters: Sequence[ArgoCluster] | None = None
+    charts: Sequence[str] = ()
 
 
 @dataclass
@@ -62,8 +63,9 @@ class ReadingReport:
     with SOPS, ``missing`` the Flux variables without a value, by file. ``built`` and ``rendered`` count kustomizations
     and charts; ``not_rendered`` has the reason why others were not, by their names in messages. ``followed`` counts
     objects of Argo CD and Flux that were replaced by what they deploy, ``not_followed`` the others by reason and kind,
-    and ``lost`` has requested things that were not found. ``unreadable`` is what is wrong with files, documents and
-    objects of directories, of which the others are read. ``documents`` are those of files named explicitly,
+    ``absent_charts`` has who deploys charts that are somewhere else, by the command that pulls each, and ``lost`` has
+    requested things that were not found. ``unreadable`` is what is wrong with files, documents and objects of
+    directories, of which the others are read. ``documents`` are those of files named explicitly,
     ``duplicates`` are keys of YAML that appear twice, ``room`` counts what variables put into objects, and ``files`` is
     the account of all files.
     """
@@ -77,6 +79,7 @@ class ReadingReport:
     followed: Counter[str] = field(default_factory=Counter)
     not_followed: dict[str, Counter[str]] = field(default_factory=dict)
     lost: dict[str, list[str]] = field(default_factory=dict)
+    absent_charts: dict[str, list[str]] = field(default_factory=dict)
     unreadable: list[InputError] = field(default_factory=list)
     documents: int = 0
     duplicates: list[str] = field(default_factory=list)
@@ -96,6 +99,11 @@ class ReadingReport:
         """Forget what was not known of files that are as they were ``before``: it says nothing of a change."""
         known = {missing.content for missing in before.missing.values()}
         self.missing = {file: each for file, each in self.missing.items() if each.content not in known}
+        charts = (
+            (call, [each for each in who if each not in before.absent_charts.get(call, ())])
+            for call, who in self.absent_charts.items()
+        )
+        self.absent_charts = {call: who for call, who in charts if who}
         self.lost = {owner: fields for owner, fields in self.lost.items() if before.lost.get(owner) != fields}
 
     def notes(self) -> Iterator[str]:

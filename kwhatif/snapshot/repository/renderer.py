@@ -13,6 +13,8 @@ from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.programs import ProgramFailureError, end_programs
+from kwhatif.snapshot.repository.chart_files import chart_files
+from kwhatif.snapshot.repository.chart_library import PulledChart
 from kwhatif.snapshot.repository.charts import Chart, ChartCopy, ChartRelease, is_helm_installed, read_chart
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
@@ -23,10 +25,11 @@ _MOST_AT_ONCE = 8
 
 @dataclass(frozen=True)
 class RenderRequest:
-    """The directory of a chart to render, and with what."""
+    """The directory of a chart to render, or the chart that somebody has pulled, and with what."""
 
     folder: str
     release: ChartRelease
+    pulled: PulledChart | None = None
 
 
 class Renderer:
@@ -57,7 +60,7 @@ class Renderer:
                 texts.append(outcome)
                 self._report.rendered += 1
                 continue
-            source = os.path.normpath(self._tree.display(request.folder))
+            source = self.name_of(request)
             if self._options.render == "always":
                 rendered = InputError(f"cannot be rendered: {outcome.problem}", source=source)
                 raise outcome if isinstance(outcome, ProgramFailureError) else rendered
@@ -82,19 +85,27 @@ class Renderer:
             finally:
                 pool.shutdown(cancel_futures=True)
 
+    def name_of(self, request: RenderRequest) -> str:
+        """What messages call the chart of a request."""
+        if request.pulled is not None:
+            return request.pulled.place
+        return os.path.normpath(self._tree.display(request.folder))
+
     def problem_of(self, request: RenderRequest) -> str:
         """Why something cannot be rendered, as far as that can be known before; empty if it can."""
-        return self.chart_of(request.folder).problem or ("" if is_helm_installed() else "helm is not installed")
+        chart = request.pulled or self.chart_of(request.folder)
+        return chart.problem or ("" if is_helm_installed() else "helm is not installed")
 
     def _work_of(self, request: RenderRequest, stack: ExitStack) -> Callable[[], Text]:
         """What renders something, once it is written where programs may read it."""
-        source = self._tree.display(request.folder)
+        source = self.name_of(request)
         problem = self.problem_of(request) or self._problem_of_time()
         try:
             if problem:
                 raise InputError(problem)
             scratch = stack.enter_context(scratch_directory())
-            chart = ChartCopy(self._tree, scratch, request.folder, request.release)
+            files = request.pulled.complete_files() if request.pulled else chart_files(self._tree, request.folder)
+            chart = ChartCopy(self._tree, scratch, files, request.release)
             return self._measure(lambda: chart.render(source, self._options.kubernetes_version))
         except InputError as error:
             return partial(_refuse, error)

@@ -10,37 +10,32 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from kwhatif import bounds
-from kwhatif.errors import InputError, LimitError
+from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.read.objects import Item, Origin
+from kwhatif.snapshot.read.objects import Item, Origin, plain_of
 from kwhatif.snapshot.read.other_documents import (
-    CHART,
     COMPONENT,
     KUSTOMIZATION,
-    PATCH,
     UNLISTED,
     UNUSED,
-    DocumentSort,
-    OtherDocumentError,
     may_hold_objects,
 )
 from kwhatif.snapshot.read.path_patterns import is_excluded
-from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
+from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.charts import CHART_PARTS, ChartRelease, has_chart
-from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed
+from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed, owner_of
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
-from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_items, find_items
+from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText
 from kwhatif.snapshot.repository.file_trees import FileTree, with_parents
-from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower, move_to_namespace
+from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower
+from kwhatif.snapshot.repository.item_reader import ItemReader
 from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
-from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
 
 _UNDEPLOYED = Deployment("", Origin(""), "")
 
@@ -68,8 +63,10 @@ class TreeReader:
         self._graph = KustomizationGraph(tree)
         self._builder = KustomizationBuilder(tree, self._graph, options.exclude)
         self._renderer = Renderer(tree, options, report)
+        self._items = ItemReader(tree, options, report, self._graph, self._builder, self._renderer)
         self._account = TreeFiles(tree, report.files)
-        self._followed = FollowedObjects(tree, options.variables, report.room, options.clusters)
+        library = ChartLibrary(options.charts)
+        self._followed = FollowedObjects(tree, options.variables, report.room, options.clusters, library)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
         self._built: dict[str, list[Item]] = {}
@@ -77,9 +74,6 @@ class TreeReader:
         self._covered: set[str] = set()
         self._read: set[str] = set()
         self._done: set[tuple[str, str]] = set()
-        self._files_read: set[str] = set()
-        self._texts_read: set[str] = set()
-        self._bytes_again = 0
         self._folders: Sequence[str] = ()
         self._named: set[str] = set()
         self._free: dict[str, list[FoundItem]] = {}
@@ -118,7 +112,7 @@ class TreeReader:
         """The directories of deployments that no earlier one deploys; kustomizations there read what they do."""
         new: list[str] = []
         for each in deployments:
-            if isinstance(self._renderable(each), NotFollowed):
+            if each.pulled is not None or isinstance(self._renderable(each), NotFollowed):
                 continue
             claims = self._claimed.setdefault(self._tree.place_of(each.path), {})
             claims.setdefault(each.owner, each)
@@ -158,7 +152,7 @@ class TreeReader:
             else:
                 requests.append(RenderRequest(folder, ChartRelease(chart.name)))
         for request, text in zip(requests, self._renderer.render(requests), strict=True):
-            self._note_chart(request, text)
+            self._items.note_chart(request, text)
             if text is not None:
                 self._rendered[self._tree.place_of(request.folder)] = text
                 self._covered.add(self._tree.place_of(request.folder))
@@ -167,7 +161,7 @@ class TreeReader:
         """The objects of a kustomization; None if it cannot be built, which is noted. Raises InputError if it must."""
         source = os.path.normpath(self._tree.display(folder))
         files = [file for one in self._graph.reach_of(folder) for file in (*one.files, *one.inputs)]
-        self._files_read |= set(map(self._tree.place_of, files))
+        self._items.files_read |= set(map(self._tree.place_of, files))
         try:
             built = self._builder.build(folder, overlay, restricted=restricted)
             absent = [each for one in self._graph.reach_of(folder) for each in one.absent]
@@ -189,20 +183,6 @@ class TreeReader:
                 self._account.note_absent(file, one.absent)
         return built
 
-    def _note_chart(self, request: RenderRequest, text: Text | None) -> None:
-        """Say what became of the files of a chart."""
-        files = [
-            *(file for file in self._tree.files_below(request.folder) if not file.endswith(".md")),
-            *request.release.value_files,
-        ]
-        if text is not None:
-            self._account.note(files, FileUse.rendered)
-            return
-        source = os.path.normpath(self._tree.display(request.folder))
-        self._report.pass_over(CHART, self._tree.display(self._tree.path_in(request.folder, CHART_FILE)))
-        why = self._report.not_rendered.get(source, "--render auto has charts rendered")
-        self._account.note(files, FileUse.unread, f"its chart was not rendered: {why}")
-
     def read(self, path: str) -> Iterator[FoundItem]:
         """The objects of a file that was named itself, or of a directory without those below it."""
         yield from self._free.pop(self._tree.place_of(path), ())
@@ -216,7 +196,7 @@ class TreeReader:
         wave: list[Deployment] = []
         for file in files:
             given = GivenText(self._tree.read_named(file), is_named=True)
-            self._free[self._tree.place_of(file)] = list(self._split(self._items_of(given, _UNDEPLOYED), wave))
+            self._free[self._tree.place_of(file)] = list(self._split(self._items.items_of(given, _UNDEPLOYED), wave))
         for folder in self._folders:
             if not self._is_claimed(folder):
                 self._free[self._tree.place_of(folder)] = list(self._split(self._items_in(folder), wave))
@@ -245,11 +225,11 @@ class TreeReader:
         for folder in filter(self._is_claimed, self._folders):
             for file in self._manifests_in(folder):
                 if self._is_unused(file):
-                    self._pass_over(UNUSED, file)
+                    self._items.pass_over(UNUSED, file)
 
     def _is_unused(self, file: str) -> bool:
         """Whether a file of a directory that is deployed may hold objects, and nothing leads to it."""
-        if any(each in self._files_read for each in with_parents(self._tree.place_of(file))):
+        if any(each in self._items.files_read for each in with_parents(self._tree.place_of(file))):
             return False
         try:
             return may_hold_objects(self._tree.read(file).data)
@@ -263,59 +243,17 @@ class TreeReader:
         place = self._tree.place_of(folder)
         if place in self._rendered:
             made = GivenText(self._rendered[place], is_named=False, is_made=True)
-            yield from self._items_of(made, _UNDEPLOYED)
-        yield from self._items_of_build(self._built.get(place, ()), _UNDEPLOYED)
-        yield from self._items_of_files(self._resources.get(place, ()), _UNDEPLOYED)
+            yield from self._items.items_of(made, _UNDEPLOYED)
+        yield from self._items.items_of_build(self._built.get(place, ()), _UNDEPLOYED)
+        yield from self._items.items_of_files(self._resources.get(place, ()), _UNDEPLOYED)
         for file in self._manifests_in(folder):
             at = self._tree.place_of(file)
             if at in self._graph.components:
-                self._pass_over(COMPONENT, file)
+                self._items.pass_over(COMPONENT, file)
             elif self._graph.file_of(folder) and not self._is_covered(at):
-                self._pass_over(UNLISTED, file)
+                self._items.pass_over(UNLISTED, file)
             elif not self._is_covered(at):
-                yield from self._items_of_files([ResourceFile(file)], _UNDEPLOYED)
-
-    def _items_of_files(self, files: Iterable[ResourceFile], deployment: Deployment) -> Iterator[FoundItem]:
-        for file, namespace in files:
-            place = self._tree.place_of(file)
-            if place in self._graph.patches:
-                self._pass_over(PATCH, file)
-                continue
-            self._files_read.add(place)
-            try:
-                text = self._tree.read(file)
-            except OtherDocumentError as error:
-                self._pass_over(error.sort, file)
-                continue
-            except InputError as error:
-                self._account.note([file], FileUse.failed, error.problem)
-                self._report.unreadable.append(error)
-                continue
-            self._count_again(place, text)
-            moved = deployment
-            if namespace and not deployment.replaces_namespaces:
-                moved = replace(deployment, namespace=namespace, replaces_namespaces=True)
-            yield from self._items_of(GivenText(text, is_named=False), moved)
-
-    def _pass_over(self, sort: DocumentSort, file: str) -> None:
-        self._report.pass_over(sort, self._tree.display(file))
-        self._account.note([file], FileUse.passed_over, str(sort))
-
-    def _items_of_build(self, items: Iterable[Item], deployment: Deployment) -> Iterator[FoundItem]:
-        for document, item in complete_items(items, deployment.variables, self._options, self._report):
-            yield document, move_to_namespace(item, deployment), False
-
-    def _count_again(self, place: str, text: Text) -> None:
-        """Count what is read once more. Raises InputError for too much: a file may be deployed ten thousand times."""
-        self._bytes_again += len(text.data) if place in self._texts_read else 0
-        self._texts_read.add(place)
-        if self._bytes_again > bounds.MANIFEST_BYTES:
-            problem = f"files that are deployed more than once come to more than {bounds.MANIFEST_BYTES:,} bytes"
-            raise LimitError(problem, source=text.name)
-
-    def _items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
-        for document, item in find_items(given, deployment.variables, self._options, self._report):
-            yield document, move_to_namespace(item, deployment), given.is_named
+                yield from self._items.items_of_files([ResourceFile(file)], _UNDEPLOYED)
 
     def _split(self, found: Iterable[FoundItem], wave: list[Deployment]) -> Iterator[FoundItem]:
         """Objects as they come; what some of them deploy instead of themselves is added to the wave."""
@@ -327,6 +265,10 @@ class TreeReader:
             followed = [each for each in deployed if isinstance(each, Deployment)]
             for each in deployed:
                 if isinstance(each, NotFollowed):
+                    if each.chart is not None:
+                        self._report.absent_charts.setdefault(each.chart.command, []).append(
+                            owner_of(item, plain_of(item))
+                        )
                     self._report.not_followed.setdefault(each.reason, Counter())[item.kind] += 1
             if len(followed) == len(deployed):
                 self._report.followed[item.kind] += 1
@@ -339,16 +281,17 @@ class TreeReader:
             return each
         if self._options.render == "never":
             return NotFollowed("charts, which --render auto has rendered")
-        problem = self._renderer.problem_of(RenderRequest(each.path, each.release))
+        request = RenderRequest(each.path, each.release, each.pulled)
+        problem = self._renderer.problem_of(request)
         if problem and self._options.render != "always":
-            self._report.not_rendered[os.path.normpath(self._tree.display(each.path))] = problem
+            self._report.not_rendered[self._renderer.name_of(request)] = problem
             return NotFollowed("charts that cannot be rendered")
         return each
 
     def _deploy(self, wave: Sequence[Deployment]) -> Iterator[FoundItem]:
         new: list[Deployment] = []
         for each in wave:
-            key = (each.owner, self._tree.place_of(each.path))
+            key = (each.owner, self._tree.place_of(each.path) if each.pulled is None else each.pulled.place)
             if key not in self._done:
                 self._done.add(key)
                 self._read.add(key[1])
@@ -358,43 +301,28 @@ class TreeReader:
         texts = iter(self._renderer.render(requests))
         for deployment, unit in units:
             if unit.request is not None:
-                yield from self._items_of_chart(deployment, unit.request, next(texts))
+                yield from self._items.items_of_chart(deployment, unit.request, next(texts))
             elif unit.kustomization:
                 yield from self._items_of_kustomization(deployment, unit)
             else:
-                yield from self._items_of_files(unit.files, deployment)
+                yield from self._items.items_of_files(unit.files, deployment)
 
     def _items_of_kustomization(self, deployment: Deployment, unit: _Unit) -> Iterator[FoundItem]:
         built = self._build(unit.kustomization, deployment.overlay, restricted=deployment.restricted)
         if built is not None:
-            yield from self._items_of_build(built, deployment)
+            yield from self._items.items_of_build(built, deployment)
             return
         lost = [*deployment.lost, *(key for key in deployment.overlay if key != "namespace")]
         if lost:
             self._report.lost.setdefault(deployment.owner, lost)
-        yield from self._items_of_files(unit.files, deployment)
-
-    def _items_of_chart(self, deployment: Deployment, request: RenderRequest, text: Text | None) -> Iterator[FoundItem]:
-        self._note_chart(request, text)
-        if text is None:
-            self._report.lost.setdefault(deployment.owner, ["a chart that cannot be rendered"])
-            return
-        made = GivenText(text, is_named=False, is_made=True)
-        if not deployment.overlay:
-            yield from self._items_of(made, deployment)
-            return
-        items = [item for _, item in find_items(made, NO_VARIABLES, self._options, self._report)]
-        try:
-            items = self._builder.build_over(deployment.path, items, deployment.overlay)
-        except InputError as error:
-            self._report.lost.setdefault(deployment.owner, [f"spec.postRenderers ({error})"])
-        yield from self._items_of_build(items, deployment)
+        yield from self._items.items_of_files(unit.files, deployment)
 
     def _units_of(self, deployment: Deployment) -> Iterator[_Unit]:
         path = deployment.path
         if deployment.release is not None:
-            self._files_read.add(self._tree.place_of(path))
-            yield _Unit([], RenderRequest(path, deployment.release))
+            if deployment.pulled is None:
+                self._items.files_read.add(self._tree.place_of(path))
+            yield _Unit([], RenderRequest(path, deployment.release, deployment.pulled))
         elif self._graph.file_of(path):
             yield self._kustomization_unit(path)
         else:

@@ -1,0 +1,182 @@
+"""Charts that somebody has pulled: directories, archives of ``helm pull``, and OCI layouts, by name and version.
+
+Upstream: helm (pkg/chart/loader/archive.go, pkg/registry/constants.go), OCI image-spec (image-layout.md).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from kwhatif import bounds
+from kwhatif.api.objects import list_at, section, text_at
+from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text, display_path
+from kwhatif.snapshot.read.objects import decode, read_documents
+from kwhatif.snapshot.read.rooted_files import FileRoot, walk_folders
+from kwhatif.snapshot.repository.chart_files import complete_chart, unpack_chart
+from kwhatif.snapshot.repository.version_constraints import Version, is_allowed
+
+CHART = "Chart.yaml"
+_LAYOUT = "oci-layout"
+_CONTENT = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+
+
+@dataclass(frozen=True)
+class ChartReference:
+    """A chart that is somewhere else: its name, which versions will do, and the URL of its repository, if known.
+
+    In a registry (``oci://``) the URL is that of the chart itself.
+    """
+
+    name: str
+    version: str = ""
+    repository: str = ""
+
+    @property
+    def command(self) -> str:
+        """What pulls it."""
+        version = f" --version {_quote(self.version)}" if self.version else ""
+        if self.repository.startswith("oci://"):
+            return f"helm pull {_quote(self.repository)}{version}"
+        where = f" --repo {_quote(self.repository)}" if self.repository else ""
+        return f"helm pull {_quote(self.name)}{where}{version}"
+
+
+def _quote(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+@dataclass(frozen=True)
+class PulledChart:
+    """A chart of a library: its files by their paths in it, from ``place``."""
+
+    name: str
+    version: str
+    place: str
+    files: dict[str, bytes] = field(repr=False, hash=False, compare=False)
+
+    def complete_files(self) -> dict[str, bytes]:
+        """The files as helm gets them. Raises InputError for what it must not get."""
+        return complete_chart(dict(self.files))
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be rendered; empty if it can."""
+        absent = [name for name in self._dependencies() if not self._has(name)]
+        return f"it depends on {', '.join(absent)}, which is not in its charts directory" if absent else ""
+
+    def _dependencies(self) -> Iterator[str]:
+        for name in (CHART, "requirements.yaml"):
+            for each in list_at(_read(self.files.get(name, b"")), "dependencies"):
+                yield text_at(section(each), "name")
+
+    def _has(self, name: str) -> bool:
+        return any(file.startswith((f"charts/{name}/", f"charts/{name}-")) for file in self.files)
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    documents = read_documents(Text(CHART, data))
+    return decode(documents[0].value, dict[str, Any]) if documents else {}
+
+
+class ChartLibrary:
+    """The charts below some directories, which are read at the first look-up."""
+
+    def __init__(self, folders: Sequence[str] = ()) -> None:
+        self._folders = folders
+
+    def find(self, reference: ChartReference) -> PulledChart | None:
+        """The newest version that a reference allows; None if there is none. Raises InputError for a directory that
+        cannot be read.
+        """
+        wanted = reference.name.rpartition("/")[2]
+        found = [each for each in self._charts.get(wanted, ()) if is_allowed(each.version, reference.version)]
+        return max(found, key=lambda each: (Version(each.version), each.place), default=None)
+
+    @cached_property
+    def _charts(self) -> dict[str, list[PulledChart]]:
+        charts: dict[str, list[PulledChart]] = {}
+        for folder in self._folders:
+            if not os.path.isdir(folder):
+                raise InputError("expected a directory with pulled charts", source=display_path(folder))
+            for chart in _charts_below(folder):
+                charts.setdefault(chart.name, []).append(chart)
+        return charts
+
+
+def _charts_below(top: str) -> Iterator[PulledChart]:
+    root, inside = FileRoot(top), ""
+    for folder, names in walk_folders(top):
+        if inside and (folder == inside or folder.startswith(inside + os.sep)):
+            # A part of the chart that it is in.
+            continue
+        if CHART in names:
+            inside = folder
+            yield from _chart(display_path(folder), _files_of(root, folder))
+        elif _LAYOUT in names:
+            inside = folder
+            for place, data in _layers_of(root, folder):
+                yield from _unpack(place, data)
+        else:
+            for name in sorted(names):
+                if name.endswith((".tgz", ".tar.gz")):
+                    path = os.path.join(folder, name)
+                    yield from _unpack(display_path(path), root.read(path, bounds.MANIFEST_BYTES))
+
+
+def _files_of(root: FileRoot, top: str) -> dict[str, bytes]:
+    return {
+        os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/"): root.read(
+            os.path.join(folder, name), bounds.MANIFEST_BYTES
+        )
+        for folder, names in walk_folders(top)
+        for name in names
+    }
+
+
+def _unpack(place: str, data: bytes) -> Iterator[PulledChart]:
+    """The chart of an archive; none if it is one of something else."""
+    with suppress(InputError):
+        yield from _chart(place, dict(unpack_chart(place, data, bounds.MANIFEST_BYTES)))
+
+
+def _chart(place: str, files: dict[str, bytes]) -> Iterator[PulledChart]:
+    with suppress(InputError):
+        value = _read(files.get(CHART, b""))
+        if text_at(value, "name"):
+            yield PulledChart(text_at(value, "name"), str(value.get("version") or ""), place, files)
+
+
+class _Descriptor(msgspec.Struct, rename="camel"):
+    digest: str = ""
+    media_type: str = ""
+
+
+class _Manifests(msgspec.Struct):
+    manifests: list[_Descriptor] = []
+    layers: list[_Descriptor] = []
+
+
+def _layers_of(root: FileRoot, folder: str) -> Iterator[tuple[str, bytes]]:
+    """The archives of the charts of an OCI layout."""
+
+    def blob(digest: str) -> bytes:
+        algorithm, _, name = digest.partition(":")
+        if not (algorithm.isalnum() and name.isalnum()):
+            raise InputError(f"expected a digest, found {digest!a}", source=display_path(folder))
+        return root.read(os.path.join(folder, "blobs", algorithm, name), bounds.MANIFEST_BYTES)
+
+    index = decode(msgspec.Raw(root.read(os.path.join(folder, "index.json"), bounds.SETTINGS_BYTES)), _Manifests)
+    for manifest in index.manifests:
+        for layer in decode(msgspec.Raw(blob(manifest.digest)), _Manifests).layers:
+            if layer.media_type == _CONTENT:
+                yield f"{display_path(folder)} {layer.digest}", blob(layer.digest)

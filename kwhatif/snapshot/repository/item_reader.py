@@ -1,0 +1,114 @@
+"""The objects of files, of what kustomizations build, and of what charts become, as somebody deploys them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kwhatif import bounds
+from kwhatif.errors import InputError, LimitError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.objects import Item
+from kwhatif.snapshot.read.other_documents import CHART, PATCH, DocumentSort, OtherDocumentError
+from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
+from kwhatif.snapshot.repository.deployments import Deployment
+from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
+from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_items, find_items
+from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.followed_objects import move_to_namespace
+from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
+from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
+from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
+from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
+
+
+class ItemReader:
+    """Reads what one tree holds, and says of each file what became of it. ``files_read`` are their places."""
+
+    def __init__(
+        self,
+        tree: FileTree,
+        options: ReadingOptions,
+        report: ReadingReport,
+        graph: KustomizationGraph,
+        builder: KustomizationBuilder,
+        renderer: Renderer,
+    ) -> None:
+        self._tree, self._options, self._report = tree, options, report
+        self._graph, self._builder, self._renderer = graph, builder, renderer
+        self._account = TreeFiles(tree, report.files)
+        self.files_read: set[str] = set()
+        self._texts_read: set[str] = set()
+        self._bytes_again = 0
+
+    def note_chart(self, request: RenderRequest, text: Text | None) -> None:
+        """Say what became of the files of a chart."""
+        own = () if request.pulled is not None else self._tree.files_below(request.folder)
+        files = [*(file for file in own if not file.endswith(".md")), *request.release.value_files]
+        if text is not None:
+            self._account.note(files, FileUse.rendered)
+            return
+        source = self._renderer.name_of(request)
+        file = self._tree.display(self._tree.path_in(request.folder, CHART_FILE))
+        self._report.pass_over(CHART, file if request.pulled is None else source)
+        why = self._report.not_rendered.get(source, "--render auto has charts rendered")
+        self._account.note(files, FileUse.unread, f"its chart was not rendered: {why}")
+
+    def items_of_files(self, files: Iterable[ResourceFile], deployment: Deployment) -> Iterator[FoundItem]:
+        for file, namespace in files:
+            place = self._tree.place_of(file)
+            if place in self._graph.patches:
+                self.pass_over(PATCH, file)
+                continue
+            self.files_read.add(place)
+            try:
+                text = self._tree.read(file)
+            except OtherDocumentError as error:
+                self.pass_over(error.sort, file)
+                continue
+            except InputError as error:
+                self._account.note([file], FileUse.failed, error.problem)
+                self._report.unreadable.append(error)
+                continue
+            self._count_again(place, text)
+            moved = deployment
+            if namespace and not deployment.replaces_namespaces:
+                moved = replace(deployment, namespace=namespace, replaces_namespaces=True)
+            yield from self.items_of(GivenText(text, is_named=False), moved)
+
+    def pass_over(self, sort: DocumentSort, file: str) -> None:
+        self._report.pass_over(sort, self._tree.display(file))
+        self._account.note([file], FileUse.passed_over, str(sort))
+
+    def items_of_build(self, items: Iterable[Item], deployment: Deployment) -> Iterator[FoundItem]:
+        for document, item in complete_items(items, deployment.variables, self._options, self._report):
+            yield document, move_to_namespace(item, deployment), False
+
+    def _count_again(self, place: str, text: Text) -> None:
+        """Count what is read once more. Raises InputError for too much: a file may be deployed ten thousand times."""
+        self._bytes_again += len(text.data) if place in self._texts_read else 0
+        self._texts_read.add(place)
+        if self._bytes_again > bounds.MANIFEST_BYTES:
+            problem = f"files that are deployed more than once come to more than {bounds.MANIFEST_BYTES:,} bytes"
+            raise LimitError(problem, source=text.name)
+
+    def items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
+        for document, item in find_items(given, deployment.variables, self._options, self._report):
+            yield document, move_to_namespace(item, deployment), given.is_named
+
+    def items_of_chart(self, deployment: Deployment, request: RenderRequest, text: Text | None) -> Iterator[FoundItem]:
+        self.note_chart(request, text)
+        if text is None:
+            self._report.lost.setdefault(deployment.owner, ["a chart that cannot be rendered"])
+            return
+        made = GivenText(text, is_named=False, is_made=True)
+        if not deployment.overlay:
+            yield from self.items_of(made, deployment)
+            return
+        items = [item for _, item in find_items(made, NO_VARIABLES, self._options, self._report)]
+        try:
+            items = self._builder.build_over(deployment.path, items, deployment.overlay)
+        except InputError as error:
+            self._report.lost.setdefault(deployment.owner, [f"spec.postRenderers ({error})"])
+        yield from self.items_of_build(items, deployment)
