@@ -8,19 +8,14 @@ remove it and bring it back forever.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from msgspec import structs
-
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.devices import ResourceClaim
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     AutoscalingContext,
     NodeGroup,
-    NodeGroups,
-    is_of_daemon_set,
 )
 from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import waste
 from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext
@@ -48,11 +43,17 @@ from kwhatif.scheduling.controllers import Replacements
 from kwhatif.simulation.autoscalers.node_groups import build_autoscaling_context, chance, moment_of, warn_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups, read_groups
 from kwhatif.simulation.inputs import Notes
-from kwhatif.simulation.placement.afterwards import store_volumes
 from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.placement.scale_down import (
+    movable_pods,
+    removed_together,
+    snapshot_without_nodes,
+    unneeded_wait,
+    without_nodes,
+)
+from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 
 _MOST_ROUNDS = 100
@@ -99,42 +100,6 @@ def _monthly_savings(removed: Counter[str], known: ConfiguredGroups) -> float | 
     prices = {group.name: group.price for group in known.groups}
     costs = [prices[name] for name in removed]
     return None if None in costs else sum((prices[name] or 0.0) * removed[name] * HOURS_A_MONTH for name in removed)
-
-
-def unneeded_wait(world: AutoscalingContext) -> int:
-    """The seconds for which nodes have to be unneeded before any of them is removed."""
-    return max((group.settings.scale_down_unneeded_time for group in world.groups), default=0) // SECOND + 1
-
-
-def removed_together(world: AutoscalingContext, wait: int) -> set[str]:
-    """The nodes that go in one loop, once all that are unneeded have been so for ``wait`` seconds."""
-    autoscaler = StaticAutoscaler()
-    autoscaler.loop(world, up=False, down=True)
-    later = replace(world, now=world.now + wait * SECOND)
-    found = autoscaler.loop(later, up=False, down=True).scale_down
-    return {name for part in found.deleted or () for name in part}
-
-
-def without_nodes(known: ConfiguredGroups, going: Collection[str]) -> ConfiguredGroups:
-    """The groups once these nodes are gone."""
-    groups = [
-        replace(
-            group,
-            target=group.target - len(set(going).intersection(group.nodes)),
-            nodes=tuple(name for name in group.nodes if name not in going),
-        )
-        for group in known.groups
-    ]
-    return replace(known, groups=NodeGroups(groups))
-
-
-def bound_pods(session: Session) -> list[Pod]:
-    """The pods that run, with their nodes."""
-    names = session.cluster.columns.names
-    return [
-        structs.replace(info.pod, spec=structs.replace(info.pod.spec, node_name=names[row]))
-        for info, row in session.cluster.pods()
-    ]
 
 
 def _growth(grown: Run) -> Iterator[QuietStep]:
@@ -222,20 +187,11 @@ class _Shrinking:
 
     def _without(self, going: set[str]) -> Run:
         """The cluster without these nodes, whose pods are recreated by their controllers."""
-        cluster, snapshot = self.session.cluster, self.session.snapshot.copy()
-        names, staying, leaving = cluster.columns.names, list[Pod](), list[Pod]()
-        for info, row in cluster.pods():
-            if names[row] not in going:
-                staying.append(structs.replace(info.pod, spec=structs.replace(info.pod.spec, node_name=names[row])))
-            elif not info.pod.is_mirror and not is_of_daemon_set(info.pod):
-                leaving.append(info.pod)
-        taken = {pod.key for pod in (*staying, *self._pods)}
+        snapshot = snapshot_without_nodes(self.session, going)
+        leaving = [info.pod for info in movable_pods(self.session.cluster, going)]
+        taken = {pod.key for pod in (*snapshot.objects.list_all(Pod), *self._pods)}
         replacements = Replacements(taken=taken.__contains__)
         again = [pod for pod in map(replacements.replacement_of, leaving) if pod is not None]
-        snapshot.objects.put(Node, [node for node in cluster.columns.given if node.name not in going])
-        snapshot.objects.put(Pod, staying)
-        store_volumes(snapshot.objects, cluster.storage)
-        snapshot.objects.put_if_any(ResourceClaim, cluster.devices.claims.values())
         asked = [PodToSchedule(pod, ran_before=True) for pod in (*self._pods, *again)]
         return place_pods(self.session.with_snapshot(snapshot), asked)
 

@@ -113,15 +113,11 @@ def _run_of(moves: Moves, before: Run | None) -> Run:
     node are, and may have found one by now.
     """
     if before is None:
-        waiting = [taken for taken in moves.waiting if taken.asked.pod.key not in moves.pending]
-        return moves.run_of(waiting, {})
-    causes = {each.pod: each.cause for each in before.pending}
-    waiting = [
-        taken for taken in moves.waiting if taken.asked.pod.key in causes or taken.asked.pod.key not in moves.pending
-    ]
-    found, tried = moves.run_of(waiting, causes), {*moves.pending}
+        return moves.recreated.run_of({}, moves.pending)
+    tried = {*moves.pending}
     untried = tuple(each for each in before.pending if each.pod not in tried)
-    return found.following(dataclasses.replace(before, pending=untried))
+    run = moves.recreated.run_of({each.pod: each.cause for each in before.pending}, tried)
+    return run.following(dataclasses.replace(before, pending=untried))
 
 
 # --- pods

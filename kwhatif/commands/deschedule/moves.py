@@ -7,19 +7,17 @@ once more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
-from kwhatif.results.outcome import Cause
 from kwhatif.scheduling.controllers import GRACE_PERIOD
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once
-from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import Session, pending_pods
 
 
@@ -48,42 +46,29 @@ class Moves:
     pending: list[str] = field(init=False, default_factory=list)
     successors: dict[str, str] = field(init=False, default_factory=dict)
     run: PlacementRun = field(init=False)
-    _waiting: list[AttemptedPod] = field(init=False, default_factory=list)
-    _recreated: RecreatedPods = field(init=False)
+    recreated: RecreatedPods = field(init=False)
     _pending_tried: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.run = PlacementRun(self.session, self.scaler)
-        self.pods = {}
-        for pod in self.session.snapshot.objects.list_all(Pod):
-            self.pods[pod.key] = pod
-        self._recreated = RecreatedPods(self.session, self.run, self.pods.__contains__)
-
-    @property
-    def waiting(self) -> list[AttemptedPod]:
-        """The pods that have no node, of those that were tried."""
-        return [taken for taken in self._waiting if not taken.placement.good]
-
-    def run_of(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> Run:
-        """The run so far, if these pods are those that count as ``waiting``."""
-        return self._recreated.run_of(waiting, causes)
+        self.pods = {pod.key: pod for pod in self.session.snapshot.objects.list_all(Pod)}
+        self.recreated = RecreatedPods(self.run)
 
     def follow(self, evicted: Sequence[Pod], now: str) -> list[Move]:
         """Evict pods together, and place all that can be placed afterwards. ``now`` is an RFC 3339 time."""
         moves = [Move(pod, self.roots.get(pod.key, pod.key)) for pod in evicted]
         lingering = [move.pod for move in moves if self._terminate(move.pod)]
-        for move in moves:
-            if is_made_at_once(move.pod):
-                self._make_again(move)
+        self._make_again(move for move in moves if is_made_at_once(move.pod))
         for pod in lingering:
             self.run.remove(pod.key)
-        for move in moves:
-            if not is_made_at_once(move.pod):
-                self._make_again(move)
-        self._try_pending()
-        self._recreated.retry(lambda: self.waiting, self._replace_victims)
+        self._make_again(move for move in moves if not is_made_at_once(move.pod))
+        if not self._pending_tried:
+            # The snapshot's own pods without a node may use the room, too.
+            self._pending_tried = True
+            self.pending = [self.recreated.take(asked).asked.pod.key for asked in pending_pods(self.session.snapshot)]
+        self.recreated.retry(self._replace_victims)
         self.run.explain_futile()
-        self._settle(now)
+        self._run_placed(now)
         return moves
 
     def _terminate(self, pod: Pod) -> bool:
@@ -92,7 +77,7 @@ class Moves:
         found = self.session.running(pod)
         if found is None:
             return False
-        self._recreated.evict(found[0])
+        self.recreated.evict(found[0])
         grace = pod.spec.termination_grace_period_seconds
         if (GRACE_PERIOD if grace is None else grace) <= 0:
             self.run.remove(pod.key)
@@ -100,47 +85,32 @@ class Moves:
         self.session.cluster.mark_terminating(found[0].uid, preempted=False)
         return True
 
-    def _make_again(self, move: Move) -> None:
-        move.taken = self._replace(move.pod, move.root)
+    def _make_again(self, moves: Iterable[Move]) -> None:
+        for move in moves:
+            move.taken = self._replace(move.pod, move.root)
 
     def _replace(self, pod: Pod, root: str) -> AttemptedPod | None:
         """The pod made in the place of another of the line that began with ``root``."""
-        taken = self._recreated.make_again(pod)
+        taken = self.recreated.make_again(pod)
         if taken is not None:
             self.roots[taken.asked.pod.key] = root
             self.pods[taken.asked.pod.key] = taken.asked.pod
-            self._waiting.append(taken)
         return taken
-
-    def _try_pending(self) -> None:
-        """The snapshot's own pods without a node may use the room, too."""
-        if self._pending_tried:
-            return
-        self._pending_tried = True
-        for asked in pending_pods(self.session.snapshot):
-            self.pending.append(asked.pod.key)
-            self._waiting.append(self.run.take(asked, told_later=True))
 
     def _replace_victims(self) -> None:
         """Victims of replacements are replaced, too; priorities decrease, so this ends."""
-        for victim in self._recreated.take_victims():
+        for victim in self.recreated.take_victims():
             self.pods.pop(victim.key, None)
-            self._waiting = [taken for taken in self._waiting if taken.asked.pod.identity != victim.uid]
             taken = self._replace(victim.pod, self.roots.get(victim.key, victim.key))
             if taken is not None and taken.asked.pod.key != victim.key:
                 self.successors[victim.key] = taken.asked.pod.key
 
-    def _settle(self, now: str) -> None:
+    def _run_placed(self, now: str) -> None:
         """Pods that found a node run and are ready there from now on."""
-        waiting = []
-        for taken in self._waiting:
-            pod = taken.asked.pod
-            if not taken.placement.good:
-                waiting.append(taken)
-                continue
-            spec = replace(pod.spec, node_name=taken.placement.node or pod.spec.node_name)
+        for placed in self.recreated.take_placed():
+            pod = placed.asked.pod
+            spec = replace(pod.spec, node_name=placed.placement.node or pod.spec.node_name)
             meta = replace(pod.metadata, creation_timestamp=pod.metadata.creation_timestamp or now)
             running = replace(pod, metadata=meta, spec=spec, status=PodStatus(phase="Running", start_time=now))
             self.pods[pod.key] = running
             self.budgets.ready(running)
-        self._waiting = waiting

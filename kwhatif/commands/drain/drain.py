@@ -143,11 +143,9 @@ class _Drain:
         self._pods: dict[str, list[Pod]] = {}
         for pod in session.snapshot.objects.list_all(Pod):
             self._pods.setdefault(pod.spec.node_name or "", []).append(pod)
-        taken = {pod.key for pods in self._pods.values() for pod in pods}
-        self._waiting: list[AttemptedPod] = []
         self.budgets = EvictionBudgets(session.snapshot.objects.list_all(PodDisruptionBudget))
         self.placed = PlacementRun(session, scaler)
-        self._recreated = RecreatedPods(session, self.placed, taken.__contains__)
+        self._recreated = RecreatedPods(self.placed)
         self.emptied: list[PodInfo] = []
         self._told: list[tuple[DrainedPod, AttemptedPod | None]] = []
         self.warnings: dict[str, list[str]] = {}
@@ -217,9 +215,7 @@ class _Drain:
             reason = "" if taken is not None else _why_not_again(pod)
             told = _report_pod(pod, node, "evicted", reason, turn=turn, budget=self.budgets.names_of(pod))
             self._told.append((told, taken))
-            if taken is not None:
-                self._waiting.append(taken)
-        self.placed.retry_all(self._waiting)
+        self.placed.retry_all(self._recreated.waiting)
         self._become_ready()
 
     def _wait_for_nodes(self) -> bool:
@@ -229,15 +225,10 @@ class _Drain:
 
     def _become_ready(self) -> bool:
         """Pods that have found a node become ready, which the budgets count; returns whether there were any."""
-        waiting: list[AttemptedPod] = []
-        for taken in self._waiting:
-            if taken.placement.good:
-                self.budgets.ready(taken.asked.pod)
-            else:
-                waiting.append(taken)
-        found = len(waiting) < len(self._waiting)
-        self._waiting = waiting
-        return found
+        placed = self._recreated.take_placed()
+        for each in placed:
+            self.budgets.ready(each.asked.pod)
+        return bool(placed)
 
     @property
     def pods(self) -> tuple[DrainedPod, ...]:

@@ -10,20 +10,26 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from kwhatif.api.core import Node, Pod
-from kwhatif.api.node_provisioning import NodeClaim
-from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroups, is_of_daemon_set
+from kwhatif.api.core import Pod
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroups
 from kwhatif.autoscaling.cluster_autoscaler.eligibility import eligibility
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutoscaler
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
-from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.autoscale.groups_plan import bound_pods, removed_together, unneeded_wait, without_nodes
 from kwhatif.progress import report_progress, track
 from kwhatif.results.place import Placement
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, build_autoscaling_context
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, build_karpenter_snapshot
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import PlacementRun
+from kwhatif.simulation.placement.scale_down import (
+    bound_pods,
+    is_movable,
+    movable_pods,
+    removed_together,
+    snapshot_without_nodes,
+    unneeded_wait,
+    without_nodes,
+)
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
@@ -54,7 +60,7 @@ class SteadyState:
 
 def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Sequence[PodToSchedule]) -> SteadyState:
     """The cluster of a scenario with other objects, once nothing moves; ``pods`` are its pods that wait."""
-    session = _open_session(scenario, snapshot)
+    session = scenario.with_snapshot(snapshot).new_session()
     scaler = scenario.scaler
     before = set(session.cluster.columns.names)
     run = PlacementRun(session, scaler)
@@ -69,11 +75,6 @@ def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Seq
         state.added = sorted(names - before)
         state.removed = sorted(before - names)
     return state
-
-
-def _open_session(scenario: PreparedScenario, snapshot: Snapshot) -> Session:
-    """A session of the scenario with other objects."""
-    return scenario.with_snapshot(snapshot).new_session()
 
 
 def _unscheduled_pods(session: Session, run: PlacementRun, pods: Sequence[PodToSchedule]) -> list[Pod]:
@@ -179,8 +180,7 @@ class _PoolConsolidation:
 def _drain_together(state: SteadyState, going: Collection[str], helper: Scaler | None) -> bool:
     """Nodes go, and their pods are recreated; not if one of these found no node, which no autoscaler would let be."""
     session = state.session
-    names = session.cluster.columns.names
-    moving = [_recreate(info.pod) for info, row in session.cluster.pods() if names[row] in going and _is_movable(info)]
+    moving = [_recreate(info.pod) for info in movable_pods(session.cluster, going)]
     then = _session_without(session, going)
     run = PlacementRun(then, helper)
     asked = [PodToSchedule(pod, ran_before=True) for pod in (*moving, *state.waiting)]
@@ -207,7 +207,7 @@ def _drain_in_turn(state: SteadyState, world: AutoscalingContext, names: Sequenc
         if eligibility(world, cluster.columns.nodes[row], cluster.pods_on[row])[0]:
             continue
         before = cluster.checkpoint()
-        moving = [_recreate(info.pod) for info in cluster.pods_on[row] if _is_movable(info)]
+        moving = [_recreate(info.pod) for info in cluster.pods_on[row] if is_movable(info)]
         cluster.nominated.pop(name, None)
         cluster.forget_all(cluster.pods_on[row], row)
         cluster.deactivate_node(row)
@@ -226,21 +226,8 @@ def _drain_in_turn(state: SteadyState, world: AutoscalingContext, names: Sequenc
     return gone
 
 
-def _is_movable(info: PodInfo) -> bool:
-    """Whether the pod is recreated elsewhere when its node goes."""
-    return not info.pod.is_mirror and not is_of_daemon_set(info.pod)
-
-
 def _session_without(session: Session, going: Collection[str]) -> Session:
-    """A session of the cluster as it is, without these nodes and all that is on them."""
-    nodes = session.cluster.columns.given
-    snapshot = session.snapshot.copy()
-    snapshot.objects.put(Node, [node for node in nodes if node.name not in going])
-    snapshot.objects.put(Pod, [pod for pod in bound_pods(session) if pod.spec.node_name not in going])
-    gone = {node.spec.provider_id for node in nodes if node.name in going}
-    claims = [claim for claim in snapshot.objects.list_all(NodeClaim) if claim.status.provider_id not in gone]
-    snapshot.objects.put_if_any(NodeClaim, claims)
-    return session.with_snapshot(snapshot, shapes=session.cluster.shapes)
+    return session.with_snapshot(snapshot_without_nodes(session, going), shapes=session.cluster.shapes)
 
 
 def _recreate(pod: Pod) -> Pod:

@@ -16,7 +16,7 @@ from kwhatif.commands.upgrade.scaling import ScalingOverTime
 from kwhatif.scheduling.controllers import grace_of
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.scheduling.timeline import Agenda
-from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
+from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once, owner_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import Session
@@ -61,28 +61,22 @@ class Evictions:
     not_made_again: list[str] = field(default_factory=list)
     replacements: dict[str, str] = field(default_factory=dict)
     run: PlacementRun = field(init=False)
-    _waiting: list[AttemptedPod] = field(default_factory=list)
     _made_again: set[str] = field(default_factory=set)
     _ready: set[str] = field(default_factory=set)
     _recreated: RecreatedPods = field(init=False)
 
     def __post_init__(self) -> None:
         self.run = PlacementRun(self.session)
-        taken = {pod.key for pod in self.session.snapshot.objects.list_all(Pod)}
-        self._recreated = RecreatedPods(self.session, self.run, taken.__contains__)
+        self._recreated = RecreatedPods(self.run)
 
     @property
     def waiting(self) -> list[Pod]:
         """The pods that have no node."""
-        return [taken.asked.pod for taken in self._waiting]
-
-    @property
-    def _without_node(self) -> list[AttemptedPod]:
-        return [taken for taken in self._waiting if not taken.placement.good]
+        return [each.asked.pod for each in self._recreated.waiting]
 
     def run_of(self) -> Run:
         """The run so far."""
-        return self._recreated.run_of(self._waiting, {})
+        return self._recreated.run_of({})
 
     def unready_of(self, owner: str) -> list[str]:
         """Pods of a workload that are not ready yet, those without a node first."""
@@ -128,19 +122,16 @@ class Evictions:
     def _make_again(self, pod: Pod) -> None:
         if (pod.status.phase or "") in FINISHED:
             return
-        taken = self._recreated.make_again(pod)
-        if taken is None:
+        attempted = self._recreated.make_again(pod)
+        if attempted is None:
             self.not_made_again.append(pod.key)
             return
-        again = taken.asked.pod
+        again = attempted.asked.pod
         self.replacements[pod.key] = again.key
         self._made_again.add(again.identity)
-        self._after_attempt(taken)
-        if not taken.placement.good:
+        if not attempted.placement.good:
             self.workloads.waits(again, self.agenda.now)
-            self._waiting.append(taken)
-        self._replace_victims()
-        self._ask_for_nodes()
+        self._after_attempts()
 
     def _ask_for_nodes(self) -> None:
         """Autoscalers hear of the pods that have no node."""
@@ -153,20 +144,18 @@ class Evictions:
 
     def try_again(self) -> None:
         """Pods without a node are tried once more, since room came."""
-        self._recreated.retry(lambda: self._without_node, self._replace_victims)
-        found = [taken for taken in self._waiting if taken.placement.good]
-        self._waiting = [taken for taken in self._waiting if not taken.placement.good]
-        for taken in found:
-            self.workloads.finds(taken.asked.pod, self.agenda.now)
-            self._after_attempt(taken)
+        self._recreated.retry(self._replace_victims)
+        self._after_attempts()
+
+    def _after_attempts(self) -> None:
+        for placed in self._recreated.take_placed():
+            self.workloads.finds(placed.asked.pod, self.agenda.now)
+            self._expect_ready(placed.asked.pod)
         self._replace_victims()
         self._ask_for_nodes()
 
-    def _after_attempt(self, taken: AttemptedPod) -> None:
+    def _expect_ready(self, pod: Pod) -> None:
         """A pod that has a node becomes ready after a while, unless it is deleted before."""
-        if not taken.placement.good:
-            return
-        pod = taken.asked.pod
 
         def become_ready() -> None:
             found = self.session.cluster.find(pod.identity)
@@ -182,6 +171,7 @@ class Evictions:
     def _replace_victims(self) -> None:
         """Victims of pods with a higher priority are replaced, too."""
         for victim in self._recreated.take_victims():
+            self.workloads.finds(victim.pod, self.agenda.now)
             if self._is_ready(victim.pod):
                 self.workloads.loses(victim.pod, self.agenda.now)
                 self.budgets.lose(victim.pod)

@@ -5,8 +5,7 @@ When that happens, and when a pod is gone for good, is up to the caller that evi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import FINISHED
@@ -17,7 +16,7 @@ from kwhatif.scheduling.controllers import REPLACED_ON_EVICTION, Replacements
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.session import PodToSchedule
 
 
 def owner_of(pod: Pod) -> str:
@@ -31,34 +30,52 @@ def is_made_at_once(pod: Pod) -> bool:
     return pod.controller is not None and pod.controller.kind in REPLACED_ON_EVICTION
 
 
-@dataclass
 class RecreatedPods:
-    """Replaces pods, under names that are not ``taken``, and has each replacement tried at once; they are added to
-    ``asked``.
+    """Replaces pods, under names that are not ``taken``, and has each replacement tried at once in its ``run``.
+
+    Replacements are added to ``asked``; they are ``waiting`` until ``take_placed`` has told of their nodes.
+    ``replacements`` are the last ones, by the uid of the pod that each stands for.
     """
 
-    session: Session
-    run: PlacementRun
-    taken: Callable[[str], bool]
-    asked: list[PodToSchedule] = field(default_factory=list)
-    evicted: dict[str, PodInfo] = field(default_factory=dict)
-    unsettled: tuple[str, ...] = ()
-    _victims: int = 0
-    _replacements: Replacements = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._replacements = Replacements(taken=self.taken)
+    def __init__(self, run: PlacementRun, taken: Collection[str] | None = None) -> None:
+        self.session, self.run = run.session, run
+        if taken is None:
+            taken = {pod.key for pod in self.session.snapshot.objects.list_all(Pod)}
+        self._controllers = Replacements(taken=taken.__contains__)
+        self.asked: list[PodToSchedule] = []
+        self.waiting: list[AttemptedPod] = []
+        self.replacements: dict[str, AttemptedPod] = {}
+        self.evicted: dict[str, PodInfo] = {}
+        self.unsettled: tuple[str, ...] = ()
+        self._victims = 0
 
     def make_again(self, pod: Pod) -> AttemptedPod | None:
         """The placement of the replacement; None if no controller makes one, or the pod had finished."""
         if (pod.status.phase or "") in FINISHED:
             return None
-        again = self._replacements.replacement_of(pod)
+        again = self._controllers.replacement_of(pod)
         if again is None:
             return None
-        asked = PodToSchedule(again, self.session.snapshot.source, owner=owner_of(pod))
-        self.asked.append(asked)
-        return self.run.take(asked, told_later=True)
+        attempted = self.take(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(pod)))
+        self.asked.append(attempted.asked)
+        self.replacements[pod.identity] = attempted
+        return attempted
+
+    def take(self, asked: PodToSchedule) -> AttemptedPod:
+        """Try one more pod, which waits with the others if it finds no node."""
+        attempted = self.run.take(asked, told_later=True)
+        self.waiting.append(attempted)
+        return attempted
+
+    @property
+    def without_node(self) -> list[AttemptedPod]:
+        """Those of the pods that have found no node so far."""
+        return [each for each in self.waiting if not each.placement.good]
+
+    def take_placed(self) -> list[AttemptedPod]:
+        """Those that have found a node since this was last asked; they wait no more."""
+        placed, self.waiting = [each for each in self.waiting if each.placement.good], self.without_node
+        return placed
 
     def evict(self, info: PodInfo) -> None:
         """A pod has to leave its node."""
@@ -71,17 +88,20 @@ class RecreatedPods:
             self._victims += 1
             if victim.uid not in self.evicted:
                 self.run.lose_node(victim)
+                self.waiting = [each for each in self.waiting if each.asked.pod.identity != victim.uid]
                 yield victim
 
-    def retry(self, waiting: Callable[[], Sequence[AttemptedPod]], replace_victims: Callable[[], None]) -> None:
-        """Try those ``waiting`` for a node once more, and have victims recreated, until no pod would move.
+    def retry(
+        self, replace_victims: Callable[[], None], waiting: Callable[[], Sequence[AttemptedPod]] | None = None
+    ) -> None:
+        """Try those without a node (or those ``waiting``) again, and have victims recreated, until no pod would move.
 
         Nodes that autoscalers add are there at once. Where that does not end, it is left at ``MAX_FAILURES`` rounds.
         """
         run, before = self.run, self._progress
         for _ in range(MAX_FAILURES):
             earlier, before = before, self._progress
-            run.retry_all(waiting())
+            run.retry_all(self.without_node if waiting is None else waiting())
             replace_victims()
             run.help()
             replace_victims()
@@ -97,19 +117,23 @@ class RecreatedPods:
         """How many pods were evicted, recreated and placed so far."""
         return len(self.run.evicted), len(self.asked), sum(each.good for each in self.run.placements)
 
-    def run_of(self, waiting: Sequence[AttemptedPod], causes: Mapping[str, Cause]) -> Run:
-        """The run so far. Those ``waiting`` were evicted, unless ``causes`` (by their keys) say otherwise."""
+    def run_of(self, causes: Mapping[str, Cause], beside: Collection[str] = ()) -> Run:
+        """The run so far. Those without a node were evicted, unless ``causes`` (by their keys) say otherwise.
+
+        Pods that were tried ``beside`` the others (keys) and have no cause count as none that wait.
+        """
         origins, run = PodOrigins.of(self.session.snapshot), self.run
-        placements = [taken.placement for taken in waiting]
-        pods = {taken.asked.pod.key: taken.asked.pod for taken in waiting}
-        known: dict[str, Cause] = {key: causes.get(key, "evicted") for key in pods}
+        counted = [each for each in self.waiting if each.asked.pod.key in causes or each.asked.pod.key not in beside]
+        pods = {each.asked.pod.key: each.asked.pod for each in counted}
         victims = [(info, run.preemptors[info.uid]) for info in run.evicted if info.uid not in self.evicted]
         return Run(
             self.session,
             self.asked,
             tuple(run.placements),
             evicted=[info.key for info in self.evicted.values()],
-            pending=origins.pending(placements, pods, known),
+            pending=origins.pending(
+                [each.placement for each in counted], pods, {key: causes.get(key, "evicted") for key in pods}
+            ),
             victims=origins.victims([*((info, None) for info in self.evicted.values()), *victims]),
             unsettled=self.unsettled,
         )

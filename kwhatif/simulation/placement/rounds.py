@@ -40,8 +40,7 @@ class GroupRounds:
         self._session, self._run, self._asked = session, run, asked
         self._causes = dict(causes)
         taken = {info.key for info, _ in session.cluster.pods()} | {item.pod.key for item in asked}
-        self._recreated = RecreatedPods(session, run, taken.__contains__)
-        self._replacements: dict[str, AttemptedPod] = {}
+        self._recreated = RecreatedPods(run, taken)
         self._origins = origins
 
     def run(self, rollouts: Sequence[RolloutProgress] = ()) -> None:
@@ -50,7 +49,7 @@ class GroupRounds:
             return
         moving = True
         while moving:
-            self._recreated.retry(self._list_waiting, self._replace_victims)
+            self._recreated.retry(self._replace_victims, self._list_waiting)
             moving = sum(each.advance() for each in rollouts) > 0
         self._run.explain_futile()
 
@@ -65,7 +64,6 @@ class GroupRounds:
             if taken is None:
                 self._create_later(victim)
                 continue
-            self._replacements[victim.uid] = taken
             cause = self._causes.get(victim.key)
             if cause is None and victim.key in asked:
                 cause = self._origins.cause_of(victim.pod)
@@ -84,11 +82,11 @@ class GroupRounds:
         run, origins = self._run, self._origins
         at_home = {info.key: home for info in run.evicted if (home := self._home_of(info.uid))}
         told = [self._describe(each, at_home) for each in run.placements]
-        made = {taken.index for taken in self._replacements.values()}
+        made = {taken.index for taken in self._recreated.replacements.values()}
         pods = {item.pod.key: item.pod for item in (*self._asked, *self._recreated.asked)}
         still = [each for each in told if each.pod not in run.removed]
         asked = {item.pod.key for item in self._asked}
-        lost = [info.key for info in run.evicted if info.key in asked and info.uid not in self._replacements]
+        lost = [info.key for info in run.evicted if info.key in asked and info.uid not in self._recreated.replacements]
         evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
         gone = run.removed | {each.pod for each in told if each.outcome == "preempted"}
         gone -= {each.pod for each in told if each.outcome != "preempted"}
@@ -113,7 +111,7 @@ class GroupRounds:
     def _heir_of(self, uid: str) -> AttemptedPod | None:
         """The pod that stands for a victim in the end; None if that was not recreated."""
         heir = None
-        while (taken := self._replacements.get(uid)) is not None:
+        while (taken := self._recreated.replacements.get(uid)) is not None:
             heir, uid = taken, "" if taken.info is None else taken.info.uid
         return heir
 

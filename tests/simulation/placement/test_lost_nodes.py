@@ -60,7 +60,7 @@ def evicted_in_turn() -> Placement:
     run = PlacementRun(session)
     for each in asking(filler(), pod("rest", cpu="4", priority=9), pod("vip", cpu="4", priority=9)):
         run.take(each)
-    (victim,) = RecreatedPods(session, run, lambda key: False).take_victims()
+    (victim,) = RecreatedPods(run).take_victims()
     assert victim.key == "default/filler"
     return run.placements[0]
 
