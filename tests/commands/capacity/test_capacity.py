@@ -16,6 +16,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
+from kwhatif.api.workloads_and_storage import StorageClass
 from kwhatif.commands.capacity.result import CapacityResult, QuotaRoom
 from kwhatif.commands.capacity.text import capacity_blocks
 from kwhatif.errors import UsageError
@@ -255,6 +256,8 @@ def test_each_pod_of_a_stateful_set_gets_claims_of_its_own() -> None:
     manifest.raw["spec"] |= {"serviceName": "db", "volumeClaimTemplates": [template]}
     manifest.raw["spec"]["podManagementPolicy"] = "Parallel"
     snapshot = snapshot_of([node("a", cpu="3")])
+    assert ask(snapshot, manifest).fits == 3, "classes that nobody has read restrict nothing"
+    snapshot.objects.put(StorageClass, [])
     result = ask(snapshot, manifest)
     # Without a storage class nothing provisions the claims.
     assert result.fits == 0

@@ -12,6 +12,7 @@ import pytest
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.commands.conformance.scenario_files import read_scenarios, replay_scenario
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.snapshot.trim.decision import decide
@@ -213,7 +214,9 @@ def test_a_gated_pod_depends_on_nothing() -> None:
 
 
 def test_a_pod_that_is_refused_at_once_needs_one_node_to_be_refused() -> None:
-    result = trimmed(snapshot_of(*FULL, *TENANTS), claiming("gone", name="p"), nodes_too=True)
+    snapshot = snapshot_of(*FULL, *TENANTS)
+    snapshot.objects.put(PersistentVolumeClaim, [])
+    result = trimmed(snapshot, claiming("gone", name="p"), nodes_too=True)
     assert names(result) == {"Node a", "Pod p"}
 
 
