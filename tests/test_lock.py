@@ -59,12 +59,15 @@ def test_every_entry_is_for_an_environment_and_has_its_hashes_and_no_line_names_
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_pip_is_handed_the_entries_of_one_environment_and_holds_to_their_hashes(code: int) -> None:
+def test_pip_is_handed_the_entries_of_one_environment_as_constraints_too_and_holds_to_their_hashes(code: int) -> None:
     def pip(words: list[str], *, check: bool) -> subprocess.CompletedProcess[str]:
         assert not check
         assert [*words[1:5]] == ["-I", "-m", "pip", "install"]
-        assert [*words[-3:-1]] == ["--require-hashes", "-r"]
-        assert Path(words[-1]).read_text() == lock["entries_of"]("docs", LOCK)
+        required, constraint, entries = words[-3:]
+        assert required == "--require-hashes"
+        file = entries.removeprefix("--requirement=")
+        assert constraint == f"--constraint={file}"
+        assert Path(file).read_text() == lock["entries_of"]("docs", LOCK)
         return subprocess.CompletedProcess(words, code)
 
     with mock.patch("subprocess.run", pip):
