@@ -48,7 +48,7 @@ def test_a_row_says_level_purpose_and_thresholds(name: str) -> None:
 
 
 def test_the_rules_that_are_on_by_default_are_named() -> None:
-    assert f"these are run: {', '.join(f'`{name}`' for name in DEFAULT_RULES)}." in PAGE.replace("\n", " ")
+    assert f"these run: {', '.join(f'`{name}`' for name in DEFAULT_RULES)}." in PAGE.replace("\n", " ")
 
 
 @pytest.mark.parametrize("text", [*blocks(PAGE, "yaml"), *blocks(GUIDE, "yaml")])
