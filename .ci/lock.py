@@ -43,8 +43,8 @@ def install(environment: str) -> int:
         file = Path(folder) / f"{environment}.txt"
         file.write_text(entries_of(environment, LOCK.read_text(encoding="utf-8")), encoding="utf-8")
         pip = (sys.executable, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-        # The entries are constraints, too: pip before 23.3 looks for `coverage[toml]`, which pytest-cov needs, without regard to
-        # the entry of coverage, and finds a newer release that has no hash here.
+        # The entries are constraints, too: pip before 23.3 looks for `coverage[toml]`, which pytest-cov needs, without
+        # regard to the entry of coverage, and finds a newer release that has no hash here.
         words = ("--require-hashes", f"--constraint={file}", f"--requirement={file}")
         return subprocess.run([*pip, *words], check=False).returncode
 
