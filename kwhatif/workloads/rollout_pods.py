@@ -6,8 +6,13 @@ of the new one is also in the old one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heappop, heappush
+
+import msgspec
 
 from kwhatif.admission.object_store import plain
 from kwhatif.admission.response import Object
@@ -41,13 +46,33 @@ Wanted = tuple[Object, tuple[Object, ...]]
 
 @dataclass(eq=False)
 class PodsRollout(Rollout):
-    """``wanted`` are the pods that should come to be, in their order; members of revision ``old`` are to go."""
+    """``wanted`` are the pods that should come to be, by their place in the order; members of revision ``old`` go.
+
+    An update one by one takes as many steps as there are pods, so no step looks at all of them: the name of a pod that
+    should come is ``_waiting`` until the pod that has it is gone, and ``_free`` from then on.
+    """
 
     owner: str
     order: UpdateOrder
     total: int
-    wanted: list[Wanted] = field(default_factory=list)
+    wanted: dict[int, Wanted]
     together: str = ""
+    _waiting: dict[str, list[int]] = field(default_factory=dict, init=False)
+    _free: list[int] = field(default_factory=list, init=False)
+    _free_units: dict[str, set[int]] = field(default_factory=dict, init=False)
+    _going: list[RolloutPod] = field(default_factory=list, init=False)
+    _old_units: dict[str, list[RolloutPod]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self, pods: Iterable[RolloutPod]) -> None:
+        super().__post_init__(pods)
+        for place, (body, _) in self.wanted.items():
+            if (name := name_of(body)) in self._taken:
+                self._waiting.setdefault(name, []).append(place)
+            else:
+                self._release(place)
+        self._going = sorted(self.members.of(_OLD), key=lambda member: _by_number(member.name))
+        for member in self._going:
+            self._old_units.setdefault(self._unit_of(member.pod), []).append(member)
 
     @classmethod
     def of(
@@ -65,71 +90,85 @@ class PodsRollout(Rollout):
         """
         there = {name_of(pod): pod for pod in pods}
         staying: dict[str, None] = {}
+        unnamed = EqualPods(pods)
         coming: list[Wanted] = []
         for body, claims in wanted:
             name = name_of(body)
             if name:
-                same = (
-                    [there[name]] if name in there and (order == UpdateOrder.left or alike(there[name], body)) else []
-                )
+                stays = name in there and (order == UpdateOrder.left or alike(there[name], body))
+                same = name if stays else ""
             else:
-                same = [pod for pod in there.values() if name_of(pod) not in staying and alike(pod, body)]
+                same = unnamed.find(body, staying)
             if same:
-                staying[name_of(same[0])] = None
+                staying[same] = None
             elif order != UpdateOrder.left or (name not in there and name):
                 coming.append((body, claims))
         members = [
             member_of(pod, _NEW if name_of(pod) in staying or order == UpdateOrder.left else _OLD) for pod in pods
         ]
-        return cls(members, admit, owner, order, len(wanted), coming, together)
+        return cls(members, admit, owner, order, len(wanted), dict(enumerate(coming)), together)
 
     def sync(self) -> bool:
-        going = [member for member in self.members if member.revision == _OLD and member.active]
         if self.order == UpdateOrder.one_by_one:
-            return self._replace_next(going)
+            return self._replace_next()
+        going = [member for member in self.members.of(_OLD) if member.active]
         if self.order == UpdateOrder.new_first:
-            if self._create_all():
-                return True
-            ready = all(member.available for member in self.members if member.revision == _NEW and member.active)
-            return ready and self._remove(going)
-        return self._remove(going) or self._create_all()
+            return self._create(self._free_places()) or (self._is_new_available() and self._remove(going))
+        return self._remove(going) or self._create(self._free_places())
+
+    def _is_new_available(self) -> bool:
+        """Whether all pods that stay or came are ready, but those that are over."""
+        return self.members.available[_NEW] >= self.members.active[_NEW]
 
     def _remove(self, members: Sequence[RolloutPod]) -> bool:
         for member in members:
             self.remove(member)
         return bool(members)
 
-    def _create_all(self) -> bool:
-        """Create all pods whose names are free by now."""
-        taken = {member.name for member in self.members}
-        now = [each for each in self.wanted if name_of(each[0]) not in taken]
-        came = [self._come(each) for each in now]
-        return any(came)
-
-    def _come(self, each: Wanted) -> bool:
-        body, claims = deep_copy_json(each[0]), each[1]
-        metadata = part_of(body, "metadata")
-        metadata.setdefault("generateName", f"{name_of(body)}-")
-        if self.create(body, _NEW, claims) is None:
-            return False
-        self.wanted.remove(each)
-        return True
-
-    def _replace_next(self, going: Sequence[RolloutPod]) -> bool:
+    def _replace_next(self) -> bool:
+        """One unit comes where its names are free; else, once all that came are ready, the last one goes."""
         if self.members.terminating():
             return False
-        taken = {member.name for member in self.members}
-        free = [each for each in self.wanted if name_of(each[0]) not in taken]
-        if free:
-            unit = self._unit_of(free[0][0])
-            came = [self._come(each) for each in free if self._unit_of(each[0]) == unit]
-            return any(came)
-        if any(not member.available for member in self.members if member.revision == _NEW and member.active):
+        if free := self._free_places():
+            return self._create(sorted(self._free_units[self._unit_of(self.wanted[free[0]][0])]))
+        if not self._is_new_available():
             return False
-        if not going:
+        while self._going and not self._is_here(self._going[-1]):
+            self._going.pop()
+        if not self._going:
             return False
-        last = self._unit_of(max(going, key=lambda member: _by_number(member.name)).pod)
-        return self._remove([member for member in going if self._unit_of(member.pod) == last])
+        unit = self._old_units[self._unit_of(self._going[-1].pod)]
+        return self._remove([member for member in unit if self._is_here(member)])
+
+    def _is_here(self, member: RolloutPod) -> bool:
+        return member in self.members and member.active
+
+    def _free_places(self) -> list[int]:
+        """The places of ``wanted`` whose names no pod has, as a heap."""
+        for member in self.members.take_changed():
+            if member not in self.members:
+                for place in self._waiting.pop(member.name, ()):
+                    self._release(place)
+        while self._free and self._free[0] not in self.wanted:
+            heappop(self._free)
+        return self._free
+
+    def _release(self, place: int) -> None:
+        heappush(self._free, place)
+        self._free_units.setdefault(self._unit_of(self.wanted[place][0]), set()).add(place)
+
+    def _create(self, places: Iterable[int]) -> bool:
+        """Create the pods of these places; those that the API server refuses are tried again in the next pass."""
+        came = False
+        for place in sorted(place for place in places if place in self.wanted):
+            wanted, claims = self.wanted[place]
+            body = deep_copy_json(wanted)
+            part_of(body, "metadata").setdefault("generateName", f"{name_of(body)}-")
+            if self.create(body, _NEW, claims) is not None:
+                self._free_units[self._unit_of(wanted)].discard(place)
+                del self.wanted[place]
+                came = True
+        return came
 
     def _unit_of(self, pod: Object) -> str:
         """The pods that are replaced together: a group whose pods need each other, else a single pod."""
@@ -148,11 +187,58 @@ class PodsRollout(Rollout):
 
 def alike(there: Object, body: Object) -> bool:
     """Whether a pod that is there may be one that should be: it has all that scheduling reads of it, maybe more."""
+    return matches_template(_as_read(there), _template_as_read(body))
+
+
+class EqualPods:
+    """Finds, for pods without a name that should be, the pods that are there and may be these.
+
+    The search for a pod goes on where that for the last equal one ended, and looks only at pods with a label in
+    common: thousands of pods take thousands of comparisons, not their square.
+    """
+
+    def __init__(self, pods: Sequence[Object]) -> None:
+        self._pods = pods
+        self._read: dict[int, Object] = {}
+        self._searches: dict[bytes, Iterator[str]] = {}
+
+    def find(self, body: Object, staying: Container[str]) -> str:
+        """The name of the first pod that may be ``body`` and is not ``staying`` yet; empty if there is none."""
+        template = _template_as_read(body)
+        form = msgspec.json.encode(template, order="deterministic")
+        search = self._searches.get(form)
+        if search is None:
+            search = self._searches[form] = self._search(template)
+        return next((name for name in search if name not in staying), "")
+
+    def _search(self, template: Object) -> Iterator[str]:
+        for index in self._having(section(template, "metadata", "labels")):
+            if index not in self._read:
+                self._read[index] = _as_read(self._pods[index])
+            if matches_template(self._read[index], template):
+                yield name_of(self._pods[index])
+
+    def _having(self, labels: Object) -> Sequence[int]:
+        """Those that have the rarest of these labels."""
+        having = [self._by_label.get(label, ()) for label in labels.items()]
+        return min(having, key=len, default=range(len(self._pods)))
+
+    @cached_property
+    def _by_label(self) -> dict[tuple[str, object], list[int]]:
+        by_label: defaultdict[tuple[str, object], list[int]] = defaultdict(list)
+        for index, pod in enumerate(self._pods):
+            for label in section(pod, "metadata", "labels").items():
+                by_label[label].append(index)
+        return dict(by_label)
+
+
+def _template_as_read(body: Object) -> Object:
+    """What of a pod that should be is compared: without the labels whose values are not known beforehand."""
     template = template_of(body)
     labels = section(template, "metadata", "labels")
     for key in _HASHES:
         labels.pop(key, None)
-    return matches_template(_as_read(there), template_of(_as_read({**body, **template})))
+    return template_of(_as_read({**body, **template}))
 
 
 def _as_read(pod: Object) -> Object:

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from kwhatif.workloads.daemon_set import target_of
+from kwhatif.workloads.objects import name_of
 from kwhatif.workloads.rollout import Plan, plan_rollout
+from kwhatif.workloads.rollout_pods import PodsRollout, Wanted
+from kwhatif.workloads.workload_kind import UpdateOrder, child_pod
 from tests.test_growth import counted_lines
-from tests.workloads.builders import deployment, node, workload
+from tests.workloads.builders import deployment, node, owned, template, workload
 
 Json = dict[str, Any]
 LEAST = 8
@@ -85,3 +88,56 @@ def test_work_grows_as_the_pods_of_an_update_do(case: str) -> None:
         counts.append(lines)
     _, one, two, four = counts
     assert four - two <= 2.4 * (two - one)
+
+
+OWNER = {"apiVersion": "example.com/v1", "kind": "Store", "metadata": {"name": "db", "namespace": "default"}}
+
+
+def stores(number: int, image: str = "two", name: str = "db-{}", labels: bool = False) -> list[Wanted]:
+    """Pods that an operator would make, each with a label of its own, if asked for."""
+    own = [{"index": str(index)} if labels else {} for index in range(number)]
+    bodies = [template(image, labels={"app": "web", **label}) for label in own]
+    return [(child_pod(OWNER, body, name.format(index)), ()) for index, body in enumerate(bodies)]
+
+
+def replaced(order: UpdateOrder, there: int, wanted: list[Wanted], labels: bool = False) -> tuple[Plan, int]:
+    """An update by an operator of pods that are all there and ready, and how many lines it took to plan it."""
+    pods = [owned("Store", "db", f"db-{index}", at="n0") for index in range(there)]
+    for index, pod in enumerate(pods):
+        pod["metadata"]["labels"] |= {"index": str(index)} if labels else {}
+    with counted_lines() as lines:
+        rollout = PodsRollout.of("Store db", pods, wanted, order, lambda pod: pod)
+        plan = Plan(rollout, find_home, lambda pod: None)
+        for _ in plan:
+            pass
+    return plan, sum(lines.values())
+
+
+OPERATORS: dict[str, Callable[[int], tuple[Plan, int]]] = {
+    "pods of an operator are replaced one by one": lambda n: replaced(UpdateOrder.one_by_one, n, stores(n)),
+    "pods of an operator come one by one": lambda n: replaced(UpdateOrder.one_by_one, 0, stores(n)),
+    "pods of an operator go one by one": lambda n: replaced(UpdateOrder.one_by_one, n, []),
+    "all pods of an operator are replaced at once": lambda n: replaced(UpdateOrder.recreate, n, stores(n)),
+    "pods without names stay": lambda n: replaced(UpdateOrder.recreate, n, stores(n, "one", "web-")),
+    "pods without names are replaced": lambda n: replaced(UpdateOrder.new_first, n, stores(n, "two", "web-")),
+    "pods without names and with labels of their own stay": lambda n: replaced(
+        UpdateOrder.recreate, n, stores(n, "one", "web-", labels=True), labels=True
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OPERATORS)
+def test_work_grows_as_the_pods_of_an_operator_do(case: str) -> None:
+    counts = []
+    for size in (LEAST, LEAST, 2 * LEAST, 4 * LEAST):  # the first time fills what is kept
+        plan, lines = OPERATORS[case](size)
+        assert not plan.remaining_work
+        counts.append(lines)
+    _, one, two, four = counts
+    assert four - two <= 2.4 * (two - one)
+
+
+def test_equal_pods_stay_in_their_order_and_each_once() -> None:
+    plan, _ = replaced(UpdateOrder.recreate, 5, stores(3, "one", "web-"))
+    assert [step.removes for step in plan.steps] == [("db-3", "db-4")]
+    assert [name_of(pod) for step in plan.steps for pod in step.creates] == []
