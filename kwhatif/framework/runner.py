@@ -111,6 +111,11 @@ class Framework:
         """Whether all plugins are those of kube-scheduler, modelled here."""
         return all(type(plugin).__module__.startswith("kwhatif.plugins.") for plugin in self.all_plugins)
 
+    @cached_property
+    def forgets(self) -> bool:
+        """Whether no plugin remembers what happened, as far as is known of those from outside."""
+        return self.is_in_tree and not any(plugin.remembers for plugin in self.all_plugins)
+
     def attach(self, cluster: Cluster) -> None:
         """Give the plugins the cluster they work for."""
         for plugin in self.all_plugins:

@@ -56,6 +56,27 @@ class DriverOptions(TypedDict, total=False):
     observer: Observer
 
 
+State = tuple[Any, ...]
+
+
+class RepeatedFailures:
+    """Failed attempts by the shape of their pods, in one state of the cluster."""
+
+    def __init__(self) -> None:
+        self._state: State = ()
+        self._attempts: dict[int, Attempt] = {}
+
+    def find(self, state: State, pod: PodInfo) -> Attempt | None:
+        """The failure of a pod that looks like this one, as this one's."""
+        failed = self._attempts.get(pod.shape.index) if state == self._state else None
+        return None if failed is None else replace(failed, pod=pod)
+
+    def add(self, state: State, attempt: Attempt) -> None:
+        if state != self._state:
+            self._state, self._attempts = state, {}
+        self._attempts[attempt.pod.shape.index] = attempt
+
+
 class Driver:
     """Schedulers by ``schedulerName``, each set up on first use: they share one cluster, time, and where the next
     search for nodes begins.
@@ -67,7 +88,7 @@ class Driver:
         self._options = options
         self._schedulers: dict[str, Scheduler | None] = {}
         self._hints: dict[tuple[str, str], Hints] = {}
-        self._failed_at = 0, dict[int, Attempt]()
+        self._failures = RepeatedFailures()
         self._race_by_seed()
         self._activated: dict[str, None] = {}
 
@@ -164,7 +185,7 @@ class Driver:
         self.shared = SharedState(prefers=self.shared.prefers)
         self._schedulers.clear()
         self._hints.clear()
-        self._failed_at = 0, {}
+        self._failures = RepeatedFailures()
         self._race_by_seed()
         observer = self._options.get("observer")
         if observer is not None:
@@ -173,6 +194,7 @@ class Driver:
     def reread(self, kinds: Collection[str]) -> None:
         """Objects of these kinds were replaced; schedulers are set up again on their next use."""
         self.cluster.invalidate_kinds(kinds)
+        self._failures = RepeatedFailures()
         holding = {name: each for name, each in self._schedulers.items() if each is not None and each.binding.held}
         self._schedulers.clear()
         self._hints.clear()
@@ -239,8 +261,32 @@ class Driver:
         return attempt
 
     def attempt(self, pod: PodInfo) -> Attempt:
-        """One cycle: victims of a pod that finds no node are not evicted."""
-        return self.scheduler_for(pod).attempt(pod)
+        """One cycle: victims of a pod that finds no node are not evicted.
+
+        Of pods that look alike and fail, one runs through the cycle, as long as nothing changes: of 100,000 replicas
+        without room the others get its result.
+        """
+        scheduler = self.scheduler_for(pod)
+        if not scheduler.repeats_failures(pod):
+            return scheduler.attempt(pod)
+        before = self._state()
+        failed = self._failures.find(before, pod)
+        if failed is not None and scheduler.gate(pod) is None:
+            self.shared.cycle += 1
+            return failed
+        attempt = scheduler.attempt(pod)
+        changes = attempt.nominated or (attempt.batching is not None and attempt.batching.flushed)
+        if attempt.diagnosis is not None and not changes and self._state() == before:
+            self._failures.add(before, attempt)
+        return attempt
+
+    def _state(self) -> State:
+        """What decides about a pod besides itself: it differs whenever a node, a pod, a volume or a device does."""
+        cluster, shared = self.cluster, self.shared
+        changes = len(cluster.journal), len(cluster.devices.journal), cluster.storage.version
+        nominated = tuple(info.uid for infos in cluster.nominated.values() for info in infos)
+        books = cluster.columns, cluster.storage, cluster.devices
+        return changes, nominated, books, cluster.membership_version, shared.next_start, shared.now
 
     def is_futile(self, pod: PodInfo) -> bool:
         """Whether an attempt would certainly fail and change nothing. False where that is not certain."""
@@ -251,17 +297,15 @@ class Driver:
         return True
 
     def futile_attempt(self, pod: PodInfo) -> Attempt | None:
-        """The outcome of a futile attempt, computed once for equal pods while no node changes; else None."""
+        """The outcome of a futile attempt, computed once for equal pods while nothing changes; else None."""
         if not self.is_futile(pod):
             return None
-        changes, failed = self._failed_at
-        if changes != len(self.cluster.journal):
-            failed = {}
-            self._failed_at = len(self.cluster.journal), failed
-        index = pod.shape.index
-        if index not in failed:
-            failed[index] = self.decide(pod)
-        return replace(failed[index], pod=pod)
+        state = self._state()
+        failed = self._failures.find(state, pod)
+        if failed is None:
+            failed = self.decide(pod)
+            self._failures.add(state, failed)
+        return failed
 
     def schedule_with_preemption(self, pod: PodInfo, *, to_the_end: bool = True) -> list[Attempt]:
         """Try a pod until it has a node, or nothing is left that would help: at most ``MOST_ATTEMPTS`` times.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 NO_NODES = "no nodes available to schedule pods"
 _LEAST_KEPT, _MOST_KEPT = 32, 8192
 """For how many templates, at least and at most, evaluations are kept."""
+_FEW_NOMINATIONS = 64
+"""With nominations to how many nodes the state of the cluster is still cheap to compare."""
 _MEMORY = 8_000_000
 """How many nodes' answers are kept at most, over all templates: those that are alike to plugins share them."""
 
@@ -272,6 +274,15 @@ class Scheduler:
         evaluation = self.evaluation(pod)
         # Where the choice is narrowed, the next search would start elsewhere.
         return not evaluation.narrows and evaluation.none_passes(pod)
+
+    def repeats_failures(self, pod: PodInfo) -> bool:
+        """Whether a pod that looks like this one fails as this one does while nothing changes: nothing is drawn, no
+        extender or observer is called, and no plugin tells the two apart.
+        """
+        is_alike = not (pod.nominated or pod.shape.drift or pod.shape.spec.scheduling_group is not None)
+        decides_alone = self._hosts.random is None and self._extenders is None and self.shared.search is sample
+        is_left_alone = type(self.observer) is Observer and len(self.cluster.nominated) <= _FEW_NOMINATIONS
+        return is_alike and decides_alone and is_left_alone and self.framework.forgets
 
     @property
     def is_predictable(self) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -33,6 +35,60 @@ BATCH: Json = {"schedulerName": "batch-scheduler"}
 
 def first_looked_at(driver: Driver, attempt: Attempt) -> str:
     return driver.cluster.columns.names[int(attempt.sampled[0])]
+
+
+# --- pods that fail alike
+
+
+def cycles_of(driver: Driver, *pods: Pod) -> list[str]:
+    """The pods for which a cycle ran, of these that are attempted."""
+    names = []
+    for each in pods:
+        info = driver.cluster.shapes.info(each)
+        with mock.patch.object(Scheduler, "attempt", autospec=True, side_effect=Scheduler.attempt) as cycle:
+            attempt = driver.attempt(info)
+        assert attempt.pod is info
+        names += [info.pod.metadata.name or ""] * cycle.call_count
+    return names
+
+
+def test_of_pods_that_fail_alike_one_runs_through_the_cycle_until_something_changes() -> None:
+    driver = driver_for(cluster_of([node("a", cpu="4")], [pod("low", cpu="1", on="a", priority=-1)]))
+    shapes = driver.cluster.shapes
+    large = [pod(f"p{number}", cpu="5") for number in range(6)]
+    assert cycles_of(driver, *large[:3]) == ["p0"]
+    first, again = (driver.attempt(shapes.info(each)) for each in large[2:4])
+    assert first.message == again.message
+    assert "1 Insufficient cpu" in first.message
+    driver.cluster.remove_pod(pod("low").metadata.uid or "")
+    assert cycles_of(driver, *large[4:]) == ["p4"]
+
+
+@pytest.mark.parametrize(
+    ("change", "cycles"),
+    [
+        pytest.param(lambda driver: driver.attempt(driver.cluster.shapes.info(pod("x", cpu="1"))), 1, id="a pod bound"),
+        pytest.param(
+            lambda driver: driver.cluster.nominate(driver.cluster.shapes.info(pod("x")), "a"), 1, id="a pod nominated"
+        ),
+        pytest.param(lambda driver: setattr(driver.shared, "now", 1.0), 1, id="time that passed"),
+        pytest.param(lambda driver: driver.reread({"Namespace"}), 1, id="objects that were read again"),
+        pytest.param(lambda driver: driver.add_nodes([node("b", cpu="3")], []), 1, id="nodes that came"),
+        pytest.param(lambda driver: driver.attempt(driver.cluster.shapes.info(pod("y", cpu="6"))), 0, id="nothing"),
+    ],
+)
+def test_what_may_matter_to_a_pod_has_it_tried_again(change: Callable[[Driver], object], cycles: int) -> None:
+    driver = driver_for(cluster_of([node("a", cpu="4")]))
+    assert cycles_of(driver, pod("p0", cpu="5")) == ["p0"]
+    change(driver)
+    assert len(cycles_of(driver, pod("p1", cpu="5"))) == cycles
+
+
+def test_a_failure_counts_as_a_cycle_for_batching_whoever_ran_through_it() -> None:
+    driver = driver_for(cluster_of([node("a", cpu="4")]))
+    for number in range(3):
+        driver.attempt(driver.cluster.shapes.info(pod(f"p{number}", cpu="5")))
+    assert driver.shared.cycle == 3
 
 
 # --- where the next search starts
