@@ -318,6 +318,7 @@ class AdmissionCheckState(Base):
     state: str = ""
     message: str | None = None
     last_transition_time: str | None = None
+    requeue_after_seconds: Int32 | None = None
 
 
 class ReclaimablePod(Base):

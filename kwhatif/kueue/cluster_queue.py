@@ -110,6 +110,9 @@ class ClusterQueue(QuotaNode):
         self.is_multi_cluster = bool(remote)
         self.provisioning = frozenset(provisioning)
         self.delayed_flavors = frozenset().union(*(self.checks[name] for name in provisioning))
+        if self.source.metadata.deletion_timestamp:
+            self.inactive_reason = "Terminating", "Can't admit new workloads; clusterQueue is terminating"
+            return
         problems: list[tuple[str, str]] = []
         if self.source.spec.is_stopped:
             problems.append(("Stopped", "is stopped"))
@@ -120,7 +123,8 @@ class ClusterQueue(QuotaNode):
         if inactive := sorted(name for name in self.checks if name in checks and not checks[name].active):
             problems.append(("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {','.join(inactive)}"))
         problems += self._remote_problems(remote, provisioning)
-        if not remote:
+        # With MultiKueue the topologies are those of other clusters: that one is missing here does not stop the queue.
+        if not remote or problems:
             problems += [
                 ("TopologyNotFound", f'there is no Topology "{topology}" for TAS flavor "{name}"')
                 for name, topology in sorted(tas.items())

@@ -12,6 +12,8 @@ from kwhatif.kueue.workload import ADMITTED, EVICTED, QUOTA_RESERVED, REQUEUED, 
 _DRAINED = "HoldAndDrain"
 _INADMISSIBLE = "Inadmissible"
 _GATED = "AdmissionGated"
+_DEACTIVATED = "Deactivated"
+_BACKED_OFF = ("PodsReadyTimeout", "AdmissionCheck")
 
 
 def reconcile(state: KueueState, workload: Workload, now: int) -> bool:
@@ -40,18 +42,19 @@ def _reconcile_once(state: KueueState, workload: Workload, now: int) -> bool:
         return False
     if not workload.active and not workload.is_true(EVICTED):
         state.dequeue(workload)
-        workload.evict("Deactivated", "The workload is deactivated", now)
+        workload.evict(_DEACTIVATED, "The workload is deactivated", now)
+        return True
+    if workload.active and _end_backoff(state, workload, now):
         return True
     local = state.local_queues.get(workload.queue_key)
     is_open = local is not None and not local.spec.is_stopped
-    if is_open and _restart(workload, "LocalQueueStopped", "LocalQueueRestarted", "LocalQueue", now):
+    if is_open and _restart(state, workload, "LocalQueue", now):
         return True
     if _sync_gate(workload, now):
         return True
     queue = state.queue_of(workload)
     if queue is not None:
-        open_again = not queue.source.spec.is_stopped
-        if open_again and _restart(workload, "ClusterQueueStopped", "ClusterQueueRestarted", "ClusterQueue", now):
+        if not queue.source.spec.is_stopped and _restart(state, workload, "ClusterQueue", now):
             return True
         if _sync_checks(state, workload):
             return True
@@ -61,15 +64,59 @@ def _reconcile_once(state: KueueState, workload: Workload, now: int) -> bool:
             changed = workload.set_condition(QUOTA_RESERVED, False, _INADMISSIBLE, blocker, now)
         changed = workload.sync_admitted(now) or changed
     if workload.holds_quota:
-        changed = _stop(state, workload, now) or changed
+        changed = _evict_for_checks(workload, now) or _stop(state, workload, now) or changed
     return changed
 
 
-def _restart(workload: Workload, reason: str, restarted: str, kind: str, now: int) -> bool:
+def _why_kept_back(workload: Workload) -> str:
+    """The reason for which it may not be tried again; nothing if it may."""
     requeued = workload.conditions.get(REQUEUED)
-    if requeued is None or requeued.status or requeued.reason != reason:
+    return "" if requeued is None or requeued.status else requeued.reason
+
+
+def _requeue(state: KueueState, workload: Workload, reason: str, message: str, now: int) -> bool:
+    """Let it be tried again: the event of the condition puts it back in line."""
+    changed = workload.set_condition(REQUEUED, True, reason, message, now)
+    if workload.is_admissible:
+        state.dequeue(workload)
+        state.enqueue(workload, now)
+    return changed
+
+
+def _end_backoff(state: KueueState, workload: Workload, now: int) -> bool:
+    reason = _why_kept_back(workload)
+    if reason == _DEACTIVATED:
+        return _requeue(state, workload, "Reactivated", "The workload was reactivated", now)
+    if reason in _BACKED_OFF and (workload.requeue_at is None or workload.requeue_at <= now):
+        workload.requeue_at = None
+        return _requeue(state, workload, "BackoffFinished", "The workload backoff was finished", now)
+    return False
+
+
+def _restart(state: KueueState, workload: Workload, kind: str, now: int) -> bool:
+    if _why_kept_back(workload) != f"{kind}Stopped":
         return False
-    return workload.set_condition(REQUEUED, True, restarted, f"The {kind} was restarted after being stopped", now)
+    return _requeue(state, workload, f"{kind}Restarted", f"The {kind} was restarted after being stopped", now)
+
+
+def _evict_for_checks(workload: Workload, now: int) -> bool:
+    """A check that says no ends the workload, one that says later sends it back (reconcileCheckBasedEviction)."""
+    if workload.is_true(EVICTED):
+        return False
+    if rejected := _checks_message(workload, "Rejected"):
+        workload.active = False
+        workload.evict(f"{_DEACTIVATED}DueToAdmissionCheck", f"The workload is deactivated due to {rejected}", now)
+        return True
+    if later := _checks_message(workload, "Retry"):
+        workload.evict("AdmissionCheck", f"Evicted due to {later}", now)
+        return True
+    return False
+
+
+def _checks_message(workload: Workload, state: str) -> str:
+    checks = sorted((each for each in workload.checks if each.state == state), key=lambda each: each.name)
+    parts = [f'"{each.name}" ({each.message})' if each.message else f'"{each.name}"' for each in checks]
+    return f"AdmissionCheck{'s' * (len(parts) > 1)} in {state} state: {'; '.join(parts)}" if parts else ""
 
 
 def _sync_gate(workload: Workload, now: int) -> bool:

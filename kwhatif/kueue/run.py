@@ -80,8 +80,7 @@ class KueueRun:
             queue = self.state.queues.get(workload.cluster_queue)
             workload.set_condition(FINISHED, True, "Succeeded", "Job finished successfully", self.now)
             self.state.release_quota(workload, queue, workload.usage)
-            if queue is not None:
-                self._released.add(self.state.root_of(queue))
+            self._note_release(workload)
 
     def rest(self, until: Callable[[RecordedCycle], bool] | None = None) -> list[RecordedCycle]:
         """Cycles until nothing changes, and once more for those who come back; or ``until`` one is enough."""
@@ -139,6 +138,8 @@ class KueueRun:
             if entry.result == ADMITTED:
                 pending.delete(workload)
                 self.state.hold_quota(workload)
+                # The cache has assumed it; the event takes it out and puts it in again, which counts as room made.
+                self.state.queues[entry.queue_name].generation += 1
             else:
                 self.state.items[workload.queue_key].add(workload.key)
                 pending.requeue(workload, requeue_reason(entry), self.now)
@@ -148,14 +149,19 @@ class KueueRun:
             self._reconcile(entry.workload)
 
     def _reconcile(self, workload: Workload) -> None:
-        cluster_queue = workload.cluster_queue
         released = reconcile(self.state, workload, self.now)
         if self._answers_provisioning and answer_provisioning(self.state, workload):
             released = reconcile(self.state, workload, self.now) or released
         if released:
-            queue = self.state.queues.get(cluster_queue)
-            if queue is not None:
-                self._released.add(self.state.root_of(queue))
+            self._note_release(workload)
+
+    def _note_release(self, workload: Workload) -> None:
+        """Those set aside come back in the tree of the queue that it would wait in: none if its LocalQueue is stopped
+        or gone, whatever queue its quota was of (upstream: QueueAssociatedInadmissibleWorkloadsAfter).
+        """
+        queue = self.state.queue_of(workload)
+        if queue is not None and not queue.is_in_circle:
+            self._released.add(self.state.root_of(queue))
 
     def _bring_back(self) -> int:
         roots, self._released = self._released, set()

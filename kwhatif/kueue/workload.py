@@ -15,6 +15,7 @@ from kwhatif.api.kueue import KueueWorkload
 from kwhatif.api.kueue_topology import TopologyAssignment, decode_assignment
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.times import nanoseconds_of
+from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.amounts import FlavorResource, Quantities, Requests, add, divide, multiply, requests_of
 from kwhatif.kueue.configuration import ResourceSettings
 from kwhatif.kueue.pod_amounts import PodDefaults, counted_requests, spec_requests
@@ -335,8 +336,17 @@ def _conditions_of(source: KueueWorkload) -> dict[str, Condition]:
 
 
 def _requeue_time(source: KueueWorkload) -> int | None:
+    """When it may be tried again at the earliest: the latest of what it says itself and of its checks (upstream:
+    GetMaxRetryTime).
+    """
     state = source.status.requeue_state
-    return None if state is None or not state.requeue_at else nanoseconds_of(state.requeue_at)
+    times = [nanoseconds_of(state.requeue_at)] if state is not None and state.requeue_at else []
+    times += [
+        nanoseconds_of(check.last_transition_time) + check.requeue_after_seconds * SECOND
+        for check in source.status.admission_checks or ()
+        if check.state == "Retry" and check.requeue_after_seconds is not None and check.last_transition_time
+    ]
+    return max(times, default=None)
 
 
 def _admissions_of(source: KueueWorkload) -> list[PodSetAdmission]:
