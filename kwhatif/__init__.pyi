@@ -14,8 +14,8 @@ from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
 from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
 from kwhatif.commands.chances.result import ChancesResult as ChancesResult
 from kwhatif.commands.conformance.result import ConformanceResult as ConformanceResult
-from kwhatif.commands.deschedule.diff_result import DescheduleDiff as DescheduleDiff
-from kwhatif.commands.deschedule.explained_result import DescheduleExplained as DescheduleExplained
+from kwhatif.commands.deschedule.result import DescheduleDiff as DescheduleDiff
+from kwhatif.commands.deschedule.result import DescheduleExplained as DescheduleExplained
 from kwhatif.commands.deschedule.result import DescheduleResult as DescheduleResult
 from kwhatif.commands.live_cluster import live as live
 from kwhatif.commands.policy.validate.result import PolicyCheck as PolicyCheck

@@ -31,7 +31,7 @@ ORDER = (
     {"policy"},
     {"legacy", "redaction"},
     {"scheduling"},
-    {"autoscaling", "descheduling", "kueue", "upgrading"},
+    {"autoscaling", "descheduling", "kueue"},
     {"fleet"},
     {"simulation"},
     {"render"},

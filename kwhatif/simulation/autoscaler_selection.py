@@ -12,10 +12,10 @@ from kwhatif.api.decode import describe_value
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers import instance_types_document as catalogues
 from kwhatif.simulation.autoscalers import node_groups_document as node_groups
+from kwhatif.simulation.autoscalers.catalogues import noting_unread
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, moment_of, observation_time_of, warn_of
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
 from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
-from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.run import Run

@@ -19,6 +19,7 @@ from kwhatif.api.kueue import FairSharing
 from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import flags_of
 from kwhatif.commands.rightsize import horizontal
+from kwhatif.commands.upgrade.strategies import nodes_of
 from kwhatif.errors import InputError, UsageError
 from kwhatif.golang import cron
 from kwhatif.golang.parsing import finite, int64
@@ -26,7 +27,6 @@ from kwhatif.kueue.quota_tree import QuotaNode
 from kwhatif.results.amounts import format_amount
 from kwhatif.simulation.autoscalers import ec2_machines
 from kwhatif.snapshot.kustomize import replacements
-from kwhatif.upgrading.replacement_plan import nodes_of
 from kwhatif.workloads import replica_set
 from kwhatif.workloads.controllers import TemplatePath
 from kwhatif.workloads.operators import deliveries, spark_applications

@@ -128,9 +128,9 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
 
     def grower(self, scenario: PreparedScenario) -> Autoscaler:
         """Karpenter in its initial state."""
+        from kwhatif.simulation.autoscalers.catalogues import noting_unread
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
-        from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
         known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
         return PoolAutoscaler(known, pools_of(scenario.snapshot, self.node_pools))
@@ -138,9 +138,9 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
     def after(self, scenario: PreparedScenario, run: Run, grown: Run, fidelity: Fidelity) -> KarpenterResult:
         """The result once the scheduler has run, and Karpenter has added nodes."""
         from kwhatif.commands.autoscale.karpenter_plan import karpenter
+        from kwhatif.simulation.autoscalers.catalogues import noting_unread
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import pools_of
-        from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
         pools = pools_of(scenario.snapshot, self.node_pools)
         known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
@@ -168,9 +168,9 @@ class ExplainNodes(ExplainNodesOptions, AfterPlacing[NodesExplained]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[NodesExplained]:
         from kwhatif.commands.autoscale.karpenter_plan import explain_nodes
+        from kwhatif.simulation.autoscalers.catalogues import noting_unread
         from kwhatif.simulation.autoscalers.instance_types_document import read_catalogue
         from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, pools_of
-        from kwhatif.simulation.autoscalers.unread_kinds import noting_unread
 
         (scenario,) = scenarios
         pools = pools_of(scenario.snapshot, self.node_pools)

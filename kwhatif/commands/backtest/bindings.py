@@ -12,9 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kwhatif.commands.backtest.decisions import PodVersion
+from kwhatif.commands.backtest.decisions import PodVersion, read_events
 from kwhatif.commands.backtest.result import RecordedBindings
-from kwhatif.commands.backtest.scheduler_events import read_events
 from kwhatif.policy.profile import SchedulerConfiguration
 from kwhatif.snapshot.recording import Recording
 

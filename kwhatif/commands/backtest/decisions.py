@@ -1,30 +1,139 @@
 """The decisions in a recording: bindings, and the scheduler's Events about pods without a node; and whether an answer
 agrees with one, or why it may not.
 
-Upstream: bind and handleSchedulingFailure in pkg/scheduler/schedule_one.go, prepareCandidate in
-pkg/scheduler/framework/preemption/executor.go.
+Upstream: bind and handleSchedulingFailure in pkg/scheduler/schedule_one.go; prepareCandidate in
+pkg/scheduler/framework/preemption/executor.go; NewRecorder in client-go/tools/events/event_broadcaster.go (the
+component is the profile's schedulerName, the instance has the host as well); RecordEvent in
+client-go/tools/leaderelection/resourcelock/leaselock.go.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from kwhatif.api.core import Pod
+from kwhatif.api.decode import decode_json
+from kwhatif.api.times import parse_time
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
-from kwhatif.commands.backtest.decision_order import Arrival, order_bindings
-from kwhatif.commands.backtest.scheduler_events import read_events
+from kwhatif.errors import InputError
 from kwhatif.golang.parsing import int64
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.preemption import Preemption
 from kwhatif.scheduling.preemption_candidates import FIRST_BY_NAME
 from kwhatif.scheduling.setup import Setup
-from kwhatif.snapshot.read.objects import resource_of
+from kwhatif.snapshot.read.objects import inside, resource_of
 from kwhatif.snapshot.recording import Change, Recording
+
+
+class ObjectReference(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Source(msgspec.Struct):
+    component: str = ""
+
+
+class SchedulerEvent(msgspec.Struct, rename="camel"):
+    """An Event of a scheduler, which is v1 as the API server stores it and events.k8s.io/v1 as it was sent."""
+
+    involved_object: ObjectReference = msgspec.field(default_factory=ObjectReference)
+    reason: str = ""
+    message: str = ""
+    event_time: str | None = None
+    last_timestamp: str | None = None
+    series: dict[str, msgspec.Raw] | None = None
+    source: _Source | None = None
+    reporting_component: str = ""
+    reporting_instance: str = ""
+
+    @property
+    def component(self) -> str:
+        """The schedulerName of the profile that it is of; older recorders call it the source."""
+        return self.reporting_component or (self.source.component if self.source else "")
+
+    @property
+    def time(self) -> float | None:
+        """When it was, in seconds. Raises ValueError."""
+        text = self.event_time or self.last_timestamp
+        return parse_time(text).timestamp() if text else None
+
+
+def read_events(recording: Recording) -> Iterator[tuple[Change, SchedulerEvent, float | None]]:
+    """All Events of a recording, and when they were, in seconds. Raises InputError with the line."""
+    for change in recording.changes:
+        if change.kind.name != "Event" or change.deleted:
+            continue
+        try:
+            event = decode_json(change.raw, SchedulerEvent)
+            time = event.time
+        except InputError as error:
+            raise inside(error, str(change.origin), change.place) from None
+        except ValueError as error:
+            raise inside(InputError(str(error)), str(change.origin), change.place) from None
+        yield change, event, time
+
+
+class Arrival(NamedTuple):
+    """When a pod entered the queue, as a version, and its priority."""
+
+    version: int
+    priority: int
+
+
+def order_bindings(written: Sequence[Decision], arrivals: Mapping[str, Arrival]) -> list[Decision]:
+    """The bindings, given as they were ``written``, as they were decided, each with what the scheduler knew by then.
+
+    Pods are decided one after the other, and bound side by side, so one binding may overtake another. What tells is the
+    queue: it gives the pod of the higher priority first, and of two that are equal the one that came first. Upstream:
+    bindingCycle in pkg/scheduler/schedule_one.go, Less of pkg/scheduler/framework/plugins/queuesort/priority_sort.go.
+
+    ``arrivals`` (by uid) are of the pods that were queued once, and so popped in the queue's order: an earlier one goes
+    first unless its priority is lower. Others count as decided when they were written.
+    """
+    ordered = list(_in_queue_order(written, arrivals))
+    first = 0
+    for place in range(len(ordered) - 1, -1, -1):
+        each = ordered[place]
+        first = min(first, each.before) if first else each.before
+        each.around = first - 1
+    late: list[Decision] = []
+    for each in ordered:
+        late = [other for other in late if other.before > each.around]
+        each.known = frozenset(other.uid for other in late)
+        late.append(each)
+    return ordered
+
+
+def _in_queue_order(written: Sequence[Decision], arrivals: Mapping[str, Arrival]) -> Iterator[Decision]:
+    queues: dict[int, deque[Decision]] = {}
+    for each in sorted((each for each in written if each.uid in arrivals), key=lambda each: arrivals[each.uid].version):
+        queues.setdefault(arrivals[each.uid].priority, deque()).append(each)
+    done: set[str] = set()
+    for each in written:
+        if each.uid in done:
+            continue
+        if (arrival := arrivals.get(each.uid)) is not None:
+            for priority in sorted((one for one in queues if one >= arrival.priority), reverse=True):
+                queue = queues[priority]
+                while queue and arrivals[queue[0].uid].version < arrival.version:
+                    other = queue.popleft()
+                    if other.uid not in done:
+                        done.add(other.uid)
+                        yield other
+        done.add(each.uid)
+        yield each
+
 
 _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
 

@@ -23,13 +23,12 @@ from kwhatif.bounds import pods_left
 from kwhatif.cluster.pod_group_states import group_key
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.commands.capacity.copies import Copier, copier_of
 from kwhatif.commands.capacity.result import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
-from kwhatif.commands.capacity.unit import Unit, unit_of
-from kwhatif.commands.capacity.verdict import words_of_capacity
+from kwhatif.commands.capacity.unit import Copier, Unit, copier_of, unit_of
 from kwhatif.errors import UsageError
 from kwhatif.framework.status import Diagnosis
 from kwhatif.progress import report_progress
+from kwhatif.results.amounts import format_count
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import FailedCreate, Refusal, ScaleUp
 from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
@@ -47,6 +46,7 @@ from kwhatif.simulation.placement.placements import skip_pod, skip_reason_of
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.verdict import words_of_growth
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -384,3 +384,21 @@ def _said_of(session: Session, attempt: Attempt) -> str:
 def _reasons(diagnosis: Diagnosis | None, row: int) -> tuple[str, ...]:
     status = diagnosis.status(row) if diagnosis is not None else None
     return () if status is None else tuple(status.reasons)
+
+
+def words_of_capacity(
+    fits: int, pods_each: int, nodes: Sequence[NodeCapacity], scale_up: ScaleUp | None, at_least: int
+) -> str:
+    """``Fits 2 times: 8 pods, on 3 of 6 nodes.``, or ``Does not fit 20 times: 2 times, 8 pods, on 3 of 6 nodes.``"""
+    parts = []
+    if pods_each > 1:
+        parts.append(format_count(fits * pods_each, "pod"))
+    if fits:
+        parts.append(f"on {sum(node.pods > 0 for node in nodes)} of {format_count(len(nodes), 'node')}")
+    if more := ", ".join(words_of_growth(scale_up)):
+        parts.append(f"with {more}")
+    times = format_count(fits, "time")
+    if fits >= at_least:
+        return f"Fits {times}: {', '.join(parts)}." if parts else f"Fits {times}."
+    wanted = f" {at_least} times" if at_least > 1 else ""
+    return f"Does not fit{wanted}: {', '.join([times, *parts])}."

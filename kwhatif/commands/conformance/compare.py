@@ -20,9 +20,8 @@ import msgspec
 
 from kwhatif.api.document_numbers import Measure, Number
 from kwhatif.api.objects import part_of, section
-from kwhatif.commands.conformance.compare_descheduling import descheduling_differences
 from kwhatif.commands.conformance.compare_kueue import kueue_differences
-from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
+from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler, descheduling_differences
 from kwhatif.commands.conformance.kueue_answers import RecordedKueue
 from kwhatif.commands.conformance.recorded_groups import RecordedGroups, group_differences
 from kwhatif.commands.conformance.result import Difference, FileAgreement

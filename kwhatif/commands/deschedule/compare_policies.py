@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from kwhatif.commands.deschedule.diff_result import DescheduleDiff, EvictionDifference
 from kwhatif.commands.deschedule.options import ComparePoliciesOptions
 from kwhatif.commands.deschedule.question import Deschedule
-from kwhatif.commands.deschedule.result import DescheduledPod, DescheduleResult
+from kwhatif.commands.deschedule.result import DescheduleDiff, DescheduledPod, DescheduleResult, EvictionDifference
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.outcome import DIFFERS, Outcome

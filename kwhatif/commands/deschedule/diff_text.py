@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.commands.deschedule.diff_result import DescheduleDiff
-from kwhatif.commands.deschedule.result import DescheduleResult
+from kwhatif.commands.deschedule.result import DescheduleDiff, DescheduleResult
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import Block, Grouping, build_table
 from kwhatif.render.page_spec import PageSpec, answer_by_outcome

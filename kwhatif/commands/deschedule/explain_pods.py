@@ -10,11 +10,11 @@ from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.common_options import EXPLANATION
 from kwhatif.commands.deschedule.cycles import Cycles
-from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled, PodVerdict
 from kwhatif.commands.deschedule.moves import Moves
 from kwhatif.commands.deschedule.options import ExplainDeschedulingOptions
 from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
 from kwhatif.commands.deschedule.question import moment_of
+from kwhatif.commands.deschedule.result import DescheduleExplained, PodDescheduled, PodVerdict
 from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.descheduling.descheduler import Descheduler
 from kwhatif.errors import UsageError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwhatif.commands.deschedule.explained_result import DescheduleExplained, PodDescheduled
+from kwhatif.commands.deschedule.result import DescheduleExplained, PodDescheduled
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import Block, Heading, Lines, Verdict, build_table
 from kwhatif.render.page_spec import PageSpec, answer_in_words

@@ -18,7 +18,7 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenar
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
-    from kwhatif.commands.deschedule.removals import Removals
+    from kwhatif.commands.deschedule.balance import Removals
     from kwhatif.snapshot.format.model import Snapshot
 
 
@@ -124,7 +124,7 @@ class Deschedule(Question[DescheduleResult]):
     @staticmethod
     def _removals(scenario: PreparedScenario) -> Removals | None:
         """What autoscalers, if there are any, would take away without the descheduler."""
-        from kwhatif.commands.deschedule.removals import Removals
+        from kwhatif.commands.deschedule.balance import Removals
         from kwhatif.simulation.session import pending_pods
 
         scaler = scenario.scaler

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kwhatif.results.base import Fidelity, ResultStruct
+from kwhatif.results.base import Fidelity, Result, ResultStruct
 from kwhatif.results.disruption import BudgetUse
-from kwhatif.results.outcome import Concluded
+from kwhatif.results.outcome import Concluded, OutcomeResult
 from kwhatif.results.place import FailedCreate, Placement, Refusal, ScaleUp
 
 
@@ -188,3 +188,80 @@ class DescheduleResult(Concluded, frozen=True, kw_only=True):
     def broken_plugins(self) -> tuple[PluginOutcome, ...]:
         """Plugins that failed in a cycle."""
         return tuple(plugin for plugin in self.plugins if plugin.error)
+
+
+class EvictionDifference(ResultStruct, frozen=True, kw_only=True):
+    """A pod that only one side evicts, or each by another plugin or with another end; empty texts: it is left alone."""
+
+    pod: str
+    node: str
+    plugin_a: str = ""
+    plugin_b: str = ""
+    lands_on_a: str = ""
+    lands_on_b: str = ""
+
+
+class DescheduleDiff(OutcomeResult, frozen=True, kw_only=True):
+    """Both sides, and the pods of the first cycle with which they do not do the same. It is good if nothing differs."""
+
+    rows: ClassVar[str] = "pods"
+    schema: ClassVar[str] = "deschedule-diff"
+    about: ClassVar[str] = "What two policies of the descheduler differ in, by kwhatif diff --deschedule"
+    view: ClassVar[str] = "deschedule.diff_text:VIEW"
+    page: ClassVar[str] = "deschedule.diff_text:PAGE"
+
+    kind: str = "DescheduleDiff"
+    a: DescheduleResult
+    b: DescheduleResult
+    pods: tuple[EvictionDifference, ...] = ()
+
+    @property
+    def fidelities(self) -> tuple[Fidelity, ...]:
+        return (self.a.fidelity, self.b.fidelity)
+
+    @property
+    def differs(self) -> bool:
+        a, b = self.a, self.b
+        return bool(self.pods) or (len(a.pods), a.quiet, len(a.thrash)) != (len(b.pods), b.quiet, len(b.thrash))
+
+
+class PodVerdict(ResultStruct, frozen=True, kw_only=True):
+    """What one plugin makes of a pod: ``evicts``, ``refused`` (by a limit or a budget), ``protected`` (by the evictor),
+    ``leaves`` (nothing in it calls for an eviction) or ``gone`` (another plugin was first)."""
+
+    profile: str
+    plugin: str
+    verdict: str
+    reason: str
+
+
+class PodDescheduled(ResultStruct, frozen=True, kw_only=True):
+    """A pod, its node, and what the plugins make of it in the order in which they run.
+
+    ``outside`` says why it is none of the cycle's business at all.
+    """
+
+    pod: str
+    node: str
+    evicted: bool
+    outside: str = ""
+    verdicts: tuple[PodVerdict, ...] = ()
+
+
+class DescheduleExplained(Result, frozen=True, kw_only=True):
+    """Why the next cycle of the descheduler evicts these pods, or leaves them."""
+
+    schema: ClassVar[str] = "deschedule-explained"
+    about: ClassVar[str] = "Why the descheduler evicts pods or leaves them, by kwhatif explain --deschedule"
+    view: ClassVar[str] = "deschedule.explained_text:VIEW"
+    page: ClassVar[str] = "deschedule.explained_text:PAGE"
+
+    kind: str = "DescheduleExplained"
+    policy: str
+    pods: tuple[PodDescheduled, ...]
+    fidelity: Fidelity
+
+    @property
+    def exit_code(self) -> int:
+        """0 if none of them is evicted."""
+        return 1 if any(pod.evicted for pod in self.pods) else 0

@@ -27,11 +27,11 @@ from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import outcome_of
+from kwhatif.simulation.placement.placements import totals
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_in_turn
-from kwhatif.simulation.placement.totals import totals
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 from kwhatif.commands.autoscale.karpenter_result import PoolsDiff
 from kwhatif.commands.autoscale.options import ComparePoolsOptions
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS
-from kwhatif.commands.deschedule.diff_result import DescheduleDiff
 from kwhatif.commands.deschedule.options import ComparePoliciesOptions
+from kwhatif.commands.deschedule.result import DescheduleDiff
 from kwhatif.commands.diff.options import DiffOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff

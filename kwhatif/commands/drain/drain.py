@@ -31,7 +31,7 @@ from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import conclude_in_words
-from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
+from kwhatif.simulation.placement.group_outcomes import disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, owner_of
 from kwhatif.simulation.placement.run import Run

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 from kwhatif.commands.autoscale.karpenter_result import NodesExplained
 from kwhatif.commands.autoscale.options import ExplainNodesOptions
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS
-from kwhatif.commands.deschedule.explained_result import DescheduleExplained
 from kwhatif.commands.deschedule.options import ExplainDeschedulingOptions
+from kwhatif.commands.deschedule.result import DescheduleExplained
 from kwhatif.commands.explain.options import ExplainAfterOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.explain import ExplainResult

@@ -33,7 +33,7 @@ from kwhatif.scheduling.controllers import Replacements, is_made_elsewhere
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import conclude
-from kwhatif.simulation.placement.group_disruptions import GroupMembers, disrupted_groups, running_members
+from kwhatif.simulation.placement.group_outcomes import GroupMembers, disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run

@@ -21,17 +21,16 @@ from kwhatif.commands.outage.effects import FailureEffects
 from kwhatif.commands.outage.failures import NODE, ZONE, NodeFailure
 from kwhatif.commands.review.commands import Commands
 from kwhatif.commands.review.result import Risk
-from kwhatif.commands.upgrade.replacement import Replacement
+from kwhatif.commands.upgrade.replacement import Replacement, replace_pool
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
 from kwhatif.commands.upgrade.result import Obstacle
-from kwhatif.commands.upgrade.simulation import replace_pool
+from kwhatif.commands.upgrade.strategies import plan_of
 from kwhatif.results.amounts import format_count
 from kwhatif.results.disruption import Failure
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.node_pools import pool_of, pool_selector_of, zone_of
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.upgrading.strategies import plan_of
 from kwhatif.workloads.deployment import surge_of
 
 MOST_NODES = 20

@@ -1,4 +1,4 @@
-"""Recommended requests and limits of containers, by their usage.
+"""Recommended requests and limits of containers, by their usage, and how they reach running pods.
 
 Upstream: vertical-pod-autoscaler/pkg/recommender/logic and pkg/utils/vpa (capping by policies and limit ranges).
 """
@@ -9,14 +9,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kwhatif.api.core import Container, Pod
+from kwhatif.api.core import Container, Pod, ResourceList
 from kwhatif.api.quantity import Quantity
 from kwhatif.commands.rightsize.limit_ranges import LimitRanges
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy, Rule
 from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
+from kwhatif.simulation.edits.new_resources import Amounts, NewResources
 from kwhatif.usage.book import RESOURCES, UsageBook
 from kwhatif.usage.histogram import Histogram
 from kwhatif.usage.recommendations import ContainerPolicy, Recommendations
+from kwhatif.versions import Features
 
 NO_USAGE, EXCLUDED, STATIC, SWITCHED_OFF = "noUsage", "excluded", "static", "switchedOff"
 REASONS = (NO_USAGE, EXCLUDED, STATIC, SWITCHED_OFF)
@@ -246,3 +248,53 @@ def format_quantity(resource: str, amount: int) -> str:
         if resource == "cpu"
         else Quantity.from_units(amount, binary=True).canonical
     )
+
+
+def resources_of(changes: Mapping[str, Sequence[Advice]]) -> NewResources:
+    """Workload -> container -> requests and limits."""
+    return {name: _of_containers(mine) for name, mine in changes.items()}
+
+
+def _of_containers(advice: Sequence[Advice]) -> dict[str, Amounts]:
+    found: dict[str, tuple[ResourceList, ResourceList]] = {}
+    for each in advice:
+        requests, limits = found.setdefault(each.container, ({}, {}))
+        requests[each.resource] = _quantity(each.resource, each.advised)
+        if each.new_limit is not None:
+            limits[each.resource] = _quantity(each.resource, each.new_limit)
+    return found
+
+
+def _quantity(resource: str, amount: int) -> Quantity:
+    return Quantity.from_milli(amount) if resource == "cpu" else Quantity.from_units(amount, binary=True)
+
+
+IN_PLACE, RESTART, RECREATE = "in-place", "restart", "recreate"
+
+
+def resize_of(advice: Advice, features: Features) -> str:
+    """What a change takes; nothing where there is none.
+
+    Since 1.33 a running pod can be resized. Where the template says ``RestartContainer`` for the resource, the kubelet
+    restarts the container; unsaid, it does not (upstream: pkg/apis/core/types.go, ContainerResizePolicy). A
+    workload's template is changed besides, or its next pods would ask for what they did before.
+    """
+    if not advice.changes:
+        return ""
+    if not features.in_place_pod_vertical_scaling:
+        return RECREATE
+    return RESTART if _restarts(advice.workload, advice.container, advice.resource) else IN_PLACE
+
+
+def _restarts(workload: Workload, container: str, resource: str) -> bool:
+    spec: Mapping[str, object] = workload.template or {}
+    for part in ("containers", "initContainers"):
+        listed = spec.get(part)
+        for each in listed if isinstance(listed, Sequence) else ():
+            if each.get("name") == container:
+                policies = each.get("resizePolicy") or ()
+                return any(
+                    one.get("resourceName") == resource and one.get("restartPolicy") == "RestartContainer"
+                    for one in policies
+                )
+    return False

@@ -1,4 +1,6 @@
-"""The consequences of some requests for a cluster: pending pods, nodes, cost, and the binding resource."""
+"""The consequences of some requests for a cluster: pending pods, nodes, cost by their prices, and the
+binding resource.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +22,10 @@ from kwhatif.commands.rightsize.result import LargestSlot, Side
 from kwhatif.commands.rightsize.steady_state import SteadyState, reach_steady_state
 from kwhatif.errors import InputError
 from kwhatif.results.place import HOURS_A_MONTH
+from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler
+from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler
+from kwhatif.simulation.autoscalers.node_prices import Prices, catalogue_prices
+from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.new_resources import NewResources, set_resources
 from kwhatif.simulation.edits.scaling import scale
@@ -222,3 +228,26 @@ def shortest_first(shares: Mapping[str, float]) -> list[str]:
 def nodes_by_group(names: Sequence[str], groups: Mapping[str, str]) -> list[tuple[str, int]]:
     """How many of some nodes belong to each group."""
     return sorted(Counter(groups.get(name, "") for name in names).items())
+
+
+def price_by(named: Prices | None, scaler: Scaler | None) -> Price:
+    """The price of a node by the hour: that of a file counts first, then what autoscalers know of their own nodes."""
+    groups: dict[str, float | None] = {}
+    offered: list[Prices] = []
+    for each in scaler.autoscalers if scaler is not None else ():
+        if isinstance(each, GroupAutoscaler):
+            groups |= {group.name: group.price for group in each.known.groups}
+        elif isinstance(each, PoolAutoscaler):
+            offered.append(catalogue_prices(each.known))
+    first: Sequence[Prices] = [] if named is None else [named]
+
+    def price(node: Node, of: Mapping[str, str]) -> float | None:
+        known = (prices(node) for prices in first)
+        found = next((each for each in known if each is not None), None)
+        if found is None and node.name in of:
+            found = groups.get(of[node.name])
+        if found is None:
+            found = next((each for prices in offered if (each := prices(node)) is not None), None)
+        return found
+
+    return price

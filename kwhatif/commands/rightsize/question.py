@@ -20,8 +20,8 @@ from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
     from kwhatif.commands.rightsize.consequence import Consequence
-    from kwhatif.commands.rightsize.findings import Findings
     from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
+    from kwhatif.commands.rightsize.rightsize_result import Findings
     from kwhatif.simulation.autoscalers.node_prices import Prices
 
 
@@ -118,8 +118,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[RightsizeResult]:
         from kwhatif.commands.rightsize.advice_files import write_advice
-        from kwhatif.commands.rightsize.consequence import SizingTrial
-        from kwhatif.commands.rightsize.prices import price_by
+        from kwhatif.commands.rightsize.consequence import SizingTrial, price_by
         from kwhatif.commands.rightsize.relaxation import find_bounds
         from kwhatif.commands.rightsize.steps import steps_of
         from kwhatif.simulation.fidelity.assess import assess
@@ -147,11 +146,10 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         return Answer(result, [basis], state.placements, before.state.session)
 
     def _findings(self, scenario: PreparedScenario, notes: Notes) -> Findings:
-        from kwhatif.commands.rightsize.advice import advise
-        from kwhatif.commands.rightsize.advised_resources import resources_of
-        from kwhatif.commands.rightsize.findings import Findings
+        from kwhatif.commands.rightsize.advice import advise, resources_of
         from kwhatif.commands.rightsize.horizontal import scalings
         from kwhatif.commands.rightsize.limit_ranges import LimitRanges
+        from kwhatif.commands.rightsize.rightsize_result import Findings
         from kwhatif.commands.rightsize.usage_sources import gather_usage
         from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 

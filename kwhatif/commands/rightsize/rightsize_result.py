@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from kwhatif.commands.rightsize.advice import Advice, format_quantity
+from kwhatif.commands.rightsize.advice import Advice, AdviceSet, format_quantity, resize_of
 from kwhatif.commands.rightsize.consequence import Consequence, nodes_by_group
-from kwhatif.commands.rightsize.findings import Findings
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
 from kwhatif.commands.rightsize.relaxation import Bound
-from kwhatif.commands.rightsize.resizing import resize_of
 from kwhatif.commands.rightsize.result import (
     Binding,
     Rescaled,
@@ -27,8 +26,21 @@ from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, Outcome, PendingPod
+from kwhatif.simulation.edits.new_resources import NewResources
 from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
 from kwhatif.simulation.scenario import PreparedScenario
+from kwhatif.usage.read import UsageInputs
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Usage, advice, and what changes by it: advice and new resources by workload, and replicas that follow."""
+
+    read: UsageInputs
+    advised: AdviceSet
+    changes: Mapping[str, Sequence[Advice]]
+    new: NewResources
+    scalings: Sequence[Scaling]
 
 
 def rightsize_result(

@@ -12,6 +12,14 @@ from msgspec import structs
 
 from kwhatif.commands.common_options import CLUSTER, PricesFile
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
+from kwhatif.commands.upgrade.strategies import (
+    STRATEGIES,
+    AfterTimeout,
+    DeletePolicy,
+    ReplacementPlan,
+    nodes_of,
+    plan_of,
+)
 from kwhatif.errors import UsageError
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import ScaleUp
@@ -20,8 +28,6 @@ from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
-from kwhatif.upgrading.replacement_plan import AfterTimeout, DeletePolicy, ReplacementPlan, nodes_of
-from kwhatif.upgrading.strategies import STRATEGIES, plan_of
 
 if TYPE_CHECKING:
     from kwhatif.commands.upgrade.evictions import EvictionTimes
@@ -191,8 +197,8 @@ class Upgrade(Question[UpgradeResult]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[UpgradeResult]:
         from kwhatif.api.core import Node
+        from kwhatif.commands.upgrade.replacement import replace_pool
         from kwhatif.commands.upgrade.replacing_nodes import add_new_nodes, in_delete_order
-        from kwhatif.commands.upgrade.simulation import replace_pool
         from kwhatif.commands.upgrade.verdict import outcome_of_upgrade
         from kwhatif.simulation.autoscalers.scaler import apply_scale_up
         from kwhatif.simulation.edits.draft import Draft

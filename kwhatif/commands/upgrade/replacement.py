@@ -7,20 +7,78 @@ old ones are drained as long as no more are missing than may be.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kwhatif.api.core import Pod
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.upgrade.evictions import Evictions
-from kwhatif.commands.upgrade.pool import Pool
+from kwhatif.commands.upgrade.evictions import Evictions, EvictionTimes
+from kwhatif.commands.upgrade.ready_replicas import Workloads
 from kwhatif.commands.upgrade.result import Obstacle, Phase, PoolMoment, UpgradedNode
+from kwhatif.commands.upgrade.scaling import ScalingOverTime
+from kwhatif.commands.upgrade.strategies import ReplacementPlan
 from kwhatif.results.place import TimelineEntry
+from kwhatif.scheduling.budget_status import with_statuses
+from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.scheduling.timeline import Agenda
+from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.edits.cordon import cordon_node
 from kwhatif.simulation.placement.recreated_pods import owner_of
-from kwhatif.upgrading.replacement_plan import ReplacementPlan
+from kwhatif.simulation.session import Session
+
+
+class Pool:
+    """``names`` maps the old nodes to the new ones, which are inactive at first."""
+
+    def __init__(self, session: Session, names: Mapping[str, str]) -> None:
+        self._session, self.names = session, names
+        self._waiting: dict[str, list[PodInfo]] = {}
+        cluster = session.cluster
+        for name in names.values():
+            row = self._row(name)
+            self._waiting[name] = list(cluster.pods_on[row])
+            cluster.forget_all(self._waiting[name], row)
+            cluster.deactivate_node(row)
+
+    def pods_on(self, name: str) -> Sequence[PodInfo]:
+        return list(self._session.cluster.pods_on[self._row(name)])
+
+    def join(self, name: str) -> None:
+        """A new node is ready, with the pods of its daemon sets."""
+        cluster, row = self._session.cluster, self._row(name)
+        cluster.activate_node(row)
+        cluster.assume_all(self._waiting.pop(name), row)
+
+    def leave(self, name: str) -> None:
+        """Delete an old node with the pods left on it."""
+        cluster, row = self._session.cluster, self._row(name)
+        cluster.nominated.pop(name, None)
+        cluster.forget_all(list(cluster.pods_on[row]), row)
+        cluster.deactivate_node(row)
+
+    def cordon(self, names: Iterable[str]) -> None:
+        """These nodes take no new pods from now on."""
+        cluster = self._session.cluster
+        changing = set(names)
+        cluster.columns = cluster.columns.with_changed_nodes(
+            [cordon_node(node) for node in cluster.columns.given if node.name in changing]
+        )
+        cluster.journal.extend(self._row(name) for name in changing)
+        # What was worked out of taints is of the nodes as they were.
+        cluster.memory = {}
+        cluster.drop_tallies()
+        for scheduler in self._session.driver.in_use:
+            scheduler.start_over()
+
+    def _row(self, name: str) -> int:
+        row = self._session.cluster.columns.row(name)
+        assert row is not None
+        return row
+
 
 _DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 
@@ -338,3 +396,32 @@ class Replacement:
             since=since,
             helpers=tuple(self.evictions.unready_of(owner)),
         )
+
+
+PROVISION = 120.0
+"""Seconds that a new node takes to be ready, by default."""
+
+
+def replace_pool(
+    session: Session,
+    names: Mapping[str, str],
+    plan: ReplacementPlan,
+    times: EvictionTimes | None = None,
+    provision: float = PROVISION,
+    scaler: Scaler | None = None,
+) -> Replacement:
+    """Replace the nodes of a session's own cluster, old name -> new name, from the first new node to the end.
+
+    Autoscalers, if there are any, help pods without a node with nodes of other groups.
+    """
+    pods = session.snapshot.objects.list_all(Pod)
+    budgets = EvictionBudgets(with_statuses(session.snapshot.objects.list_all(PodDisruptionBudget), pods))
+    running = (pod for pod in pods if pod.spec.node_name and (pod.status.phase or "") not in FINISHED)
+    agenda = Agenda()
+    scaling = None if scaler is None else ScalingOverTime(session, agenda, scaler)
+    evictions = Evictions(session, budgets, Workloads(running), agenda, times or EvictionTimes(), lambda: None, scaling)
+    found = Replacement(plan, Pool(session, names), evictions, agenda, provision)
+    evictions.changed, evictions.on_new_nodes = found.budgets_changed, found.tell_new_nodes
+    found.run()
+    evictions.run.explain_futile()
+    return found

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Node, NodeSystemInfo, Taint
 from kwhatif.api.quantity import Quantity, QuantityError
+from kwhatif.commands.upgrade.strategies import DeletePolicy
 from kwhatif.errors import UsageError
 from kwhatif.simulation.edits.add_nodes import equip, new_node
 from kwhatif.simulation.edits.daemon_pods import start_daemons
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.node_pools import is_ready
-from kwhatif.upgrading.replacement_plan import DeletePolicy
 
 ORIGIN = "upgrade"
 

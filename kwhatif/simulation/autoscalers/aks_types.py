@@ -23,7 +23,21 @@ from kwhatif.simulation.autoscalers.instance_types_document import (
     KnownType,
     assemble_file,
 )
-from kwhatif.simulation.autoscalers.reserved_shares import reserved_share
+
+Brackets = Sequence[tuple[float, float]]
+"""Up to which amount a bracket goes, and which share of what is in it is kept; the last one goes on."""
+
+
+def reserved_share(brackets: Brackets, amount: float) -> float:
+    """The reserved part of an amount."""
+    kept, lower = 0.0, 0.0
+    for upper, share in brackets:
+        if lower > amount:
+            break
+        kept += (min(upper, amount) - lower) * share
+        lower = upper
+    return kept
+
 
 _AZURE, _AKS = "karpenter.azure.com/sku-", "kubernetes.azure.com/sku-"
 _GI = 2**30

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
@@ -26,6 +27,7 @@ from kwhatif.autoscaling.karpenter.requirements import (
     ZONE,
 )
 from kwhatif.errors import InputError, UsageError
+from kwhatif.results.amounts import format_counts
 from kwhatif.simulation.autoscalers.aks_types import AzureSku, aks_types
 from kwhatif.simulation.autoscalers.aws_types import (
     Places,
@@ -36,7 +38,14 @@ from kwhatif.simulation.autoscalers.aws_types import (
     uses_auto_mode,
 )
 from kwhatif.simulation.autoscalers.gcp_types import MachineType, gcp_types
-from kwhatif.simulation.autoscalers.instance_types_document import KIND, InstanceTypesFile, KnownOffering, KnownType
+from kwhatif.simulation.autoscalers.instance_types_document import (
+    KIND,
+    CatalogueGap,
+    InstanceTypesFile,
+    KnownOffering,
+    KnownType,
+    OfferedCatalogue,
+)
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
 from kwhatif.snapshot.read.files import read_paths
 
@@ -229,3 +238,25 @@ def _read(path: str, type_: type[T]) -> T:
         return decode_json(text.data, type_)
     except InputError as error:
         raise error.with_source(path) from None
+
+
+_OVERLAYS = ("NodeOverlay",)
+_CLASSES = ("AKSNodeClass", "GCENodeClass", "KWOKNodeClass", "NodeClass", "ExoscaleNodeClass", "OciNodeClass")
+
+
+def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
+    """The catalogue, with notes about the snapshot's objects that would change it and are not read here."""
+    told, gaps = [known.incomplete] if known.incomplete else [], list(known.gaps)
+    for kinds, effect in (
+        (_OVERLAYS, "prices and amounts that they change are not changed"),
+        (_CLASSES, "what machines of them leave for pods is what the catalogue says"),
+    ):
+        there = {kind: number for kind, number in snapshot.ignored.items() if kind.partition(" ")[0] in kinds}
+        if not there:
+            continue
+        verb = "is" if sum(there.values()) == 1 else "are"
+        unread = f"{format_counts(there)} of the snapshot {verb} not read"
+        told.append(f"{unread}: {effect}")
+        of_classes = [kind.partition(" ")[0] for kind in there] if kinds is _CLASSES else [""]
+        gaps += [CatalogueGap(unread, node_class=kind) for kind in of_classes]
+    return replace(known, incomplete="; ".join(told), gaps=tuple(gaps))

@@ -27,9 +27,8 @@ from kwhatif.errors import InputError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.edits.draft import Draft
-from kwhatif.simulation.expansion.objects import display_name_of
+from kwhatif.simulation.expansion.objects import display_name_of, pod_to_schedule_of
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
-from kwhatif.simulation.expansion.stored_pods import pod_to_schedule_of
 from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM, SizedReplicaSet
 from kwhatif.workloads.deployment_rollout import DeploymentRollout

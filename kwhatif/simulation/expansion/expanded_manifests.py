@@ -18,11 +18,10 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.objects import part_of, section
 from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate, Refusal, RequestWarning
-from kwhatif.simulation.expansion.objects import display_name_of
+from kwhatif.simulation.expansion.objects import at_home, display_name_of, pod_to_schedule_of
 from kwhatif.simulation.expansion.pending_creations import Claim, convert_claim
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.expansion.snapshot_objects import drop_emptied_volumes, restore_template
-from kwhatif.simulation.expansion.stored_pods import at_home, pod_to_schedule_of
 from kwhatif.simulation.session import Creations, PodToSchedule
 from kwhatif.workloads.object_creation import create_unless_there, device_claims
 from kwhatif.workloads.objects import integer

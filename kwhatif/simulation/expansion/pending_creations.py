@@ -18,8 +18,7 @@ from kwhatif.api.objects import part_of
 from kwhatif.api.times import convert_object
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.results.place import FailedCreate
-from kwhatif.simulation.expansion.objects import display_name_of
-from kwhatif.simulation.expansion.stored_pods import pod_to_schedule_of
+from kwhatif.simulation.expansion.objects import display_name_of, pod_to_schedule_of
 from kwhatif.simulation.session import CreatedLater, PodToSchedule
 from kwhatif.workloads.object_creation import CreationFailure, ObjectCreator
 

@@ -24,10 +24,10 @@ from kwhatif.simulation.explanation.observer import PodAttempt, WorkloadRecorder
 from kwhatif.simulation.explanation.options import ExplainOptions
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import outcome_of
+from kwhatif.simulation.placement.placements import cause
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.placement.totals import cause
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
 

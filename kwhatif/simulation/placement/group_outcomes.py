@@ -1,4 +1,6 @@
-"""Outcomes of pod groups, domain by domain, and what a whole group lacks where it does not fit."""
+"""Outcomes of pod groups, domain by domain, and what a whole group lacks where it does not fit; and which
+groups an operation leaves without members.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from kwhatif.framework.interface import Quorum
 from kwhatif.framework.status import Code
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.results.amounts import format_count, format_in_one_unit
-from kwhatif.results.group_outcome import DomainOutcome, GroupOutcome, SiblingWait
+from kwhatif.results.group_outcome import DomainOutcome, GroupDisruption, GroupOutcome, SiblingWait
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.pod_group_results import PlacementAttempt, PodGroupCycle
@@ -198,3 +200,38 @@ def _free(cluster: Cluster, rows: IntpArray, name: str) -> int:
     capacity = axis.amounts(cluster.columns.allocatable, name)[rows]
     used = axis.amounts(cluster.requested, name)[rows]
     return int(np.maximum(capacity - used, 0).sum())
+
+
+GroupMembers = Mapping[GroupKey, Mapping[str, str]]
+"""Group -> uid of each member with a node -> the name of that node."""
+
+
+def running_members(cluster: Cluster) -> GroupMembers:
+    """The members of groups that have nodes; none where groups are unknown."""
+    found: dict[GroupKey, dict[str, str]] = {}
+    features, names = cluster.shapes.features, cluster.columns.names
+    if not (features.generic_workload and features.pod_group_cycles):
+        return found
+    for key in cluster.pod_groups.list_groups():
+        members = cluster.pod_groups.scheduled_pods(key, cluster.find)
+        if members:
+            found[key] = {uid: names[row] for uid, row in members.items()}
+    return found
+
+
+def disrupted_groups(before: GroupMembers, after: Cluster) -> Iterator[GroupDisruption]:
+    """The groups of which members that had a node do not stay there, by name, in the cluster as it is ``after``."""
+    running = running_members(after)
+    for key in sorted(before):
+        there, now = before[key], running.get(key, {})
+        stay = sum(now.get(uid) == node for uid, node in there.items())
+        if stay == len(there):
+            continue
+        group = after.pod_groups.objects.get(key)
+        yield GroupDisruption(
+            group="/".join(key),
+            needs=(group.min_count or 0) if group is not None else 0,
+            before=len(there),
+            stay=stay,
+            after=len(now),
+        )

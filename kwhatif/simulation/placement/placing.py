@@ -291,6 +291,23 @@ class PlacementRun:
         placed = max((index for index, each in enumerate(self.placements) if each.outcome == "placed"), default=-1)
         return [taken for taken in self._without.values() if taken.index < placed or taken.departed < self.left]
 
+    def would_move(self) -> bool:
+        """Whether a pod that found no node would find one now, or would evict others. Nothing is changed."""
+        driver, seen = self._session.driver, set[int]()
+        for taken in self.tried_too_early():
+            info = taken.info
+            if self.is_member(taken):
+                # Whether a group fits is found out by its cycle.
+                return True
+            if info is None or info.shape.index in seen:
+                continue
+            # Pods of one shape meet the same nodes, so one of them stands for all.
+            seen.add(info.shape.index)
+            attempt = driver.futile_attempt(info) or driver.decide(info)
+            if attempt.is_placed or attempt.nominated:
+                return True
+        return False
+
     def homes(self) -> dict[str, str]:
         """The nodes of the pods that have found one: pod -> node."""
         return {placement.pod: placement.node for placement in self.placements if placement.good and placement.node}

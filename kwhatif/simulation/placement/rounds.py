@@ -15,7 +15,6 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import HOMELESS, Placement, Victim
 from kwhatif.simulation.placement.afterwards import pending_pod_of
-from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods
@@ -45,7 +44,7 @@ class GroupRounds:
 
     def run(self, rollouts: Sequence[RolloutProgress] = ()) -> None:
         """Go on until no pod would move."""
-        if not (self._run.evicted or would_move(self._session, self._run)):
+        if not (self._run.evicted or self._run.would_move()):
             return
         moving = True
         while moving:

@@ -16,7 +16,6 @@ from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
-from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.pod_origins import PodOrigins, evicted_by
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
@@ -53,7 +52,7 @@ def settle_cluster(
         rounds = GroupRounds(session, tried, asked, causes, origins)
         rounds.run(updates)
         run = rounds.settle()
-    elif tried.evicted or would_move(session, tried):
+    elif tried.evicted or tried.would_move():
         further = _Continuation(session, tried, asked, causes, origins, scaler)
         further.run(updates)
         run = further.settle()

@@ -11,16 +11,38 @@ from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
-from kwhatif.simulation.placement.movers import would_move
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
-from kwhatif.simulation.placement.starting_point import StartingPoint
 from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
+
+
+class StartingPoint:
+    """A session as it is now. ``return_to`` restores it, with a scheduler process that has done nothing yet.
+
+    Where everything can be undone, that costs what was done; else a copy of the cluster is kept.
+    """
+
+    def __init__(self, session: Session, asked: Sequence[PodToSchedule]) -> None:
+        self._session = session
+        for name in dict.fromkeys(item.pod.spec.scheduler_name for item in asked):
+            session.driver.scheduler(name)
+        undoable = session.driver.undoable
+        self._checkpoint = session.cluster.checkpoint() if undoable else None
+        self._copy = None if undoable else session.cluster.fork()
+
+    def return_to(self) -> None:
+        """Undo all that was done since."""
+        session = self._session
+        if self._checkpoint is not None:
+            session.cluster.go_back(self._checkpoint)
+        elif self._copy is not None:
+            session.replace_cluster(self._copy)
+        session.driver.restart()
 
 
 def place_pods(
@@ -50,7 +72,7 @@ def place_pods(
         begin.return_to()
         prepare()
         return place_in_turn(session, asked, others=others, scaler=scaler)
-    if run.evicted or would_move(session, run) or (scaler is not None and run.without_node):
+    if run.evicted or run.would_move() or (scaler is not None and run.without_node):
         begin.return_to()
         prepare()
         return simulate_timeline(session, asked, others=others, scaler=scaler, story=False)

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
-from kwhatif.commands.backtest.decision_order import Arrival, order_bindings
-
-
-@dataclass
-class Written:
-    uid: str
-    before: int
-    around: int = 0
-    known: frozenset[str] = frozenset()
+from kwhatif.commands.backtest.decisions import Arrival, Decision, order_bindings
 
 
 @pytest.mark.parametrize(
@@ -42,6 +32,6 @@ class Written:
 def test_bindings_are_decided_in_the_order_of_the_queue(
     written: str, arrivals: dict[str, tuple[int, int]], decided: list[str]
 ) -> None:
-    bindings = [Written(uid, 10 + place) for place, uid in enumerate(written)]
+    bindings = [Decision(uid, uid, 0.0, 0, 10 + place, 0) for place, uid in enumerate(written)]
     ordered = order_bindings(bindings, {uid: Arrival(*arrival) for uid, arrival in arrivals.items()})
     assert [f"{each.uid} {each.around} {''.join(sorted(each.known))}".strip() for each in ordered] == decided

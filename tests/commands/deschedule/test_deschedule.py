@@ -18,9 +18,8 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.deschedule.compare_policies import ComparePolicies
 from kwhatif.commands.deschedule.explain_pods import ExplainDescheduling
-from kwhatif.commands.deschedule.explained_result import DescheduleExplained
 from kwhatif.commands.deschedule.question import Deschedule
-from kwhatif.commands.deschedule.result import DescheduleResult
+from kwhatif.commands.deschedule.result import DescheduleExplained, DescheduleResult
 from kwhatif.commands.page import html_page
 from kwhatif.errors import InputError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions

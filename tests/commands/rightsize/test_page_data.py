@@ -6,7 +6,7 @@ from pathlib import Path
 
 import kwhatif
 from kwhatif.commands.page import html_page, page_data
-from kwhatif.commands.rightsize.page_data import sizing_data
+from kwhatif.commands.rightsize.text import sizing_data
 
 HOME = Path(__file__).parents[3] / "samples" / "usage" / "saves-40"
 

@@ -18,12 +18,12 @@ from kwhatif.commands.drain.question import Drain
 from kwhatif.commands.page import page_data
 from kwhatif.commands.upgrade.question import Upgrade
 from kwhatif.commands.upgrade.result import UpgradeResult
+from kwhatif.commands.upgrade.strategies import STRATEGIES, plan_of
 from kwhatif.errors import UsageError
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 from kwhatif.simulation.pipeline import ask
 from kwhatif.simulation.scenario import Scenario
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.upgrading.strategies import STRATEGIES, plan_of
 from tests.builders import node
 from tests.commands.drain.test_drain import budget, web
 

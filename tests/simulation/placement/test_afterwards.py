@@ -18,9 +18,9 @@ from kwhatif.errors import FidelityError, InputError, UsageError
 from kwhatif.results.place import Placement, PlaceResult
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.placement.placements import cause
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.placement.totals import cause
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot, write_snapshot
 from kwhatif.snapshot.load import load_snapshot

@@ -13,7 +13,7 @@ from kwhatif.commands.gate.units import Unit
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.results.group_outcome import GroupDisruption, GroupOutcome
-from kwhatif.simulation.placement.group_disruptions import disrupted_groups, running_members
+from kwhatif.simulation.placement.group_outcomes import disrupted_groups, running_members
 
 KIND = "PodGroup"
 

@@ -10,15 +10,14 @@ from msgspec import Meta
 from kwhatif.api.core import Node
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
-from kwhatif.commands.upgrade.replacement import Replacement
+from kwhatif.commands.upgrade.replacement import Replacement, replace_pool
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
-from kwhatif.commands.upgrade.simulation import replace_pool
+from kwhatif.commands.upgrade.strategies import plan_of
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.node_pools import pool_of
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.upgrading.strategies import plan_of
 
 ZONE = "topology.kubernetes.io/zone"
 
