@@ -76,6 +76,12 @@ def test_standard_input_empty_lines_and_indented_objects_are_fine() -> None:
     assert run("conformance", "-", stdin=indented).lines[3].split()[2:5] == ["2", "1", "50.0%"], "two of them"
 
 
+def test_what_an_autoscaler_is_expected_to_do_has_the_form_of_an_answer() -> None:
+    scenario = {"name": "b", "now": "2026-03-01T12:00:00Z", "objects": [], "pods": [], "nodeGroups": []}
+    error = refused("conformance", "-", stdin=json.dumps({**scenario, "expected": {"templates": ["a"]}}))
+    assert "standard input: $.expected: scenario b: expected the form of an answer" in error
+
+
 @pytest.mark.parametrize(
     ("text", "where", "problem"),
     [

@@ -35,7 +35,7 @@ from kwhatif.autoscaling.karpenter.requirements import INSTANCE_TYPE
 from kwhatif.autoscaling.karpenter.scheduler import provision
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, start_time
-from kwhatif.commands.conformance.scenario import RecordedAutoscaler, RecordedKarpenter, plain_objects, read_objects
+from kwhatif.commands.conformance.scenario import plain_objects, read_objects
 from kwhatif.framework.status import Status
 from kwhatif.golang.parsing import SECOND
 from kwhatif.scheduling.setup import Setup
@@ -84,7 +84,7 @@ class AutoscalerScenario(msgspec.Struct, rename="camel"):
     options: dict[str, Any] = {}
     gpu_label: str = ""
     prices: dict[str, Measure] | None = None
-    expected: RecordedAutoscaler | None = None
+    expected: dict[str, Any] | None = None
 
 
 def autoscaler_answer(scenario: AutoscalerScenario, setup: Setup) -> dict[str, Any]:
@@ -232,7 +232,7 @@ class KarpenterScenario(msgspec.Struct, rename="camel"):
     pool_instance_types: dict[str, list[str]] = {}
     options: KarpenterOptions = KarpenterOptions()
     disruption: bool = False
-    expected: RecordedKarpenter | None = None
+    expected: dict[str, Any] | None = None
     varies: list[str] = []
 
 

@@ -25,7 +25,7 @@ from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler
 from kwhatif.commands.conformance.kueue_answers import RecordedKueue
 from kwhatif.commands.conformance.recorded_groups import RecordedGroups, group_differences
 from kwhatif.commands.conformance.result import Difference, FileAgreement
-from kwhatif.commands.conformance.scenario import RecordedAutoscaler, RecordedKarpenter
+from kwhatif.errors import InputError
 
 _UP = (
     *("result", "healthy", "error", "placed", "ignored", "unschedulable", "skippedGroups", "options", "chosen"),
@@ -313,8 +313,8 @@ def _status(status: RecordedStatus | None, recorded: RecordedStatus | None) -> d
     return found
 
 
-AnyRecording = Recorded | RecordedGroups | RecordedAutoscaler | RecordedKarpenter | RecordedDescheduler | RecordedKueue
-"""What a real program was recorded to do."""
+AnyRecording = Recorded | RecordedGroups | RecordedDescheduler | RecordedKueue | dict[str, Any]
+"""What a real program was recorded to do; that of autoscalers is a plain value."""
 
 
 class Tally:
@@ -355,7 +355,12 @@ class Tally:
             found = [("", *difference) for difference in descheduling_differences(recorded, answer)]
         else:
             differences = karpenter_differences if "nodeClaims" in answer else autoscaling_differences
-            found = [("", *difference) for difference in differences(msgspec.to_builtins(expected), answer)]
+            try:
+                found = [("", *difference) for difference in differences(expected, answer)]
+            except (AttributeError, KeyError, TypeError, ValueError):
+                # Values of a stranger, compared as they are: whatever has another form than an answer ends up here.
+                problem = f"scenario {name}: expected the form of an answer, as --answers writes it"
+                raise InputError(problem, source=self._file, place="$.expected") from None
         self._agreeing += not found
         self._differing.update(field for _, field in {(pod, field) for pod, field, _, _ in found})
         if len(self._differences) < self._show:

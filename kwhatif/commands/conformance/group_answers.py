@@ -19,7 +19,7 @@ from kwhatif.api.times import check_times
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.conformance.recorded_groups import RecordedGroups
-from kwhatif.commands.conformance.scenario import read_objects
+from kwhatif.commands.conformance.scenario import read_objects, record_nodes, status_record
 from kwhatif.errors import InputError
 from kwhatif.framework.status import Code, Status
 from kwhatif.scheduling.attempt import Attempt
@@ -300,7 +300,7 @@ def _attempt_record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, A
     names = driver.cluster.columns.names
     totals = record.get("totals")
     if attempt.refused is not None and attempt.diagnosis is not None:
-        record["preFilter"] = _status(attempt.refused)
+        record["preFilter"] = status_record(attempt.refused)
     if attempt.row is not None:
         record["selected"] = names[attempt.row]
     elif attempt.message:
@@ -358,25 +358,11 @@ def _over_placement(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
     if evaluation.narrowed is not None:
         considered = evaluation.narrowed
         record["preFilterNodes"] = sorted(evaluation.narrowed_names)
-    verdicts = evaluation.verdicts(info)
     first = cluster.columns.row(info.nominated) if info.nominated else None
     if first is not None and cluster.is_searched(first):
         record["nominatedFirst"] = info.nominated
-        if verdicts.feasible[first]:
+        if evaluation.verdicts(info).feasible[first]:
+            # The nominated node is looked at first, and no other one if the pod fits there.
             considered = np.array([first], np.intp)
-    rejected = {names[row]: _status(status) for row in considered if (status := verdicts.status(int(row))) is not None}
-    if rejected:
-        record["rejected"] = rejected
-    rows = considered[verdicts.feasible[considered]]
-    record["feasible"] = sorted(names[row] for row in rows)
-    if len(rows) > 1:
-        table = evaluation.scores(info, rows)
-        record["scores"] = {
-            names[row]: {scores.plugin: int(scores.weighted_score[k]) for scores in table} for k, row in enumerate(rows)
-        }
-        record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}
+    record |= record_nodes(evaluation, info, considered, names, scored_from=2)
     return record
-
-
-def _status(status: Status) -> Mapping[str, Any]:
-    return {"code": str(status.code), "plugin": status.plugin, "reasons": list(status.reasons)}

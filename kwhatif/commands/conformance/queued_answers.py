@@ -12,6 +12,7 @@ import numpy as np
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.conformance.scenario import status_record
 from kwhatif.errors import InputError
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
@@ -76,8 +77,7 @@ def _record(driver: Driver, attempt: Attempt, seen: _Start) -> Mapping[str, Any]
         record |= {"flushed": list(batching.flushed)} if batching.flushed else {}
         record |= {"kept": batching.kept} if batching.kept is not None else {}
     if attempt.refused is not None:
-        status = attempt.refused
-        record["preFilter"] = {"code": str(status.code), "plugin": status.plugin, "reasons": list(status.reasons)}
+        record["preFilter"] = status_record(attempt.refused)
     if attempt.row is None:
         return record | {"message": attempt.message}
     sampled = [names[row] for row in attempt.sampled]

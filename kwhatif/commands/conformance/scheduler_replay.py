@@ -21,7 +21,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.conformance.compare import Recorded
 from kwhatif.commands.conformance.queued_answers import queued_answers
-from kwhatif.commands.conformance.scenario import read_objects
+from kwhatif.commands.conformance.scenario import read_objects, record_nodes, status_record
 from kwhatif.commands.conformance.scenario_queue import QueueReplay
 from kwhatif.errors import InputError
 from kwhatif.framework.status import Status
@@ -113,9 +113,9 @@ def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> 
     cluster = driver.cluster
     record: dict[str, Any] = {**everywhere, "evaluated": attempt.evaluated}
     if attempt.gated is not None:
-        return {"preFilter": _status(attempt.gated), "evaluated": 0, "error": "gated"}
+        return {"preFilter": status_record(attempt.gated), "evaluated": 0, "error": "gated"}
     if attempt.refused is not None and attempt.diagnosis is not None:
-        record["preFilter"] = _status(attempt.refused)
+        record["preFilter"] = status_record(attempt.refused)
         if not cluster.shapes.features.nodes_left_out_by_prefilter_are_counted:
             # The refusal stood for every node, and such nodes count as looked at.
             record["evaluated"] = len(cluster)
@@ -177,21 +177,10 @@ def _record_all_nodes(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
     if evaluation.narrowed is not None:
         considered = evaluation.narrowed
         record["preFilterNodes"] = sorted(evaluation.narrowed_names)
-    verdicts = evaluation.verdicts(info)
-    rejected = {names[row]: _status(status) for row in considered if (status := verdicts.status(int(row))) is not None}
-    if rejected:
-        record["rejected"] = rejected
-    rows = considered[verdicts.feasible[considered]]
-    if len(rows):
-        record["feasible"] = sorted(names[row] for row in rows)
-        table = evaluation.scores(info, rows)
-        record["scores"] = {
-            names[row]: {scores.plugin: int(scores.weighted_score[k]) for scores in table} for k, row in enumerate(rows)
-        }
-        scheduler.drift(info, scored=True)
-        record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}
-    else:
-        scheduler.drift(info, scored=False)
+    record |= record_nodes(evaluation, info, considered, names, scored_from=1)
+    scheduler.drift(info, scored="scores" in record)
+    if not record["feasible"]:
+        del record["feasible"]
     return record
 
 
@@ -201,7 +190,3 @@ def _permit(answer: Status | Mapping[str, float]) -> Mapping[str, Any]:
         return {"code": str(answer.code), "plugin": answer.plugin}
     seconds = min(answer.values())
     return {"code": "Wait", "seconds": int(seconds) if seconds == int(seconds) else seconds}
-
-
-def _status(status: Status) -> Mapping[str, Any]:
-    return {"code": str(status.code), "plugin": status.plugin, "reasons": list(status.reasons)}
