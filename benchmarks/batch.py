@@ -25,7 +25,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expand import expand
-from kwhatif.simulation.placement.timeline import simulate_timeline
+from kwhatif.simulation.placement.runs import simulate_timeline
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, Origin

@@ -554,7 +554,7 @@ MAPPINGS_OF_OURS = {
         *("commands.queue.quota_bars chart", "commands.queue.quota_bars each", "commands.queue.quota_bars line"),
         *("commands.rightsize.advice_files resources", "commands.rightsize.rightsize_result sums"),
         *("commands.rightsize.steps freed", "commands.snapshot.diff.diff n", "commands.snapshot.diff.diff totals"),
-        *("commands.snapshot.info.info row.allocatable", "simulation.placement.totals outcomes"),
+        *("commands.snapshot.info.info row.allocatable", "simulation.placement.placements outcomes"),
         *(
             "simulation.placement.verdict outcomes",
             "usage.book told.unnamed",

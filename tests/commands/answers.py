@@ -16,8 +16,7 @@ from kwhatif.simulation.explanation.explain import explain_pods
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import place_result_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.placement.timeline import simulate_timeline
+from kwhatif.simulation.placement.runs import place_pods, simulate_timeline
 from kwhatif.simulation.session import PodToSchedule, Session
 
 

@@ -12,7 +12,7 @@ from kwhatif.commands.snapshot.info.info import device_uses
 from kwhatif.commands.snapshot.info.result import DeviceUse
 from kwhatif.results.explain import Fix, PodReport
 from kwhatif.simulation.expansion.expand import expand
-from kwhatif.simulation.placement.timeline import simulate_timeline
+from kwhatif.simulation.placement.runs import simulate_timeline
 from kwhatif.snapshot.load import Manifest, Origin
 from tests.builders import FEATURES, Json, node, pod
 from tests.commands.answers import capacity, explain, place

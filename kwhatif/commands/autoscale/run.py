@@ -23,9 +23,8 @@ from kwhatif.simulation.flag import Argument
 from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import outcome_of
-from kwhatif.simulation.placement.growth_alone import Growing
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.placement.runs import Growing, place_pods
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.session import PodToSchedule

@@ -61,8 +61,8 @@ def record_nodes(
     record["feasible"] = sorted(names[row] for row in rows)
     if len(rows) >= scored_from:
         table = evaluation.scores(info, rows)
-        record["scores"] = {
-            names[row]: {scores.plugin: int(scores.weighted_score[k]) for scores in table} for k, row in enumerate(rows)
+        scores = {
+            names[row]: {each.plugin: int(each.weighted_score[k]) for each in table} for k, row in enumerate(rows)
         }
-        record["totals"] = {name: sum(own.values()) for name, own in record["scores"].items()}
+        record |= {"scores": scores, "totals": {name: sum(own.values()) for name, own in scores.items()}}
     return record

@@ -13,8 +13,7 @@ from kwhatif.api.core import Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.cluster.cluster import FINISHED, Cluster
 from kwhatif.commands.deschedule.balance import Removals, compare_balance, observe_balance
-from kwhatif.commands.deschedule.cycles import Cycles, FollowedCycle
-from kwhatif.commands.deschedule.moves import Move, Moves
+from kwhatif.commands.deschedule.cycles import Cycles, FollowedCycle, Move, Moves
 from kwhatif.commands.deschedule.result import (
     DescheduledPod,
     DescheduleResult,

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.common_options import EXPLANATION
-from kwhatif.commands.deschedule.cycles import Cycles
-from kwhatif.commands.deschedule.moves import Moves
+from kwhatif.commands.deschedule.cycles import Cycles, Moves
 from kwhatif.commands.deschedule.options import ExplainDeschedulingOptions
 from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
 from kwhatif.commands.deschedule.question import moment_of

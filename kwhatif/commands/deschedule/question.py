@@ -98,9 +98,8 @@ class Deschedule(Question[DescheduleResult]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DescheduleResult]:
         from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-        from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles
+        from kwhatif.commands.deschedule.cycles import MOST_CYCLES, Cycles, Moves
         from kwhatif.commands.deschedule.deschedule import follow_cycles
-        from kwhatif.commands.deschedule.moves import Moves
         from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
         from kwhatif.commands.deschedule.usage_files import read_usage
         from kwhatif.scheduling.eviction_budgets import EvictionBudgets

@@ -19,6 +19,8 @@ from kwhatif.simulation.inputs import NO_CLUSTER, Files, Notes, Rendering, Sched
 from kwhatif.simulation.question import Question
 from kwhatif.simulation.scenario import LoadedScenario, ReadManifests, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
+from kwhatif.snapshot.read.files import STDIN
+from kwhatif.snapshot.read.git_revisions import is_revision, tree_named, tree_of_path
 
 if TYPE_CHECKING:
     from kwhatif.commands.gate.proposal import ChangeScenario
@@ -133,7 +135,6 @@ class ChangeQuestion(Question[R_co]):
     def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests of head and base."""
         from kwhatif.commands.gate.files import account_files, gaps_of
-        from kwhatif.commands.gate.revisions import sides_of
         from kwhatif.simulation.manifest_loading import note_report
 
         base, head = sides_of(self.base, scenario.inputs.manifests)
@@ -226,3 +227,25 @@ def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> It
         if text and (known is None or known.instead_of is None or known.raw != manifest.raw):
             effect = "the last one is judged, and the other may be what the cluster gets"
             yield Gap(what=text, effect=effect, pods=("<input>",))
+
+
+def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
+    """Base and head, in which a revision stands for its manifests. Raises UsageError and InputError."""
+    if base is None and len(head) == 2 and all(isinstance(each, str) and is_revision(each) for each in head):
+        return [f"{head[0]}:"], [f"{head[1]}:"]
+    heads = [f"{each}:" if isinstance(each, str) and is_revision(each) else each for each in head]
+    if base is None:
+        return None, heads
+    return [one for each in base for one in _base_of(each, heads)], heads
+
+
+def _base_of(each: str | Mapping[str, Any], heads: Files) -> Files:
+    if not isinstance(each, str) or not is_revision(each):
+        return [each]
+    found: list[str] = []
+    for path in heads:
+        if not isinstance(path, str) or path == STDIN:
+            raise UsageError(f"--base {each}: a revision is that of files and directories, which the manifests are not")
+        tree = tree_named(path) if not os.path.exists(path) else None
+        found.append(f"{each}:{tree.path}" if tree is not None else str(tree_of_path(each, path)))
+    return found

@@ -104,8 +104,7 @@ class Place(Question[PlaceResult]):
         return {"seed": self.seed, "detailed": self.detailed}
 
     def try_out(self, scenario: PreparedScenario) -> Run:
-        from kwhatif.simulation.placement.runs import place_pods
-        from kwhatif.simulation.placement.timeline import simulate_timeline
+        from kwhatif.simulation.placement.runs import place_pods, simulate_timeline
 
         if self.timeline:
             return simulate_timeline(

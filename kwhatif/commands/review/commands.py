@@ -1,11 +1,15 @@
-"""The commands that say more of a line of a review."""
+"""The commands that say more of a line of a review, and those that mend what it found."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kwhatif.commands.gate.proposal import ChangeScenario
+from kwhatif.commands.review.result import Remedy
+from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS
+from kwhatif.simulation.explanation.workloads import explain_workloads
 from kwhatif.simulation.inputs import Files
 from kwhatif.simulation.scenario import Scenario
 
@@ -66,3 +70,30 @@ class Commands:
 
 def _options(pairs: Iterable[tuple[str, str]]) -> str:
     return shlex.join([word for pair in pairs for word in pair])
+
+
+MOST_OF_ONE = 3
+"""How many changes are named for a workload."""
+
+
+def find_remedies(proposal: ChangeScenario, commands: Commands) -> Iterator[Remedy]:
+    """The smallest changes for one waiting pod of each workload, tried beside the rest of the change."""
+    explained = explain_workloads(
+        proposal.new_session(),
+        proposal.pods_to_schedule,
+        DEFAULT_OPTIONS,
+        rollouts=proposal.new_rollouts(),
+        others=proposal.unknown_kinds,
+    )
+    for workload in explained.workloads:
+        report = next(each for each in explained.pods if each.pod == workload.explained)
+        if report.placement.good:
+            continue
+        for fix in report.fixes[:MOST_OF_ONE]:
+            yield Remedy(
+                workload=workload.workload,
+                change=fix.change,
+                node=fix.node,
+                evicts=tuple(victim.pod for victim in fix.victims),
+                command=commands.explain(report.pod),
+            )

@@ -38,7 +38,7 @@ class Review(ChangeQuestion[ReviewResult]):
         from kwhatif.commands.gate.excerpts import at_changed_lines
         from kwhatif.commands.gate.files import describe_missing
         from kwhatif.commands.gate.proposal import roll_out_change
-        from kwhatif.commands.review.commands import Commands
+        from kwhatif.commands.review.commands import Commands, find_remedies
         from kwhatif.commands.review.consequences import (
             changed_budgets,
             changed_quotas,
@@ -46,7 +46,6 @@ class Review(ChangeQuestion[ReviewResult]):
             evicted_pods,
             placed_workloads,
         )
-        from kwhatif.commands.review.remedies import find_remedies
         from kwhatif.commands.review.risks import RiskSearch
         from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.afterwards import snapshot_after_run

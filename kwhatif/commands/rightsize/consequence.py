@@ -1,5 +1,5 @@
-"""The consequences of some requests for a cluster: pending pods, nodes, cost by their prices, and the
-binding resource.
+"""The consequences of some requests for a cluster: pending pods, nodes, cost by their prices; and the resource
+that keeps the nodes of a pool, which is found by simulating the pool with an unlimited amount of each.
 """
 
 from __future__ import annotations
@@ -7,20 +7,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node
-from kwhatif.api.workloads_and_storage import CSINode
+from kwhatif.api.quantity import Quantity
+from kwhatif.api.workloads_and_storage import CSINode, CSINodeDriver
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import claim_names
 from kwhatif.cluster.types import Int64Array
 from kwhatif.commands.rightsize.advice import format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
-from kwhatif.commands.rightsize.result import LargestSlot, Side
-from kwhatif.commands.rightsize.steady_state import SteadyState, reach_steady_state
+from kwhatif.commands.rightsize.result import Binding, LargestSlot, Side
+from kwhatif.commands.rightsize.steady_state import LARGE, SteadyState, reach_steady_state
 from kwhatif.errors import InputError
+from kwhatif.progress import report_progress
 from kwhatif.results.place import HOURS_A_MONTH
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler
@@ -251,3 +255,65 @@ def price_by(named: Prices | None, scaler: Scaler | None) -> Price:
         return found
 
     return price
+
+
+MOST_POOLS = 8
+"""In a cluster of more pools none is simulated: each takes some runs of the scheduler and the autoscalers."""
+MOST_RESOURCES = 3
+"""How many of the scarcest resources of a pool are tried."""
+
+_UNLIMITED = {"cpu": Quantity.from_units(10**6), "memory": Quantity.from_units(2**50, binary=True)}
+_MANY = Quantity.from_units(10**6)
+
+
+def find_bounds(
+    trial: SizingTrial, new: NewResources, scalings: Sequence[Scaling], before: Consequence, after: Consequence
+) -> Iterator[Binding]:
+    """The binding resource of each pool of the cluster under these requests.
+
+    It is the one of which an unlimited amount would let most nodes go. Without autoscalers no node is ever removed, so
+    nothing is simulated and it is the one that is shortest; nor is it simulated in a large cluster.
+    """
+    pools = {pool: shortest_first(shares) for pool, shares in after.shares.items() if shares}
+    asking = after.side.nodes_removable is not None and after.nodes_today <= LARGE and len(pools) <= MOST_POOLS
+    for pool, resources in pools.items():
+        name, freed = resources[0], dict[str, int]()
+        if asking:
+            report_progress("Looking for what binds", "pools", 0)
+            for tried in resources[:MOST_RESOURCES]:
+                relaxed = trial.try_resources(new, scalings, partial(without_bound, pool=pool, resource=tried))
+                freed[tried] = after.side.nodes - relaxed.side.nodes
+            name = max(freed, key=lambda name: (freed[name] > 0, -resources.index(name)))
+        shares = after.shares[pool]
+        yield Binding(
+            pool=pool,
+            resource=name,
+            share=shares[name],
+            before=before.shares.get(pool, {}).get(name),
+            shares=dict(shares),
+            nodes_freed=max(freed[name], 0) if asking else None,
+        )
+
+
+def without_bound(snapshot: Snapshot, pool: str, resource: str) -> Snapshot:
+    """The snapshot where the nodes of a pool have an unlimited amount of a resource."""
+    relaxed = snapshot.copy()
+    nodes = snapshot.objects.list_all(Node)
+    mine = {node.name for node in nodes if pool_of(node) == pool}
+    if resource == VOLUMES:
+        csi_nodes = snapshot.objects.list_all(CSINode)
+        relaxed.objects.put(CSINode, [_any_volumes(each) if each.name in mine else each for each in csi_nodes])
+    else:
+        room = {resource: _UNLIMITED.get(resource, _MANY)}
+        relaxed.objects.put(Node, [_with_room(node, room) if node.name in mine else node for node in nodes])
+    return relaxed
+
+
+def _with_room(node: Node, room: Mapping[str, Quantity]) -> Node:
+    allocatable = {**node.status.for_pods, **room}
+    return replace(node, status=replace(node.status, allocatable=allocatable))
+
+
+def _any_volumes(csi: CSINode) -> CSINode:
+    drivers: list[CSINodeDriver] = [replace(each, allocatable=None) for each in csi.spec.drivers or ()]
+    return replace(csi, spec=replace(csi.spec, drivers=drivers))

@@ -118,8 +118,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[RightsizeResult]:
         from kwhatif.commands.rightsize.advice_files import write_advice
-        from kwhatif.commands.rightsize.consequence import SizingTrial, price_by
-        from kwhatif.commands.rightsize.relaxation import find_bounds
+        from kwhatif.commands.rightsize.consequence import SizingTrial, find_bounds, price_by
         from kwhatif.commands.rightsize.steps import steps_of
         from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.run import Run
@@ -130,7 +129,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         before = asking.ask({})
         after = asking.ask(findings.new, findings.scalings)
         _warn(before, after, notes)
-        bounds = list(find_bounds(asking, findings.new, findings.scalings, after))
+        binds = list(find_bounds(asking, findings.new, findings.scalings, before, after))
         steps = (
             list(steps_of(asking, findings.new, findings.changes, findings.scalings, self.most_steps))
             if self.steps
@@ -142,7 +141,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         if self.write:
             written = write_advice(self.write, self.write_as, findings.changes, findings.scalings)
             notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
-        result = rightsize_result(scenario, self.policy, findings, before, after, bounds, steps, fidelity)
+        result = rightsize_result(scenario, self.policy, findings, before, after, binds, steps, fidelity)
         return Answer(result, [basis], state.placements, before.state.session)
 
     def _findings(self, scenario: PreparedScenario, notes: Notes) -> Findings:

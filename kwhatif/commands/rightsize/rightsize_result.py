@@ -1,26 +1,28 @@
-"""Makes the result of ``rightsize``: numbers and strings, and the verdict in a sentence."""
+"""Makes the result of ``rightsize``: numbers and strings, the risks, and the verdict in a sentence."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.rightsize.advice import Advice, AdviceSet, format_quantity, resize_of
 from kwhatif.commands.rightsize.consequence import Consequence, nodes_by_group
 from kwhatif.commands.rightsize.horizontal import Scaling
+from kwhatif.commands.rightsize.limit_ranges import quota_bounds
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
-from kwhatif.commands.rightsize.relaxation import Bound
 from kwhatif.commands.rightsize.result import (
     Binding,
     Rescaled,
     RightsizeResult,
+    Risk,
     SizedContainer,
     Step,
     Today,
 )
-from kwhatif.commands.rightsize.risks import risks_of
 from kwhatif.commands.rightsize.usage_sources import usage_read
 from kwhatif.commands.rightsize.workload_pods import WorkloadPods
 from kwhatif.results.amounts import format_count, format_some
@@ -29,6 +31,8 @@ from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, Outcome, Pendi
 from kwhatif.simulation.edits.new_resources import NewResources
 from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
 from kwhatif.simulation.scenario import PreparedScenario
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.usage.book import RESOURCES, UsageBook
 from kwhatif.usage.read import UsageInputs
 
 
@@ -49,14 +53,13 @@ def rightsize_result(
     findings: Findings,
     before: Consequence,
     after: Consequence,
-    bounds: Sequence[Bound],
+    binds: Sequence[Binding],
     steps: Sequence[Step],
     fidelity: Fidelity,
 ) -> RightsizeResult:
     """The answer."""
     book, features = findings.read.book, scenario.setup.features
     advice = findings.advised.advice
-    binds = tuple(_build_binding(each, before, after) for each in bounds)
     return RightsizeResult(
         policy=policy.words,
         usage=usage_read(findings.read),
@@ -65,7 +68,7 @@ def rightsize_result(
         today=Today(nodes=before.nodes_today, cost=before.cost_today),
         before=before.side,
         after=after.side,
-        binds=binds,
+        binds=tuple(binds),
         rescaled=tuple(_build_rescaled(each) for each in findings.scalings),
         risks=tuple(risks_of(advice, book, after.state.session.cluster, after.state.session.snapshot)),
         steps=tuple(steps),
@@ -106,18 +109,6 @@ def _build_rescaled(each: Scaling) -> Rescaled:
         then=each.then,
         unchanged_would=each.without,
         bounded=each.bounded,
-    )
-
-
-def _build_binding(bound: Bound, before: Consequence, after: Consequence) -> Binding:
-    shares = after.shares[bound.pool]
-    return Binding(
-        pool=bound.pool,
-        resource=bound.resource,
-        share=shares[bound.resource],
-        before=before.shares.get(bound.pool, {}).get(bound.resource),
-        shares=dict(shares),
-        nodes_freed=bound.nodes_freed,
     )
 
 
@@ -203,3 +194,88 @@ def _tight(binds: Sequence[Binding]) -> str:
         for each in binds
     ]
     return format_some(told, 3) if told else ""
+
+
+HOT = 99.0
+"""Percent of the time in which a node may not use more than it has."""
+
+
+def risks_of(advice: Sequence[Advice], book: UsageBook, cluster: Cluster, snapshot: Snapshot) -> list[Risk]:
+    """The risks, the gravest first: containers that would be killed, hot nodes, full quotas, peaks above requests."""
+    return [
+        *_find_oom_kills(advice),
+        *_hot_nodes(book, cluster),
+        *_full_quotas(cluster, snapshot),
+        *_peaks(advice, book),
+    ]
+
+
+def _find_oom_kills(advice: Sequence[Advice]) -> Iterator[Risk]:
+    for each in advice:
+        if each.resource == "memory" and each.new_limit is not None and (each.peak or 0) > each.new_limit:
+            yield _risk("oom", each, each.peak or 0, each.new_limit, len(each.workload.pods))
+
+
+def _peaks(advice: Sequence[Advice], book: UsageBook) -> Iterator[Risk]:
+    """Pods count by their own peaks, not by that of their workload."""
+    for each in advice:
+        if not each.changes:
+            continue
+        peaks = (book.pod_peaks.get((pod.key, each.container, each.resource), 0) for pod in each.workload.pods)
+        above = [peak for peak in peaks if peak > each.advised]
+        if above:
+            yield _risk("peak", each, max(above), each.advised, len(above))
+
+
+def _risk(kind: str, advice: Advice, amount: int, bound: int, pods: int) -> Risk:
+    resource = advice.resource
+    return Risk(
+        kind=kind,
+        subject=advice.workload.name,
+        container=advice.container,
+        resource=resource,
+        amount=format_quantity(resource, amount),
+        bound=format_quantity(resource, bound),
+        pods=pods,
+    )
+
+
+def _hot_nodes(book: UsageBook, cluster: Cluster) -> Iterator[Risk]:
+    """Nodes whose pods used more together, at the same times, than there is; pods without samples do not count."""
+    pods: dict[int, list[str]] = {}
+    for info, row in cluster.pods():
+        pods.setdefault(row, []).append(info.key)
+    for resource in RESOURCES:
+        room = cluster.shapes.resources.amounts(cluster.columns.allocatable, resource).tolist()
+        for row in cluster.columns.name_rank.argsort().tolist():
+            used = book.together(pods.get(row, ()), resource, HOT)
+            if used is not None and used > room[row]:
+                yield Risk(
+                    kind="node",
+                    subject=cluster.columns.names[row],
+                    resource=resource,
+                    amount=format_quantity(resource, used),
+                    bound=format_quantity(resource, int(room[row])),
+                    pods=len(pods.get(row, ())),
+                )
+
+
+def _full_quotas(cluster: Cluster, snapshot: Snapshot) -> Iterator[Risk]:
+    sums: dict[str, Counter[str]] = {}
+    amounts: dict[int, dict[str, int]] = {}
+    shapes = cluster.shapes
+    for info, _ in cluster.pods():
+        index = info.shape.index
+        if index not in amounts:
+            asked = zip(shapes.resources.names, shapes.requests[index].tolist(), strict=False)
+            amounts[index] = {**{name: amount for name, amount in asked if name in RESOURCES}, "pods": 1}
+        sums.setdefault(info.pod.namespace, Counter()).update(amounts[index])
+    for quota, namespace, resource, hard in quota_bounds(snapshot):
+        wanted = sums.get(namespace, Counter())[resource]
+        if wanted > hard:
+            written = (
+                (str(wanted), str(hard))
+                if resource == "pods"
+                else (format_quantity(resource, wanted), format_quantity(resource, hard))
+            )
+            yield Risk(kind="quota", subject=quota, resource=resource, amount=written[0], bound=written[1])

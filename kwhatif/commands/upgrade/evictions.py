@@ -1,25 +1,149 @@
-"""Pods while nodes are drained: evicted, gone, replaced, placed, ready."""
+"""Pods while nodes are drained: evicted, gone, replaced, placed, ready; and nodes that autoscalers add for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from kwhatif.api.core import Condition, Pod, PodStatus
+from kwhatif.api.core import Condition, Node, Pod, PodStatus
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.upgrade.ready_replicas import Workloads
-from kwhatif.commands.upgrade.scaling import ScalingOverTime
+from kwhatif.commands.upgrade.result import PendingSpan, WorkloadReadiness
 from kwhatif.scheduling.controllers import grace_of
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.scheduling.timeline import Agenda
+from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_at_once, owner_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import Session
+from kwhatif.snapshot.format.model import Snapshot
+
+
+class ScalingOverTime:
+    """Requests nodes, but not while some are being provisioned, nor twice for the same pods. ``joined`` is called with
+    new ones.
+    """
+
+    def __init__(self, session: Session, agenda: Agenda, scaler: Scaler) -> None:
+        self._session, self._agenda = session, agenda
+        later = scaler.later
+        self.scaler = dataclasses.replace(scaler, later=lambda of, waiting: _without_absent(later(of, waiting), of))
+        self._on_their_way = False
+        self._asked_about: tuple[tuple[str, ...], int] | None = None
+
+    def ask(self, waiting: Sequence[Pod], joined: Callable[[Sequence[UpcomingNode]], None]) -> None:
+        """Ask about pods without a node; ``joined`` is called when nodes that come for them are there."""
+        question = tuple(pod.key for pod in waiting), self._session.cluster.membership_version
+        if not waiting or self._on_their_way or question == self._asked_about:
+            return
+        self._asked_about, self.scaler.time = question, self._agenda.now
+        nodes = self.scaler.ask(self._session, waiting)
+        if not nodes:
+            return
+        self._on_their_way = True
+
+        def join() -> None:
+            self._on_their_way = False
+            self.scaler.join(self._session, nodes)
+            joined(nodes)
+
+        self._agenda.after(self.scaler.provision, join)
+
+
+def _without_absent(snapshot: Snapshot, session: Session) -> Snapshot:
+    """The snapshot without nodes that are yet to come or have left, which have rows all the same."""
+    cluster = session.cluster
+    there = {name for name, active in zip(cluster.columns.names, cluster.active.tolist(), strict=True) if active}
+    snapshot.objects.put(Node, [node for node in snapshot.objects.list_all(Node) if node.name in there])
+    return snapshot
+
+
+@dataclass
+class _Workload:
+    example: Pod
+    before: int = 0
+    ready: int = 0
+    lowest: int = 0
+    at: float = 0.0
+
+
+@dataclass
+class Workloads:
+    """``running`` are the pods in the beginning, all of which count as ready."""
+
+    running: Iterable[Pod]
+    _workloads: dict[str, _Workload] = field(default_factory=dict)
+    _spans: dict[str, PendingSpan] = field(default_factory=dict)
+    _touched: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for pod in self.running:
+            owner = owner_of(pod)
+            if owner:
+                workload = self._workloads.setdefault(owner, _Workload(pod))
+                workload.before += 1
+                workload.ready = workload.lowest = workload.before
+
+    def loses(self, pod: Pod, now: float) -> None:
+        """A pod is deleted: it is not ready any more."""
+        workload = self._workloads.get(owner_of(pod))
+        if workload is None:
+            return
+        self._touched.add(owner_of(pod))
+        workload.ready -= 1
+        if workload.ready < workload.lowest:
+            workload.lowest, workload.at = workload.ready, now
+
+    def gains(self, pod: Pod) -> None:
+        """A pod recreated is ready."""
+        workload = self._workloads.get(owner_of(pod))
+        if workload is not None:
+            workload.ready += 1
+
+    def waits(self, pod: Pod, now: float) -> None:
+        """A pod has no node."""
+        self._spans.setdefault(pod.key, PendingSpan(pod=pod.key, owner=owner_of(pod), since=now, until=None))
+
+    def finds(self, pod: Pod, now: float) -> None:
+        """A pod that had no node has one."""
+        span = self._spans.get(pod.key)
+        if span is not None and span.until is None:
+            self._spans[pod.key] = replace(span, until=now)
+
+    @property
+    def pending(self) -> int:
+        return sum(span.until is None for span in self._spans.values())
+
+    def spans(self, messages: dict[str, str]) -> list[PendingSpan]:
+        """Those that waited for more than a moment, the longest first."""
+        found = [
+            span if span.until is not None else replace(span, message=messages.get(span.pod, ""))
+            for span in self._spans.values()
+            if span.until is None or span.until > span.since
+        ]
+        return sorted(found, key=lambda each: (each.until is not None, -(each.until or 0.0) + each.since, each.pod))
+
+    def readiness(self, budgets: EvictionBudgets) -> list[WorkloadReadiness]:
+        """The workloads that lost a pod, those that fell lowest first."""
+        found = [
+            WorkloadReadiness(
+                owner=owner,
+                before=workload.before,
+                lowest=workload.lowest,
+                at=workload.at,
+                after=workload.ready,
+                budget=budgets.names_of(workload.example),
+                needed=budgets.needed_of(workload.example),
+            )
+            for owner, workload in self._workloads.items()
+            if owner in self._touched
+        ]
+        return sorted(found, key=lambda each: (each.lowest / each.before, each.owner))
 
 
 @dataclass(frozen=True)

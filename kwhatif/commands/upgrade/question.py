@@ -295,7 +295,7 @@ class Upgrade(Question[UpgradeResult]):
 
     @staticmethod
     def _cost(found: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:
-        from kwhatif.commands.upgrade.cost import cost_of
+        from kwhatif.commands.upgrade.verdict import cost_of
 
         mine = {*names, *found.made}
         nodes = [node for node in session.cluster.columns.given if node.name in mine]

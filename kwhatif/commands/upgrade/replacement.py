@@ -16,10 +16,8 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_dae
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
 from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.upgrade.evictions import Evictions, EvictionTimes
-from kwhatif.commands.upgrade.ready_replicas import Workloads
+from kwhatif.commands.upgrade.evictions import Evictions, EvictionTimes, ScalingOverTime, Workloads
 from kwhatif.commands.upgrade.result import Obstacle, Phase, PoolMoment, UpgradedNode
-from kwhatif.commands.upgrade.scaling import ScalingOverTime
 from kwhatif.commands.upgrade.strategies import ReplacementPlan
 from kwhatif.results.place import TimelineEntry
 from kwhatif.scheduling.budget_status import with_statuses

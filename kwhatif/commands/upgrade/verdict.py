@@ -1,12 +1,15 @@
-"""The outcome and the verdict line of a pool's upgrade."""
+"""The outcome and the verdict line of a pool's upgrade, and its cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 
+from kwhatif.api.core import Node
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.results.amounts import format_clock, format_count, format_some
 from kwhatif.results.outcome import Outcome
+from kwhatif.simulation.autoscalers.node_prices import Prices, prices_of
 from kwhatif.simulation.placement.conclusion import conclude_in_words, words_of_driven_out
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.verdict import words_of_growth
@@ -50,3 +53,33 @@ def _words_of_end(result: UpgradeResult) -> str:
 def _words_of_cost(cost: UpgradeCost) -> Iterator[str]:
     if cost.usual is not None and cost.peak is not None and cost.more is not None:
         yield f"{cost.more:,.2f} more to pay, {cost.peak:,.2f} an hour at most in place of {cost.usual:,.2f}"
+
+
+def cost_of(
+    nodes: Iterable[Node], made: Mapping[str, float], deleted: Mapping[str, float], end: float, prices: Prices
+) -> UpgradeCost:
+    """The cost of a pool's old and new ``nodes`` until the ``end``; times are in seconds.
+
+    New nodes are those that were ``made``; what would come later is never there. Without all prices there are no sums.
+    """
+    there = list(nodes)
+    known, unknown = prices_of(there, prices)
+    if unknown:
+        return UpgradeCost(unknown=unknown)
+    old = [node.name for node in there if node.name not in made]
+    usual = sum(known[name] for name in old)
+    changes = sorted(_changes(known, made, deleted))
+    running = list(accumulate((change for _, change in changes), initial=usual))
+    more = sum(known[name] * (end - time) for name, time in made.items() if name in known)
+    less = sum(known[name] * (end - time) for name, time in deleted.items() if name in known)
+    return UpgradeCost(usual=round(usual, 4), peak=round(max(running), 4), more=round((more - less) / 3600, 4))
+
+
+def _changes(
+    known: Mapping[str, float], made: Mapping[str, float], deleted: Mapping[str, float]
+) -> Iterator[tuple[float, float]]:
+    """Times and by how much an hour costs more from then on; at one time what is less comes first."""
+    for name, time in made.items():
+        yield time, known[name]
+    for name, time in deleted.items():
+        yield time, -known[name]

@@ -24,9 +24,8 @@ from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import Refusal, RefusedField, RequestWarning
 from kwhatif.simulation.expansion.creation_order import in_creation_order
-from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, PendingCreations, Rollout, convert_claim
 from kwhatif.simulation.expansion.objects import complete_object, display_name_of, is_stored
-from kwhatif.simulation.expansion.pending_creations import PendingCreations, convert_claim
 from kwhatif.simulation.expansion.scaled_workloads import WorkloadScaling, replicas_of
 from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,

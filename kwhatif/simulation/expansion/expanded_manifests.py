@@ -1,4 +1,5 @@
-"""What became of manifests: pods, other objects, refusals, and the updates that are still to be rolled out.
+"""What became of manifests: pods, other objects, refusals, pods that are not created, and the updates that are
+still to be rolled out.
 
 An update asks the API server for each pod and claim when its turn comes, since that depends on which pods find a node.
 """
@@ -6,7 +7,7 @@ An update asks the API server for each pod and claim when its turn comes, since 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -14,20 +15,116 @@ from msgspec.structs import replace
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.response import Doubts, FieldChange, Object, RequestRefusal
 from kwhatif.admission.server import ApiServer
+from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.meta import Resource
 from kwhatif.api.objects import part_of, section
+from kwhatif.api.times import convert_object
+from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.errors import InputError
 from kwhatif.results.place import FailedCreate, Refusal, RequestWarning
 from kwhatif.simulation.expansion.objects import at_home, display_name_of, pod_to_schedule_of
-from kwhatif.simulation.expansion.pending_creations import Claim, convert_claim
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.expansion.snapshot_objects import drop_emptied_volumes, restore_template
-from kwhatif.simulation.session import Creations, PodToSchedule
-from kwhatif.workloads.object_creation import create_unless_there, device_claims
+from kwhatif.simulation.session import CreatedLater, Creations, PodToSchedule
+from kwhatif.workloads.object_creation import CreationFailure, ObjectCreator, create_unless_there, device_claims
 from kwhatif.workloads.objects import integer
 from kwhatif.workloads.rollout import Plan, plan_rollout
 from kwhatif.workloads.rollout_state import Admit, Step
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
+
+Claim = PersistentVolumeClaim | ResourceClaim
+_QUOTA = "exceeded quota: "
+
+
+@dataclass(frozen=True)
+class _RefusedCreation:
+    """A pod that a controller failed to create: the failure as reported (``told``), and how the creation is resumed."""
+
+    told: FailedCreate
+    workload: str
+    origin: str
+    namespace: str
+    retry: Callable[[ObjectCreator], None]
+
+
+class PendingCreations:
+    """Creations that ``server`` refused and that are retried.
+
+    ``pods`` were created since; ``created`` counts them by the reported failure.
+    """
+
+    def __init__(self, server: ApiServer, refused: Sequence[_RefusedCreation] = ()) -> None:
+        self._server, self._refused = server, list(refused)
+        self._freed: set[str] = set()
+        self.created: Counter[FailedCreate] = Counter()
+        self.pods: list[PodToSchedule] = []
+
+    def record_failures(
+        self, failures: Iterable[CreationFailure], workload: Object, origin: str
+    ) -> Iterator[FailedCreate]:
+        """Record the reported failures of a workload's controllers; creations refused for lack of quota are retried."""
+        for each in failures:
+            told = FailedCreate(owner=each.owner, message=each.message, pods=each.pods, origin=origin)
+            if each.retry is not None and _QUOTA in each.message:
+                name = display_name_of(workload)
+                self._refused.append(_RefusedCreation(told, name, origin, namespace_of(workload), each.retry))
+            yield told
+
+    def __bool__(self) -> bool:
+        return bool(self._refused)
+
+    def fork(self) -> PendingCreations:
+        """The same for another run. What is created there counts for no quota here."""
+        if not (self._refused or self.created):
+            return self
+        other = PendingCreations(self._server.fork(), self._refused)
+        other._freed, other.created, other.pods = set(self._freed), Counter(self.created), list(self.pods)
+        return other
+
+    def release(self, namespace: str, name: str) -> None:
+        """Account for a pod that is gone for good, so that no controller recreates it."""
+        world = self._server.world
+        if self._refused and world.get("Pod", namespace, name) is not None:
+            world.remove("Pod", namespace, name)
+            self._freed.add(namespace)
+
+    def count(self, pods: Iterable[Object]) -> None:
+        """Account for pods that were created elsewhere."""
+        for pod in pods if self._refused else ():
+            self._server.world.put(pod)
+
+    def retry(self) -> CreatedLater:
+        """The pods that controllers can create now, in the order in which they were refused."""
+        pods, claims, left = list[PodToSchedule](), list[Claim](), list[_RefusedCreation]()
+        for each in self._refused:
+            if each.namespace not in self._freed:
+                left.append(each)
+                continue
+            making = ObjectCreator(self._server)
+            each.retry(making)
+            made = making.build_result()
+            world = self._server.world
+            pods += [
+                pod_to_schedule_of(pod, world, each.origin, each.workload, changes)
+                for pod, changes in zip(made.pods, made.changes, strict=True)
+            ]
+            claims += map(convert_claim, made.claims)
+            self.created[each.told] += len(made.pods)
+            left += [
+                _RefusedCreation(each.told, each.workload, each.origin, each.namespace, failure.retry)
+                for failure in made.refusals
+                if failure.retry is not None
+            ]
+        self._refused, self._freed = left, set()
+        self.pods += pods
+        return CreatedLater(pods, claims)
+
+
+def convert_claim(claim: Object) -> Claim:
+    """A claim as scheduling reads it."""
+    struct: type[Claim] = ResourceClaim if part_of(claim, "kind") == "ResourceClaim" else PersistentVolumeClaim
+    return convert_object(claim, struct)
+
 
 Operated = Callable[[Sequence[Object], Admit], PodRollout]
 """Begins an update that an operator rolls out."""

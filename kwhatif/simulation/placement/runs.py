@@ -1,24 +1,78 @@
 """The run of a question: one scheduling cycle for each pod, updates step by step, and whatever follows until no pod
-would move.
+would move; or all of it over simulated time.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
+from kwhatif.api.core import Pod
+from kwhatif.results.place import ScaleUp
+from kwhatif.simulation.autoscalers.node_groups import observation_time_of
+from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
-from kwhatif.simulation.placement.afterwards import snapshot_after_run
+from kwhatif.simulation.inputs import PROVISION_SECONDS
+from kwhatif.simulation.placement.afterwards import pending_pod_of, snapshot_after_run
+from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
-from kwhatif.simulation.placement.timeline import simulate_timeline
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.snapshot.format.model import Snapshot
+
+
+def simulate_timeline(
+    session: Session,
+    asked: Sequence[PodToSchedule],
+    *,
+    recreate: bool = True,
+    others: Sequence[str] = (),
+    scaler: Scaler | None = None,
+    story: bool = True,
+) -> Run:
+    """Let all pods arrive at once and run until nothing more can change.
+
+    With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
+    come for pods that find none. The ``story`` is part of the result.
+    """
+    origins = PodOrigins.of(session.snapshot)
+    run, simulation = PlacementRun(session), ClusterSimulation(session, origins, scaler=scaler, recreate=recreate)
+    arriving = [(item, info) for item in asked if (info := run.take_up(item)) is not None]
+    for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
+        simulation.arrive(item, info)
+    simulation.run()
+    asked = [*asked, *simulation.created_later]
+    simulator = simulation.simulator
+    placements = run.placements + simulation.placements()
+    replacements = simulation.replacements()
+    scale_up = None
+    if scaler is not None:
+        told, scale_up = apply_scale_up(scaler, session, [*placements, *replacements])
+        placements, replacements = list(told[: len(placements)]), list(told[len(placements) :])
+    tried = {attempt.pod.key for attempt in simulator.outcome.values()}
+    aside = [item.pod for item in asked if item.pod.key not in tried]
+    attempts = (attempt for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted)
+    left = [pending_pod_of(attempt) for attempt in attempts if attempt.is_made]
+    unclaimed = {item.pod.key: item.pod for item in asked}
+    found = simulation.run_of(placements[len(run.placements) :], replacements)
+    return dataclasses.replace(
+        found,
+        pods_to_schedule=asked,
+        placements=placements,
+        others=others,
+        timeline=tuple(simulator.diary.entries) if story else (),
+        events=tuple(simulator.diary.events) if story else (),
+        scale_up=scale_up,
+        groups=gang_outcomes(session, asked, placements),
+        left=(*left, *aside, *simulator.strangers),
+        pending=(*origins.pending(run.placements, unclaimed, {}), *found.pending),
+    )
 
 
 class StartingPoint:
@@ -126,3 +180,41 @@ def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> 
     after = snapshot_after_run(session.snapshot, scenario.edited.covered, scenario.expanded, before)
     scenario = replace(scenario, expanded=replace(scenario.expanded, creations=before.end.creations))
     return scenario.with_snapshot(after), before
+
+
+class Growing:
+    """The cluster of a scenario before a run, to repeat the run once it is known whether pods wait.
+
+    New nodes come up after ``provision`` seconds.
+    """
+
+    def __init__(
+        self, scenario: PreparedScenario, autoscalers: Sequence[Autoscaler], provision: float = PROVISION_SECONDS
+    ) -> None:
+        self._case, self._autoscalers, self._provision = scenario, autoscalers, provision
+        self._beginning = scenario.session.fork()
+
+    def after(self, run: Run) -> Run:
+        """The outcome once the autoscalers have helped, where the ``run`` without them leaves pods waiting."""
+        if run.good and not run.victims:
+            none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
+            return dataclasses.replace(run, scale_up=none)
+        scenario = self._case
+        scaler = Scaler(
+            self._autoscalers,
+            self._later,
+            observation_time_of(scenario.snapshot, scenario.inputs.now),
+            float(self._provision),
+        )
+        return place_pods(
+            self._beginning,
+            scenario.pods_to_schedule,
+            rollouts=scenario.new_rollouts(),
+            others=scenario.unknown_kinds,
+            scaler=scaler,
+        )
+
+    def _later(self, session: Session, waiting: Sequence[Pod]) -> Snapshot:
+        return snapshot_after_run(
+            session.snapshot, self._case.edited.covered, self._case.expanded, Run(session, left=waiting)
+        )

@@ -1,15 +1,36 @@
-"""A snapshot's summary as blocks: facts, nodes by pool and zone, resources, pods, and what is missing."""
+"""A snapshot's summary as blocks: facts, nodes by pool and zone, resources, pods, usage, and what is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.snapshot.info.result import InfoResult, NodeUse, ResourceUse
-from kwhatif.commands.snapshot.info.usage_text import usage_blocks
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table, join_texts, table
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.results.amounts import format_age, format_column, format_count
+
+
+def usage_blocks(result: InfoResult) -> list[Block]:
+    """Two tables; none where what pods use is unknown."""
+    blocks: list[Block] = []
+    rows: list[tuple[str, ...]]
+    if isinstance(result.usage, tuple):
+        rows = []
+        for each in result.usage:
+            requested, used = format_column(each.resource, (each.requested, each.used or 0))
+            share = f"{each.used / each.requested:.0%}" if each.used is not None and each.requested else NONE
+            rows.append((each.pool or NONE, each.resource, requested, NONE if each.used is None else used, share))
+        blocks += build_table("REQUESTED AND USED", ("pool", "resource", "requested", "used", "share"), rows)
+    if isinstance(result.reserved, tuple):
+        rows = []
+        for one in result.reserved:
+            amounts = format_column(one.resource, (one.requested, one.used, one.requested - one.used))
+            rows.append((one.workload, one.resource, str(one.pods), *amounts))
+        headers = ("workload", "resource", "pods", "requested", "used", "for nothing")
+        blocks += build_table("WHO RESERVES MOST FOR NOTHING", headers, rows)
+    return blocks
+
 
 BAR_WIDTH = 6
 _IN_GROUPS = ("cpu", "memory")
