@@ -10,6 +10,7 @@ from kwhatif.commands.autoscale.karpenter_result import NodesExplained as NodesE
 from kwhatif.commands.autoscale.karpenter_result import PoolsDiff as PoolsDiff
 from kwhatif.commands.autoscale.result import AutoscaleResult as AutoscaleResult
 from kwhatif.commands.backtest.diff_result import BacktestDiff as BacktestDiff
+from kwhatif.commands.backtest.queue_day_result import QueueDayDiff as QueueDayDiff
 from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
 from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
 from kwhatif.commands.chances.result import ChancesResult as ChancesResult
@@ -149,6 +150,25 @@ def backtest_diff(
 ) -> BacktestDiff:
     """What would another configuration have made of a recorded day? It is simulated twice, with the recorded
     scheduler's and with the other one."""
+
+def backtest_queues(
+    recording: Path,
+    *,
+    queues: Manifests = (),
+    policy: Path | Mapping[str, Any] | None = None,
+    kubernetes_version: str | None = None,
+    assume_empty: bool = False,
+    feature_gates: Mapping[str, bool] | Sequence[str] | None = None,
+    all_nodes: bool = False,
+    plugins: Any | Sequence[Any] | None = None,
+    skip_unknown_plugins: bool = False,
+    call_extenders: bool = False,
+    load: Path = '',
+    kueue_config: Path = '',
+    strict: bool = False,
+) -> QueueDayDiff:
+    """What would other objects of Kueue have made of a recorded day? Its workloads come twice, to the recorded queues
+    and to the other ones."""
 
 def capacity(
     manifests: Manifests,

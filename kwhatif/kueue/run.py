@@ -82,6 +82,14 @@ class KueueRun:
             self.state.release_quota(workload, queue, workload.usage)
             self._note_release(workload)
 
+    def delete(self, keys: Iterable[str]) -> None:
+        """Workloads are gone, whether they wait or have quota."""
+        for key in keys:
+            workload = self.state.workloads.pop(key)
+            self.state.dequeue(workload)
+            self.state.release_quota(workload, self.state.queues.get(workload.cluster_queue), workload.usage)
+            self._note_release(workload)
+
     def rest(self, until: Callable[[RecordedCycle], bool] | None = None) -> list[RecordedCycle]:
         """Cycles until nothing changes, and once more for those who come back; or ``until`` one is enough."""
         found: list[RecordedCycle] = []

@@ -27,7 +27,7 @@ _WORDS = {
 
 def backtest_diff_blocks(result: BacktestDiff, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` leaves out no row and no moment."""
-    day = f"from {result.start}, {_seconds(result.seconds)}, {format_count(result.pods, 'pod')} to be scheduled"
+    day = f"from {result.start}, {format_seconds(result.seconds)}, {format_count(result.pods, 'pod')} to be scheduled"
     blocks: list[Block] = [
         Facts((("Day", day), ("A", result.a.label), ("B", result.b.label))),
         Verdict(_summary(result), not result.differs),
@@ -90,7 +90,7 @@ def _waiting(result: BacktestDiff) -> Iterator[tuple[str, ...]]:
         for name, length in _LENGTHS if priority is None else _LENGTHS[1:2]:
             waits = [length(side[priority]) if priority in side else None for side in times]
             a, b = waits[1] or 0.0, waits[2] or 0.0
-            spelt = (NONE if wait is None else _seconds(wait) for wait in waits)
+            spelt = (NONE if wait is None else format_seconds(wait) for wait in waits)
             yield (f"{name}{of_priority}", *spelt, _format_signed(round(b - a, 3)))
 
 
@@ -113,7 +113,7 @@ def _over_time(moments: Sequence[DayMoment], everything: bool) -> list[Block]:
     resources = [name for name in ("cpu", "memory") if shown and _has(shown[0].a, name)]
     rows = [
         (
-            _seconds(each.seconds),
+            format_seconds(each.seconds),
             f"{each.waiting_a} {each.waiting_b}",
             f"{each.a.used} {each.b.used}",
             *(
@@ -148,7 +148,7 @@ def _reality(recorded: Reality) -> str:
     )
 
 
-def _seconds(length: float) -> str:
+def format_seconds(length: float) -> str:
     """``0.25s``, ``42s``, ``5m30s``, ``8h2m0s``."""
     if length < 60:
         return f"{length:.3g}s"
@@ -169,7 +169,12 @@ def _curves(moments: Sequence[DayMoment]) -> Iterator[dict[str, Any]]:
     def curve(title: str, unit: str, value: Callable[[DayMoment], tuple[float, float]]) -> dict[str, Any]:
         a, b = zip(*map(value, moments), strict=True)
         lines = [{"name": "A", "values": list(map(float, a))}, {"name": "B", "values": list(map(float, b))}]
-        return {"title": title, "unit": unit, "moments": [_seconds(each.seconds) for each in moments], "lines": lines}
+        return {
+            "title": title,
+            "unit": unit,
+            "moments": [format_seconds(each.seconds) for each in moments],
+            "lines": lines,
+        }
 
     yield curve("Pods without a node", "pods", lambda each: (each.waiting_a, each.waiting_b))
     for name in ("cpu", "memory"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.inputs import Files
 
 RECORDED_POLICY = Flag(
     "--recorded-policy",
@@ -68,3 +69,19 @@ class OtherPolicyOptions(RecordingOptions):
             "Kubernetes whose rules hold may follow, as in default@1.31.",
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherQueuesOptions(RecordingOptions):
+    """Which objects of Kueue are to take the place of the recorded ones."""
+
+    queues: Annotated[
+        Files,
+        Flag(
+            "--queues",
+            metavar="DIR|FILE",
+            file="manifests",
+            help="What would these ClusterQueues, Cohorts, ResourceFlavors and the like, in the place of the recorded "
+            "ones, have made of the recorded day? (repeatable)",
+        ),
+    ] = ()

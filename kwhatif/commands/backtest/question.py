@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kwhatif.commands.backtest.diff_result import BacktestDiff
-from kwhatif.commands.backtest.options import RECORDED_POLICY, AgreementOptions, OtherPolicyOptions
+from kwhatif.commands.backtest.options import (
+    RECORDED_POLICY,
+    AgreementOptions,
+    OtherPolicyOptions,
+    OtherQueuesOptions,
+)
+from kwhatif.commands.backtest.queue_day_result import QueueDayDiff
 from kwhatif.commands.backtest.result import BacktestResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.command import Command
@@ -34,24 +40,35 @@ class _AskAgain(AgreementOptions, Command[BacktestResult]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backtest(_AskAgain, OtherPolicyOptions, Command[BacktestResult | BacktestDiff]):
+class Backtest(
+    _AskAgain, OtherPolicyOptions, OtherQueuesOptions, Command[BacktestResult | BacktestDiff | QueueDayDiff]
+):
     """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
 
     Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first.
 
     With --policy the whole day is simulated twice instead, with the recorded scheduler's configuration and with another
     one: which pods move, how long they wait, whom they preempt, how full and how balanced the nodes are over time.
+
+    With --queues it is Kueue's day that is simulated twice: with the recorded queues and with these, who is admitted,
+    who waits how long, and who is preempted.
     """
 
     no = "less agrees than --need says (with --policy: something differs)"
     examples = ("day.jsonl.gz", "day.jsonl.gz --need 99")
-    functions: ClassVar[Mapping[str, str]] = {"backtest": "question:_AskAgain", "backtest_diff": "day_diff:DayDiff"}
+    functions: ClassVar[Mapping[str, str]] = {
+        "backtest": "question:_AskAgain",
+        "backtest_diff": "day_diff:DayDiff",
+        "backtest_queues": "queue_day:QueueDay",
+    }
 
     @classmethod
     def has_gaps(cls) -> bool:
         return True
 
     def choose(self) -> Command[Any]:
+        if self.queues:
+            return self._choose_queues()
         if self.other is None:
             return super().choose()
         from kwhatif.commands.backtest.day_diff import DayDiff
@@ -63,3 +80,11 @@ class Backtest(_AskAgain, OtherPolicyOptions, Command[BacktestResult | BacktestD
                 "for --need and for snapshots, is said by --recorded-policy"
             )
         return DayDiff(recording=self.recording, other=self.other)
+
+    def _choose_queues(self) -> Command[Any]:
+        from kwhatif.commands.backtest.queue_day import QueueDay
+        from kwhatif.snapshot.load import is_recorded
+
+        if self.other is not None or self.need or not is_recorded(self.recording):
+            raise UsageError("--queues asks about a recorded day, without --policy and --need")
+        return QueueDay(recording=self.recording, queues=self.queues)

@@ -135,9 +135,9 @@ def _bounds_of(unit: Unit, quota: QuotaRoom | None, at_least: int, limit: int | 
 
 
 def _ending_of(unit: Unit, filling: _Filling, bounds: Mapping[str, int], fits: int) -> str:
-    """What ended the count: the nodes, or the first bound that was reached."""
+    """What ended the count: the nodes, a gate of the pods, or the first bound that was reached."""
     if filling.refused is not None:
-        return "nodes"
+        return "nodes" if filling.refused.gated is None else "gate"
     return next((why for why, most in bounds.items() if most == fits), "quota") if unit.pods else ""
 
 
@@ -378,7 +378,10 @@ class _Filling:
 
 
 def _said_of(session: Session, attempt: Attempt) -> str:
-    return session.reason_of_gate(attempt) or attempt.message or "permit plugins hold it"
+    """Why a copy is not placed. What keeps the original from starting keeps its copies, too."""
+    original, _, number = attempt.pod.key.rpartition("-copy-")
+    held = session.queues.held.get(original) if number else None
+    return held or session.reason_of_gate(attempt) or attempt.message or "permit plugins hold it"
 
 
 def _reasons(diagnosis: Diagnosis | None, row: int) -> tuple[str, ...]:

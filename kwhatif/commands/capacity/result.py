@@ -60,8 +60,8 @@ class QuotaRoom(ResultStruct, frozen=True, kw_only=True):
 class CapacityResult(Concluded, frozen=True, kw_only=True):
     """How many times ``unit`` fits, one of which is ``pods_each`` pods.
 
-    ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, or ``scheduler`` if none takes such
-    pods up; nothing if the API server lets in none at all.
+    ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, ``gate`` if its pods are gated, as by
+    Kueue, or ``scheduler`` if none takes such pods up; nothing if the API server lets in none at all.
     ``message`` is what kube-scheduler would say of the next pod, ``next_pod``; of its unit ``next_fits`` other pods
     find a node, and what is left over and free is beside them. ``first`` counts the pods that what-if edits left
     without a node, which are placed before; ``first_pending`` are those of them that find none. ``scale_up`` is what
@@ -98,4 +98,4 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
 
     @property
     def lacks_nodes(self) -> bool:
-        return self.ended == "nodes" or bool(self.first_pending)
+        return self.ended in ("nodes", "gate") or bool(self.first_pending)

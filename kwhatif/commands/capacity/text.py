@@ -56,6 +56,9 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
         case "scheduler":
             yield "Ended by", f"the scheduler: {result.next_pod} finds no node"
             yield "Message", result.message
+        case "gate":
+            yield "Ended by", f"a scheduling gate: {result.next_pod} is not tried"
+            yield "Message", result.message
         case "nodes":
             yield "Ended by", f"the nodes: {result.next_pod} finds none"
             yield "Message", result.message

@@ -32,7 +32,7 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     InputError for objects that it could not read.
     """
     gaps: list[Gap] = []
-    objects = _with_manifests(scenario.snapshot.objects, scenario.manifests)
+    objects = with_own_objects(scenario.snapshot.objects, scenario.manifests)
     if not objects.list_all(ClusterQueue):
         raise UsageError("there is no ClusterQueue in the snapshot: Kueue has nothing to decide")
     path = scenario.scheduler_options.kueue_config
@@ -58,8 +58,8 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     return decisions
 
 
-def _with_manifests(objects: Objects, manifests: Sequence[Manifest]) -> Objects:
-    """Kueue's own objects of manifests take the place of the cluster's."""
+def with_own_objects(objects: Objects, manifests: Sequence[Manifest]) -> Objects:
+    """The objects with Kueue's own of the manifests, but for Workloads, in the place of the cluster's."""
     merged = objects.copy()
     added: dict[type[Resource], dict[tuple[str, str], Resource]] = {}
     for manifest in manifests:

@@ -73,6 +73,12 @@ def test_admitted_by_kueue_but_without_a_node() -> None:
     assert "Kueue admits 1 of 1 workload" in result.verdict
 
 
+def test_room_for_a_job_that_waits_ends_with_kueues_reason_and_not_with_the_nodes() -> None:
+    result = kwhatif.capacity([EVALUATE], snapshot=cluster(), assume_empty=True)
+    assert (result.fits, result.ended, result.exit_code) == (0, "gate", 1)
+    assert result.message.startswith("Kueue: couldn't assign flavors")
+
+
 def test_with_more_quota_those_that_waited_begin_too() -> None:
     result = kwhatif.place([EVALUATE, MORE], snapshot=cluster(), assume_empty=True)
     pods = {each.pod for each in result.placements}

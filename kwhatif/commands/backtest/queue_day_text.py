@@ -1,0 +1,79 @@
+"""The comparison of two days of Kueue as blocks: waiting times by ClusterQueue, and the workloads that differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kwhatif.commands.backtest.diff_text import format_seconds
+from kwhatif.commands.backtest.queue_day_result import QueueDayDiff, WorkloadDay
+from kwhatif.commands.view import View
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table
+from kwhatif.render.page_spec import PageSpec, answer_in_words
+from kwhatif.results.amounts import format_count
+
+_WORDS = {
+    "waits": "never admitted",
+    "admitted": "admitted after all",
+    "preempted": "preempted more often",
+    "spared": "preempted less often",
+    "flavor": "in another flavor",
+    "sooner": "admitted sooner",
+    "later": "admitted later",
+}
+
+
+def queue_day_blocks(result: QueueDayDiff) -> list[Block]:
+    workloads = format_count(result.workloads, "workload")
+    day = f"from {result.start}, {format_seconds(result.seconds)}, {workloads}"
+    blocks: list[Block] = [
+        Facts((("Day", day), ("A", result.a.label), ("B", result.b.label))),
+        Verdict(_summary(result), not result.changes),
+    ]
+    by_queue = ("clusterqueue", "", "recorded [name]", "A [name]", "B [name]")
+    blocks += build_table("WAITING FOR QUOTA", by_queue, _waits(result), Grouping("clusterqueue"))
+    rows = [
+        (each.workload, each.cluster_queue, each.priority, _WORDS[each.what], _words(each.a), _words(each.b))
+        for each in result.changes
+    ]
+    headers = ("workload", "clusterqueue", "priority", "what [same]", "A [name]", "B [name]")
+    blocks += build_table("CHANGES", headers, rows, Grouping("workload"))
+    assumed = tuple(f"{text[0].upper()}{text[1:]}." for text in result.assumed)
+    return [*blocks, Heading("WHAT THIS STANDS ON"), Lines(assumed, listed=True)]
+
+
+def _summary(result: QueueDayDiff) -> str:
+    workloads = format_count(result.workloads, "workload")
+    if not result.changes:
+        return f"No difference: {workloads}, {result.a.waits[0].admitted} admissions."
+    kinds = Counter(change.what for change in result.changes)
+    said = [f"{kinds[what]} {words}" for what, words in _WORDS.items() if kinds[what]]
+    return f"Differs: {', '.join(said)}, of {workloads}."
+
+
+def _waits(result: QueueDayDiff) -> Iterator[tuple[str, ...]]:
+    for recorded, a, b in zip(result.recorded.waits, result.a.waits, result.b.waits, strict=True):
+        sides, name = (recorded, a, b), a.cluster_queue or "all"
+        yield (name, "admissions", *(str(each.admitted) for each in sides))
+        yield (name, "waiting at the end", *(str(each.at_the_end) for each in sides))
+        yield (name, "preempted", *(str(each.preempted) for each in sides))
+        yield (name, "wait, median", *(format_seconds(each.median) for each in sides))
+        yield (name, "95th percentile", *(format_seconds(each.p95) for each in sides))
+        yield (name, "longest", *(format_seconds(each.maximum) for each in sides))
+
+
+def _words(day: WorkloadDay) -> str:
+    if day.admitted_after is None:
+        return day.status
+    flavors = ", ".join(day.flavors) or NONE
+    preempted = f", preempted by {', '.join(day.preempted_by)}" if day.preempted_by else ""
+    return f"after {format_seconds(day.admitted_after)} in {flavors}{preempted}; {day.status}"
+
+
+VIEW = View(lambda result, look: queue_day_blocks(result))
+PAGE = PageSpec(
+    "backtest",
+    answer_in_words("The queues do the same", "The queues do otherwise", "differs"),
+    queue_day_blocks,
+    "The day",
+)
