@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.queue.quota_bars import quota_bars
@@ -26,9 +26,10 @@ _MOST_DETAILED = 20
 def queue_blocks(result: QueueResult) -> list[Block]:
     """The report: of a few workloads that were asked about what concerns them, else the state of everything."""
     blocks: list[Block] = [verdict_of(result.outcome)]
+    inactive = {each.cluster_queue: each.message for each in result.cluster_queues if not each.active}
     if result.asked and len(result.workloads) <= _MOST_DETAILED:
         for each in result.workloads:
-            blocks += [Heading((each.job or each.workload).upper()), Facts(tuple(_facts(each)))]
+            blocks += [Heading((each.job or each.workload).upper()), Facts(tuple(_facts(each, inactive)))]
             blocks += _fix_table(each)
         told = {lost.workload for each in result.workloads for lost in each.preempted}
         blocks += _preempted_table([lost for lost in result.evicted if lost.workload not in told])
@@ -59,7 +60,7 @@ def _state_tables(result: QueueResult) -> Iterator[Block]:
     yield from _quota_table("COHORTS", "cohort", rows)
 
 
-def _facts(each: QueuedWorkload) -> Iterator[tuple[str, str]]:
+def _facts(each: QueuedWorkload, inactive: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     queue = f" in ClusterQueue {each.cluster_queue}" if each.cluster_queue else ""
     yield "Status", f"{each.status}{queue}{', borrowing from its cohort' if each.borrows else ''}"
     if each.local_queue:
@@ -78,6 +79,8 @@ def _facts(each: QueuedWorkload) -> Iterator[tuple[str, str]]:
         yield "Preempts", f"{lost.workload} of {lost.cluster_queue} ({lost.reason})"
     if each.message:
         yield "Message", each.message
+    if each.cluster_queue in inactive:
+        yield "ClusterQueue", inactive[each.cluster_queue]
     for lack in each.lacks:
         yield "Lacks", _describe_lack(lack)
     if each.freed_by:

@@ -6,15 +6,16 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from kwhatif.api.core import Namespace
+from kwhatif.api.core import Condition, Namespace
 from kwhatif.api.kinds import Objects, struct_for
-from kwhatif.api.kueue import GROUP, ClusterQueue, KueueWorkload
+from kwhatif.api.kueue import GROUP, AdmissionCheckStatus, ClusterQueue, KueueWorkload
 from kwhatif.api.meta import LabelSelector, ObjectMeta, Resource
 from kwhatif.api.times import convert_object, format_time, nanoseconds_of
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.errors import InputError, UsageError
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.kueue_objects import KueueObjects, kueue_objects
+from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
 from kwhatif.simulation.queueing.asked_jobs import AskedJobs, names_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
@@ -38,6 +39,7 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     path = scenario.scheduler_options.kueue_config
     found = kueue_objects(objects, scenario.snapshot.whole, read_configuration(path) if path else {})
     now = _time_of(scenario, found.workloads)
+    _trust_new_checks(found, gaps)
     _know_namespaces(found, scenario, objects, gaps)
     jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()
     workloads = [each.workload for each in jobs if each.workload is not None]
@@ -112,6 +114,16 @@ def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
     """Whether a workload is that of a job, which comes anew."""
     owners = (each for each in workload.metadata.owner_references or () if each.controller)
     return any(f"{each.kind} {workload.namespace}/{each.name}" in names for each in owners)
+
+
+def _trust_new_checks(found: KueueObjects, gaps: list[Gap]) -> None:
+    """Checks as files have them have no status: only in a cluster does a controller say that they are active."""
+    new = [each.name for each in found.checks if not each.status.conditions]
+    if new:
+        ready = AdmissionCheckStatus(conditions=[Condition(type="Active", status="True")])
+        found.checks = [each if each.status.conditions else replace(each, status=ready) for each in found.checks]
+        what = f"without a status: {format_count(len(new), 'AdmissionCheck')}, {', '.join(sorted(new))}"
+        gaps.append(Gap(what=what, effect="each is taken to be active, as its controller would say"))
 
 
 def _know_namespaces(found: KueueObjects, scenario: PreparedScenario, objects: Objects, gaps: list[Gap]) -> None:

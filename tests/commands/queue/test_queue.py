@@ -9,7 +9,9 @@ import pytest
 
 import kwhatif
 from kwhatif.commands.queue.result import QueuedWorkload
+from kwhatif.commands.queue.text import queue_blocks
 from kwhatif.errors import InputError, UsageError
+from kwhatif.render.blocks import Facts
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.objects import decode_objects
 
@@ -188,3 +190,20 @@ def test_a_circle_with_quotas_is_answered_and_a_tower_of_cohorts_refused() -> No
 def test_quotas_do_not_hang_on_what_runs_on_nodes_so_nothing_is_assumed_of_it() -> None:
     with pytest.raises(TypeError, match="assume_empty"):
         kwhatif.queue(snapshot=[CLUSTER], assume_empty=True)  # type: ignore[call-arg]
+
+
+def test_a_check_without_a_status_is_taken_to_be_active_and_said_to_be() -> None:
+    check = kueue("AdmissionCheck", "nodes", spec={"controllerName": "example.com/nodes"})
+    checks = {"admissionChecksStrategy": {"admissionChecks": [{"name": "nodes"}]}}
+    result = kwhatif.queue(
+        [job("mine", **{"queue-name": "a"})], snapshot=there(*queues(cluster_queue("a", 1, **checks)), check)
+    )
+    assert only(result).status == "quotaReserved"
+    assert "without a status: 1 AdmissionCheck, nodes" in [each.what for each in result.gaps]
+
+
+def test_of_a_queue_that_is_not_active_is_told_why() -> None:
+    stopped = there(*queues(cluster_queue("a", 1, stopPolicy="Hold")))
+    blocks = queue_blocks(kwhatif.queue([job("mine", **{"queue-name": "a"})], snapshot=stopped))
+    rows = [row for block in blocks if isinstance(block, Facts) for row in block.pairs]
+    assert ("ClusterQueue", "Can't admit new workloads: is stopped.") in rows
