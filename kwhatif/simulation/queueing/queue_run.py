@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
 
 _KIND_LABEL = "kubernetes.io/metadata.name"
+_BY_USAGE = "UsageBasedAdmissionFairSharing"
 
 
 def decide_queues(scenario: PreparedScenario) -> Decisions:
@@ -52,6 +53,7 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     decisions.note(first)
     decisions.note(then)
     decisions.is_restless, decisions.evicted = run.is_restless, run.evicted_workloads
+    gaps += _gaps_of_usage(found)
     if claiming := [
         each.key for each in workloads if any(one.template.spec.resource_claims for one in each.spec.pod_sets or ())
     ]:
@@ -114,6 +116,20 @@ def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
     """Whether a workload is that of a job, which comes anew."""
     owners = (each for each in workload.metadata.owner_references or () if each.controller)
     return any(f"{each.kind} {workload.namespace}/{each.name}" in names for each in owners)
+
+
+def _gaps_of_usage(found: KueueObjects) -> Iterator[Gap]:
+    """AdmissionFairSharing goes by what LocalQueues used in the past, which only Kueue knows."""
+    by_usage = [
+        each.name
+        for each in found.cluster_queues
+        if each.spec.admission_scope is not None and each.spec.admission_scope.admission_mode == _BY_USAGE
+    ]
+    if by_usage:
+        what = f"AdmissionFairSharing is not modelled: ClusterQueue {', '.join(sorted(by_usage))}"
+        yield Gap(
+            what=what, effect="their workloads are taken by priority and age, not by the use of their LocalQueues"
+        )
 
 
 def _trust_new_checks(found: KueueObjects, gaps: list[Gap]) -> None:

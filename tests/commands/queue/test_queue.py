@@ -207,3 +207,9 @@ def test_of_a_queue_that_is_not_active_is_told_why() -> None:
     blocks = queue_blocks(kwhatif.queue([job("mine", **{"queue-name": "a"})], snapshot=stopped))
     rows = [row for block in blocks if isinstance(block, Facts) for row in block.pairs]
     assert ("ClusterQueue", "Can't admit new workloads: is stopped.") in rows
+
+
+def test_an_order_by_the_use_of_local_queues_is_said_not_to_be_known() -> None:
+    scope = {"admissionMode": "UsageBasedAdmissionFairSharing"}
+    result = kwhatif.queue(snapshot=there(*queues(cluster_queue("a", 1, admissionScope=scope))))
+    assert [each.what for each in result.gaps] == ["AdmissionFairSharing is not modelled: ClusterQueue a"]
