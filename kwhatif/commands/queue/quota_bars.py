@@ -26,15 +26,18 @@ def quota_bars(result: QueueResult) -> list[dict[str, Any]] | None:
 
 def _chart(tree: str, flavor: str, resource: str, uses: list[tuple[str, FlavorUse]]) -> dict[str, Any]:
     own, borrowed, unused = [], [], []
+    # As Kueue writes amounts: of memory and the like in powers of two. An axis has no room for a whole name.
+    in_bytes = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    unit, size = ("Gi", 2**30) if in_bytes else (resource.rpartition("/")[2], 1)
     for _, use in uses[:_MOST_BARS]:
-        quota, used, lent = (_number(text) for text in (use.nominal, use.used, use.borrowed))
+        quota, used, lent = (_number(text) / size for text in (use.nominal, use.used, use.borrowed))
         own.append(used - lent)
         borrowed.append(lent)
         unused.append(max(quota - used, 0.0))
     more = f" (the first {_MOST_BARS} of {len(uses)} ClusterQueues)" if len(uses) > _MOST_BARS else ""
     return {
         "title": f"{tree}: {resource} in {flavor}{more}",
-        "unit": resource,
+        "unit": unit,
         "stacked": True,
         "moments": [name for name, _ in uses[:_MOST_BARS]],
         "lines": [

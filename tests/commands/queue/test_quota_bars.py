@@ -19,6 +19,13 @@ def test_each_quota_of_a_cohort_is_a_chart_the_fullest_first() -> None:
     assert lines == {"used of its own": [0.0, 8.0], "borrowed": [0.0, 4.0], "not used": [8.0, 0.0]}
 
 
+def test_memory_is_counted_in_gibibytes_and_devices_by_the_end_of_their_names() -> None:
+    charts = {each["title"]: each for each in quota_bars(kwhatif.queue(snapshot=[CLUSTER])) or []}
+    memory, devices = (charts[f"cohort research: {name} in a100"] for name in ("memory", "nvidia.com/gpu"))
+    assert (memory["unit"], devices["unit"]) == ("Gi", "gpu")
+    assert memory["lines"][0]["values"] == [0.0, 96.0]
+
+
 def test_what_has_no_amount_has_no_bar() -> None:
     assert quota_bars(kwhatif.queue(snapshot=there(*queues(cluster_queue("a", "0"))))) is None
     assert quota_bars(kwhatif.queue(snapshot=there(*queues(cluster_queue("a", 2**63 - 1))))) is None
