@@ -1,4 +1,4 @@
-"""``python -m kwhatif``.
+"""``kwhatif`` and ``python -m kwhatif``.
 
 With ``-m`` Python looks for modules in the working directory first, which may be a checkout of unknown origin: it is
 taken off the path before anything else is imported, unless this very package was found there.
@@ -15,7 +15,16 @@ except OSError:  # It was deleted: nothing can lie in it.
 if _CURRENT and not sys.flags.safe_path and os.path.realpath(_HERE) != _CURRENT:
     sys.path[:1] = [path for path in sys.path[:1] if os.path.realpath(path or os.curdir) != _CURRENT]
 
-from kwhatif.cli.main import main  # noqa: E402
+
+def main() -> None:
+    """Run the command line; Ctrl-C says so also while modules are imported, which is most of a short command."""
+    try:
+        from kwhatif.cli import main as command_line
+    except KeyboardInterrupt:
+        os.write(2, b"kwhatif: interrupted\n")
+        sys.exit(130)
+    command_line.main()
+
 
 if __name__ == "__main__":
     main()

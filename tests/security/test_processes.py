@@ -31,6 +31,19 @@ def test_a_working_directory_that_was_deleted_is_named(words: tuple[str, str], t
     assert ran.stderr == "kwhatif: the working directory cannot be read: No such file or directory\n"
 
 
+def test_an_interrupt_while_modules_are_imported_is_a_line_too() -> None:
+    program = (
+        "import sys; sys.argv = ['kwhatif', '--version']\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from kwhatif.__main__ import main; main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "kwhatif: interrupted\n")
+
+
 def test_too_few_files_are_no_trouble_of_standard_output() -> None:
     for number in (errno.EMFILE, errno.ENFILE):
         said = _describe_system_error(OSError(number, os.strerror(number)))
