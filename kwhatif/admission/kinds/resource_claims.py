@@ -8,23 +8,17 @@ dynamic-resource-allocation/cel/compile.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.request import Request, each, within
+from kwhatif.admission.request import each, within
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import (
-    check_choice,
-    check_label_key,
-    dns_label,
-    dns_subdomain,
-    label_value,
-)
-from kwhatif.admission.validation.metadata import check_metadata
+from kwhatif.admission.validation.field_rules import dns_label
+from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.rows import each_item, table
 from kwhatif.admission.validation.volume_sources import check_driver_name
-from kwhatif.api.objects import part_of
 from kwhatif.cel.declarations import ANY, BOOL, QUANTITY, STRING, Kind, map_of
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import CompileError
@@ -40,18 +34,12 @@ _FIELDS = {
 }
 
 
-def check_selectors(problems: Problems, selectors: list[Object], path: str) -> None:
-    for i, selector in enumerate(selectors):
-        cel, where = selector.get("cel"), f"{path}[{i}].cel"
-        if cel is None:
-            problems.required(where)
-            continue
-        text = cel.get("expression") or ""
-        if len(text.encode()) > _LONGEST:
-            problems.too_long(f"{where}.expression", _LONGEST)
-        else:
-            wrong = _problem(text)
-            problems.invalid(f"{where}.expression", text, *([wrong] if wrong else []))
+def _expression(problems: Problems, text: str, path: str) -> None:
+    if len(text.encode()) > _LONGEST:
+        problems.too_long(path, _LONGEST)
+    else:
+        wrong = _problem(text)
+        problems.invalid(path, text, *([wrong] if wrong else []))
 
 
 @lru_cache(maxsize=1024)
@@ -63,7 +51,7 @@ def _problem(text: str) -> str:
     return "" if kind in (BOOL, ANY) or kind.loose else f"must evaluate to bool or the unknown type, not {kind}"
 
 
-_MOST, _MOST_ALTERNATIVES = 32, 8
+_MOST = 32
 _LONGEST_NAME, _LONGEST_PARAMETERS = 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _ONE = "exactly one of `exactly` or `firstAvailable` is required"
@@ -75,10 +63,6 @@ _NO_IDENTIFIER = (
 )
 
 
-def _requests(spec: Object) -> list[Object]:
-    return each(spec.get("devices"), "requests")
-
-
 def _exactly(request: Object) -> Object | None:
     """What is asked for, which the first versions have in the request itself."""
     found: Object | None = request.get("exactly")
@@ -88,7 +72,7 @@ def _exactly(request: Object) -> Object | None:
 
 
 def _complete(spec: Object) -> None:
-    for request in _requests(spec):
+    for request in each(spec.get("devices"), "requests"):
         exactly = _exactly(request)
         for asked in (*([] if exactly is None else [exactly]), *each(request, "firstAvailable")):
             asked["allocationMode"] = asked.get("allocationMode") or "ExactCount"
@@ -98,88 +82,35 @@ def _complete(spec: Object) -> None:
                 toleration["operator"] = toleration.get("operator") or "Equal"
 
 
-def _check_spec(problems: Problems, spec: Object, path: str) -> None:
-    path = f"{path}.devices"
-    names = {
-        request.get("name") or "": {sub.get("name") or "" for sub in each(request, "firstAvailable")}
-        for request in _requests(spec)
-    }
-    if check_few(problems, _requests(spec), f"{path}.requests"):
-        for i, request in enumerate(_requests(spec)):
-            _request(problems, request, f"{path}.requests[{i}]")
-        check_unique(problems, [request.get("name") or "" for request in _requests(spec)], f"{path}.requests")
-    constraints = each(spec.get("devices"), "constraints")
-    if check_few(problems, constraints, f"{path}.constraints"):
-        for i, constraint in enumerate(constraints):
-            _constraint(problems, constraint, f"{path}.constraints[{i}]", names)
-    configs = each(spec.get("devices"), "config")
-    if check_few(problems, configs, f"{path}.config"):
-        for i, config in enumerate(configs):
-            where = f"{path}.config[{i}]"
-            _references(problems, config.get("requests") or [], f"{where}.requests", names)
-            _opaque(problems, config.get("opaque"), f"{where}.opaque")
-
-
-def check_few(problems: Problems, items: list[Object], path: str, most: int = _MOST) -> bool:
-    if len(items) > most:
-        problems.too_many(path, len(items), most)
-    return len(items) <= most
-
-
-def check_unique(problems: Problems, names: Iterable[str], path: str) -> None:
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            problems.duplicate(f"{path}[{i}]", name)
-        seen.add(name)
-
-
 def _request(problems: Problems, request: Object, path: str) -> None:
-    name, exactly, others = request.get("name") or "", _exactly(request), each(request, "firstAvailable")
-    problems.invalid(f"{path}.name", name, *dns_label(name))
-    if exactly is None and not others:
+    exactly, alternatives = _exactly(request), each(request, "firstAvailable")
+    if exactly is None and not alternatives:
         problems.required(path, _ONE)
-    elif exactly is not None and others:
+    elif exactly is not None and alternatives:
         problems.invalid(path, None, f"{_ONE}, but multiple fields are set")
     elif exactly is not None:
-        _check_exact_request(problems, exactly, f"{path}.exactly")
-    elif check_few(problems, others, f"{path}.firstAvailable", _MOST_ALTERNATIVES):
-        for i, sub in enumerate(others):
-            where, own = f"{path}.firstAvailable[{i}]", sub.get("name") or ""
-            problems.invalid(f"{where}.name", own, *dns_label(own))
-            _check_exact_request(problems, sub, where)
-        check_unique(problems, [sub.get("name") or "" for sub in others], f"{path}.firstAvailable")
-
-
-def _check_exact_request(problems: Problems, exact: Object, path: str) -> None:
-    its_class = exact.get("deviceClassName") or ""
-    if not its_class:
-        problems.required(f"{path}.deviceClassName")
+        _EXACT_REQUEST(problems, exactly, f"{path}.exactly")
     else:
-        problems.invalid(f"{path}.deviceClassName", its_class, *dns_subdomain(its_class))
-    if check_few(problems, each(exact, "selectors"), f"{path}.selectors"):
-        check_selectors(problems, each(exact, "selectors"), f"{path}.selectors")
-    mode, count = part_of(exact, "allocationMode"), exact.get("count") or 0
-    check_choice(problems, mode, f"{path}.allocationMode", ("All", "ExactCount"))
-    if mode == "All" and count:
-        problems.invalid(f"{path}.count", count, "must not be specified when allocationMode is 'All'")
-    elif mode == "ExactCount" and count <= 0:
-        problems.invalid(f"{path}.count", count, "must be greater than zero")
-    for i, toleration in enumerate(each(exact, "tolerations")):
-        where, value = f"{path}.tolerations[{i}]", toleration.get("value") or ""
-        if toleration.get("key"):
-            check_label_key(problems, toleration["key"], f"{where}.key")
-        check_choice(problems, part_of(toleration, "operator"), f"{where}.operator", ("Equal", "Exists"))
-        if part_of(toleration, "operator") == "Exists" and value:
-            problems.invalid(f"{where}.value", value, "must be empty for operator `Exists`")
-        elif part_of(toleration, "operator") == "Equal":
-            problems.invalid(f"{where}.value", value, *label_value(value))
-        effects = ("NoExecute", "NoSchedule", "None")
-        check_choice(problems, toleration.get("effect") or None, f"{where}.effect", effects)
+        _ALTERNATIVES(problems, request, path)
 
 
-def _constraint(problems: Problems, constraint: Object, path: str, names: dict[str, set[str]]) -> None:
-    _references(problems, constraint.get("requests") or [], f"{path}.requests", names)
+def _references_to_requests(problems: Problems, devices: Object, path: str) -> None:
+    """Constraints and configurations, which name requests."""
+    names = {
+        request.get("name") or "": {sub.get("name") or "" for sub in each(request, "firstAvailable")}
+        for request in each(devices, "requests")
+    }
+    for key, check in (("constraints", _constraint), ("config", _OPAQUE)):
+        items = each(devices, key)
+        if len(items) > _MOST:
+            problems.too_many(f"{path}.{key}", len(items), _MOST)
+            continue
+        for i, item in enumerate(items):
+            _references(problems, item.get("requests") or [], f"{path}.{key}[{i}].requests", names)
+            check(problems, item, f"{path}.{key}[{i}]")
+
+
+def _constraint(problems: Problems, constraint: Object, path: str) -> None:
     for key in ("matchAttribute", "distinctAttribute"):
         if constraint.get(key) is not None:
             _fully_qualified(problems, constraint[key], f"{path}.{key}")
@@ -193,13 +124,13 @@ def _references(problems: Problems, references: list[str], path: str, names: dic
         return
     for i, name in enumerate(references):
         parts = (name or "").split("/")
-        known = len(parts) <= 2 and parts[0] in names and (len(parts) == 1 or parts[1] in names[parts[0]])
+        exists = len(parts) <= 2 and parts[0] in names and (len(parts) == 1 or parts[1] in names[parts[0]])
         if len(parts) <= 2:
             for part in parts:
                 problems.invalid(f"{path}[{i}]", part, *dns_label(part))
-        if not known:
+        if not exists:
             problems.invalid(f"{path}[{i}]", name, _REFERENCE)
-    check_unique(problems, references, path)
+    _ALL_DIFFERENT(problems, references, path)
 
 
 def _fully_qualified(problems: Problems, name: str, path: str) -> None:
@@ -225,51 +156,68 @@ def check_qualified(problems: Problems, name: str, path: str) -> None:
             problems.invalid(path, rest, _NO_IDENTIFIER)
 
 
-def _opaque(problems: Problems, opaque: Object | None, path: str) -> None:
-    if opaque is None:
-        problems.required(path)
-        return
-    parameters = opaque.get("parameters")
-    check_driver_name(problems, opaque.get("driver") or "", f"{path}.driver")
-    where = f"{path}.parameters"
-    if parameters is None:
-        problems.required(where)
-    elif len(go_json(parameters).encode()) > _LONGEST_PARAMETERS:
-        problems.too_long(where, _LONGEST_PARAMETERS)
+def _parameters(problems: Problems, parameters: Any, path: str) -> None:
+    if len(go_json(parameters).encode()) > _LONGEST_PARAMETERS:
+        problems.too_long(path, _LONGEST_PARAMETERS)
     elif not isinstance(parameters, dict):
-        problems.invalid(where, "<value omitted>", "must be a valid JSON object")
+        problems.invalid(path, "<value omitted>", "must be a valid JSON object")
 
 
-def _claim_defaults(request: Request, spec: Object) -> None:
-    _complete(spec)
-
-
-def _template_defaults(request: Request, spec: Object) -> None:
-    _complete(within(spec, "spec"))
-
-
-def _check_claim(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    _check_spec(problems, part_of(obj, "spec"), "spec")
-
-
-def _check_template(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    _check_spec(problems, part_of(obj, "spec", "spec"), "spec.spec")
-
-
-def _check_class(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    selectors, configs = each(part_of(obj, "spec"), "selectors"), each(part_of(obj, "spec"), "config")
-    if check_few(problems, selectors, "spec.selectors"):
-        check_selectors(problems, selectors, "spec.selectors")
-    if check_few(problems, configs, "spec.config"):
-        for i, config in enumerate(configs):
-            _opaque(problems, config.get("opaque"), f"spec.config[{i}].opaque")
-
-
+_ALL_DIFFERENT = table(". all_unique")
+_SELECTORS = f"""
+    selectors[]                most {_MOST}
+    selectors[].cel            set
+    selectors[].cel?.expression    text & _expression
+"""
+_EXACT_REQUEST = table(
+    f"""
+    deviceClassName            needed & dns_subdomain
+    {_SELECTORS}
+    allocationMode             text & one_of All ExactCount
+    count                      filled & invalid if allocationMode=All:
+            must not be specified when allocationMode is 'All'
+    count                      number & at_least 1 if allocationMode=ExactCount: must be greater than zero
+    tolerations[].key          filled & label_key
+    tolerations[].operator     text & one_of Equal Exists
+    tolerations[].value        filled & invalid if operator=Exists: must be empty for operator `Exists`
+    tolerations[].value        text & label_value if operator=Equal
+    tolerations[].effect       filled & one_of NoExecute NoSchedule None
+    """,
+    _expression,
+)
+_ALTERNATIVES = table(
+    "firstAvailable most 8 & alternatives & all_unique name here",
+    alternatives=each_item(table("name text & dns_label"), _EXACT_REQUEST),
+)
+_OPAQUE = table(
+    """
+    opaque                     set
+    opaque?.driver             text & check_driver_name
+    opaque?.parameters         set
+    opaque?.parameters         _parameters
+    """,
+    *(check_driver_name, _parameters),
+)
+_DEVICES = table(
+    f"""
+    requests                   most {_MOST} & requests & all_unique name here
+    .                          _references_to_requests
+    """,
+    _references_to_requests,
+    requests=each_item(table("name text & dns_label"), _request),
+)
+_CLASS = f"""
+    {_SELECTORS.replace("selectors[]", "spec.selectors[]")}
+    spec.config[]              most {_MOST}
+    spec.config[]              opaque
+"""
 STRATEGIES = {
-    "ResourceClaim": Strategy(defaults=_claim_defaults, check=_check_claim),
-    "ResourceClaimTemplate": Strategy(defaults=_template_defaults, check=_check_template),
-    "DeviceClass": Strategy(check=_check_class),
+    "ResourceClaim": Strategy(
+        defaults=lambda request, spec: _complete(spec), check=object_table("spec.devices devices", devices=_DEVICES)
+    ),
+    "ResourceClaimTemplate": Strategy(
+        defaults=lambda request, spec: _complete(within(spec, "spec")),
+        check=object_table("spec.spec.devices devices", devices=_DEVICES),
+    ),
+    "DeviceClass": Strategy(check=object_table(_CLASS, _expression, opaque=_OPAQUE)),
 }

@@ -6,22 +6,17 @@ Upstream: pkg/apis/resource/validation/validation.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
-from kwhatif.admission.kinds.resource_claims import check_few, check_qualified, check_unique
+from kwhatif.admission.kinds.resource_claims import check_qualified
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import (
-    check_choice,
-    check_label_key,
-    dns_label,
-    dns_subdomain,
-    label_value,
-)
-from kwhatif.admission.validation.metadata import check_metadata
+from kwhatif.admission.validation.field_rules import dns_subdomain
+from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.rows import each_item, table
 from kwhatif.admission.validation.scheduling_constraints import check_node_selector
 from kwhatif.admission.validation.volume_sources import check_driver_name
 from kwhatif.api.objects import part_of, section
@@ -47,40 +42,27 @@ _NONE_FOR_DEVICE = (
 )
 
 
-def _check(problems: Problems, obj: Object) -> None:
-    check_metadata(problems, obj)
-    spec = part_of(obj, "spec")
-    check_driver_name(problems, spec.get("driver") or "", "spec.driver")
-    _pool(problems, section(spec, "pool"), "spec.pool")
-    _places(problems, spec)
+def _devices(problems: Problems, spec: Object, path: str) -> None:
     devices, sets = spec.get("devices"), spec.get("sharedCounters")
     if devices is not None and sets is not None:
         problems.invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed")
-    advanced = any(map(_is_advanced, devices or ()))
-    alone = bool(spec.get("perDeviceNodeSelection"))
-    if check_few(problems, devices or [], "spec.devices", _MOST_ADVANCED if advanced else _MOST_DEVICES):
-        for i, device in enumerate(devices or ()):
-            _device(problems, device, f"spec.devices[{i}]", alone=alone)
-        check_unique(problems, [device.get("name") or "" for device in devices or ()], "spec.devices")
-    if check_few(problems, sets or [], "spec.sharedCounters", _MOST_SETS):
-        for i, counters in enumerate(sets or ()):
-            _counters(problems, counters, f"spec.sharedCounters[{i}]", "name")
-        check_unique(problems, [counters.get("name") or "" for counters in sets or ()], "spec.sharedCounters")
+    most = _MOST_ADVANCED if any(map(_is_advanced, devices or ())) else _MOST_DEVICES
+    if len(devices or ()) > most:
+        problems.too_many("spec.devices", len(devices or ()), most)
+        return
+    for i, device in enumerate(devices or ()):
+        where = f"spec.devices[{i}]"
+        _DEVICE(problems, device, where)
+        _device_place(problems, device, where, per_device=bool(spec.get("perDeviceNodeSelection")))
+        _CONDITIONS(problems, device, where)
+    _DIFFERENT_NAMES(problems, devices or (), "spec.devices")
 
 
-def _pool(problems: Problems, pool: Object, path: str) -> None:
-    name, count, generation = pool.get("name") or "", pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
-    if not name:
-        problems.required(f"{path}.name")
-    else:
-        if len(name.encode()) > 253:
-            problems.too_long(f"{path}.name", 253)
-        for part in name.split("/"):
-            problems.invalid(f"{path}.name", part, *dns_subdomain(part))
-    if count <= 0:
-        problems.invalid(f"{path}.resourceSliceCount", count, "must be greater than zero")
-    if generation < 0:
-        problems.invalid(f"{path}.generation", generation, "must be greater than or equal to zero")
+def _pool_name(problems: Problems, name: str, path: str) -> None:
+    if len(name.encode()) > 253:
+        problems.too_long(path, 253)
+    for part in name.split("/"):
+        problems.invalid(path, part, *dns_subdomain(part))
 
 
 def _is_advanced(device: Object) -> bool:
@@ -93,47 +75,58 @@ def _is_advanced(device: Object) -> bool:
 # --- where devices are
 
 
-def _places(problems: Problems, spec: Object) -> None:
-    found = _place(problems, spec, "spec", "must be either unset or set to a non-empty string")
+def _places(problems: Problems, spec: Object, path: str) -> None:
+    places = _place(problems, spec, "spec", "must be either unset or set to a non-empty string")
     selector, alone = spec.get("nodeSelector"), spec.get("perDeviceNodeSelection")
     if selector is not None and len(each(selector, "nodeSelectorTerms")) != 1:
         terms = selector.get("nodeSelectorTerms")
         problems.invalid("spec.nodeSelector.nodeSelectorTerms", terms, "must have exactly one node selector term")
     if alone:
-        found.append("`perDeviceNodeSelection`")
+        places.append("`perDeviceNodeSelection`")
     elif alone is not None:
         problems.invalid("spec.perDeviceNodeSelection", alone, "must be either unset or set to true")
-    if not found:
+    if not places:
         problems.required("spec", _ONE_PLACE)
-    elif len(found) > 1:
-        problems.invalid("spec", f"{{{', '.join(found)}}}", f"{_ONE_PLACE}, but multiple fields are set")
+    elif len(places) > 1:
+        problems.invalid("spec", f"{{{', '.join(places)}}}", f"{_ONE_PLACE}, but multiple fields are set")
 
 
 def _place(problems: Problems, owner: Object, path: str, no_name: str) -> list[str]:
     """The node selection of a slice or device, as words."""
-    found = []
+    places = []
     name, selector, everywhere = owner.get("nodeName"), owner.get("nodeSelector"), owner.get("allNodes")
     if name:
-        found.append("`nodeName`")
+        places.append("`nodeName`")
         problems.invalid(f"{path}.nodeName", name, *dns_subdomain(name))
     elif name is not None:
         problems.invalid(f"{path}.nodeName", name, no_name)
     if selector is not None:
-        found.append("`nodeSelector`")
+        places.append("`nodeSelector`")
         check_node_selector(problems, selector, f"{path}.nodeSelector")
     if everywhere:
-        found.append("`allNodes`")
+        places.append("`allNodes`")
     elif everywhere is not None:
         problems.invalid(f"{path}.allNodes", everywhere, "must be either unset or set to true")
-    return found
+    return places
 
 
 # --- one device
 
 
-def _device(problems: Problems, device: Object, path: str, *, alone: bool) -> None:
-    name, attributes, capacity = device.get("name") or "", section(device, "attributes"), section(device, "capacity")
-    problems.invalid(f"{path}.name", name, *dns_label(name))
+def _device_place(problems: Problems, device: Object, path: str, *, per_device: bool) -> None:
+    if per_device:
+        places = _place(problems, device, path, "must not be empty")
+        if not places:
+            problems.required(path, _ONE_FOR_DEVICE)
+        elif len(places) > 1:
+            problems.invalid(path, f"{{{', '.join(places)}}}", _ONE_FOR_DEVICE)
+    elif any(device.get(key) is not None for key in ("nodeName", "nodeSelector", "allNodes")):
+        problems.invalid(path, None, _NONE_FOR_DEVICE)
+
+
+def _fields(problems: Problems, device: Object, path: str) -> None:
+    """Attributes and capacity, by name."""
+    attributes, capacity = section(device, "attributes"), section(device, "capacity")
     if len(attributes) + len(capacity) > _MOST_FIELDS:
         why = f"the total number of attributes and capacities must not exceed {_MOST_FIELDS}"
         problems.invalid(path, len(attributes) + len(capacity), why)
@@ -142,117 +135,29 @@ def _device(problems: Problems, device: Object, path: str, *, alone: bool) -> No
         problems.invalid(path, values, f"the total number of attribute values must not exceed {_MOST_VALUES}")
     for key, value in sorted(attributes.items()):
         check_qualified(problems, key, f"{path}.attributes")
-        _attribute(problems, value, f"{path}.attributes[{key}]")
+        _ATTRIBUTE(problems, value, f"{path}.attributes[{key}]")
+    shared = bool(device.get("allowMultipleAllocations"))
     for key, value in sorted(capacity.items()):
         check_qualified(problems, key, f"{path}.capacity")
-        _capacity(
-            problems,
-            value,
-            f"{path}.capacity[{key}].requestPolicy",
-            shared=bool(device.get("allowMultipleAllocations")),
-        )
-    _taints(problems, each(device, "taints"), f"{path}.taints")
-    consumed = each(device, "consumesCounters")
-    if check_few(problems, consumed, f"{path}.consumesCounters", _MOST_CONSUMED):
-        for i, counters in enumerate(consumed):
-            _counters(problems, counters, f"{path}.consumesCounters[{i}]", "counterSet")
-        names = [counters.get("counterSet") or "" for counters in consumed]
-        check_unique(problems, names, f"{path}.consumesCounters")
-    if alone:
-        found = _place(problems, device, path, "must not be empty")
-        if not found:
-            problems.required(path, _ONE_FOR_DEVICE)
-        elif len(found) > 1:
-            problems.invalid(path, f"{{{', '.join(found)}}}", _ONE_FOR_DEVICE)
-    elif any(device.get(key) is not None for key in ("nodeName", "nodeSelector", "allNodes")):
-        problems.invalid(path, None, _NONE_FOR_DEVICE)
-    _conditions(problems, device, path)
+        _capacity(problems, value, f"{path}.capacity[{key}].requestPolicy", shared=shared)
 
 
-def _attribute(problems: Problems, attribute: Object, path: str) -> None:
-    judge: dict[str, Callable[[Problems, str, str], None]] = {"string": _text, "version": _version}
-    number = 0
-    for key in _SCALARS:
-        value = attribute.get(key)
-        if value is not None:
-            number += 1
-            if key in judge:
-                judge[key](problems, value, f"{path}.{key}")
-    for key in _LISTS:
-        values = attribute.get(key)
-        if values is None:
-            continue
-        number += 1
-        if not values:
-            problems.invalid(f"{path}.{key}", values, "must not be empty if specified")
-        if key[:-1] in judge:
-            for i, value in enumerate(values):
-                judge[key[:-1]](problems, value, f"{path}.{key}[{i}]")
+def _one_value(problems: Problems, attribute: Object, path: str) -> None:
+    number = sum(attribute.get(key) is not None for key in (*_SCALARS, *_LISTS))
     if number != 1:
         problems.invalid(path, attribute if number else "", "exactly one value must be specified")
 
 
-def _text(problems: Problems, value: str, path: str) -> None:
-    if len(value.encode()) > _LONGEST_VALUE:
-        problems.too_long(path, _LONGEST_VALUE)
+def _version(value: str) -> list[str]:
+    return [] if _VERSION.fullmatch(value) else ["must be a string compatible with semver.org spec 2.0.0"]
 
 
-def _version(problems: Problems, value: str, path: str) -> None:
-    if not _VERSION.fullmatch(value):
-        problems.invalid(path, value, "must be a string compatible with semver.org spec 2.0.0")
-    _text(problems, value, path)
-
-
-def _taints(problems: Problems, taints: list[Object], path: str) -> None:
-    if not check_few(problems, taints, path, _MOST_TAINTS):
-        return
-    for i, taint in enumerate(taints):
-        value, effect = taint.get("value") or "", taint.get("effect") or ""
-        check_label_key(problems, taint.get("key") or "", f"{path}[{i}].key")
-        problems.invalid(f"{path}[{i}].value", value, *label_value(value))
-        if not effect:
-            problems.required(f"{path}[{i}].effect")
-        else:
-            check_choice(problems, effect, f"{path}[{i}].effect", ("NoExecute", "NoSchedule", "None"))
-
-
-def _counters(problems: Problems, counters: Object, path: str, called: str) -> None:
-    """A set of counters, or what a device takes of one."""
-    name, listed = counters.get(called) or "", section(counters, "counters")
-    if not name:
-        problems.required(f"{path}.{called}")
-    else:
-        problems.invalid(f"{path}.{called}", name, *dns_label(name))
-    if not listed:
-        problems.required(f"{path}.counters")
-    elif len(listed) > _MOST_COUNTERS:
-        problems.too_many(f"{path}.counters", len(listed), _MOST_COUNTERS)
-    else:
-        for key in sorted(listed):
-            problems.invalid(f"{path}.counters", key, *dns_label(key))
-
-
-def _conditions(problems: Problems, device: Object, path: str) -> None:
-    """What has to become true before a pod is bound, and what ends the wait."""
-    good, bad = device.get("bindingConditions") or [], device.get("bindingFailureConditions") or []
-    for key, conditions in (("bindingConditions", good), ("bindingFailureConditions", bad)):
-        if len(conditions) > _MOST_CONDITIONS:
-            problems.too_many(f"{path}.{key}", len(conditions), _MOST_CONDITIONS)
-            continue
-        for i, condition in enumerate(conditions):
-            check_label_key(problems, condition, f"{path}.{key}[{i}]")
-    check_unique(problems, good, f"{path}.bindingConditions")
-    check_unique(problems, bad, f"{path}.bindingFailureConditions")
-    for i, condition in enumerate(bad):
+def _overlap(problems: Problems, device: Object, path: str) -> None:
+    good = device.get("bindingConditions") or []
+    for i, condition in enumerate(device.get("bindingFailureConditions") or ()):
         if condition in good:
             why = "bindingFailureConditions must not overlap with bindingConditions"
             problems.invalid(f"{path}.bindingFailureConditions[{i}]", condition, why)
-    if bad and not good:
-        why = "bindingConditions are required to use bindingFailureConditions"
-        problems.invalid(f"{path}.bindingConditions", device.get("bindingConditions"), why)
-    if good and not bad:
-        why = "bindingFailureConditions are required to use bindingConditions"
-        problems.invalid(f"{path}.bindingFailureConditions", device.get("bindingFailureConditions"), why)
 
 
 # --- capacity that several may have a part of
@@ -289,7 +194,7 @@ def _values(problems: Problems, values: list[Quantity], default: Quantity, whole
         for i, value in enumerate(values):
             if value > whole:
                 problems.invalid(f"{path}[{i}]", str(value), f"option is larger than capacity value: {whole}")
-        check_unique(problems, [str(value.value()) for value in values], path)
+        _ALL_DIFFERENT(problems, [str(value.value()) for value in values], path)
     if default not in values:
         problems.invalid(path, str(default), "default value is not valid according to the requestPolicy")
 
@@ -327,4 +232,72 @@ def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
         yield f'spec.driver: driver names should be lowercase; "{driver}" contains uppercase characters'
 
 
-STRATEGIES = {"ResourceSlice": Strategy(check=_check, warnings=_warnings)}
+_DIFFERENT_NAMES, _ALL_DIFFERENT = table(". all_unique name here"), table(". all_unique")
+_ATTRIBUTE = table(
+    f"""
+    string                       longest {_LONGEST_VALUE}
+    version                      _version
+    version                      longest {_LONGEST_VALUE}
+    bools                        not empty: must not be empty if specified
+    ints                         not empty: must not be empty if specified
+    strings                      not empty: must not be empty if specified
+    strings[]                    longest {_LONGEST_VALUE}
+    versions                     not empty: must not be empty if specified
+    versions[]                   _version
+    versions[]                   longest {_LONGEST_VALUE}
+    .                            _one_value
+    """,
+    *(_version, _one_value),
+    empty=lambda values: not values,
+)
+# A set of counters, or what a device takes of one.
+_COUNTERS = f"""
+    NAME                         needed & dns_label
+    counters                     needed & most {_MOST_COUNTERS} & each dns_label
+"""
+_DEVICE = table(
+    f"""
+    name                         text & dns_label
+    .                            _fields
+    taints[]                     most {_MOST_TAINTS}
+    taints[].key                 text & label_key
+    taints[].value               text & label_value
+    taints[].effect              needed & one_of NoExecute NoSchedule None
+    consumesCounters             most {_MOST_CONSUMED} & consumed & all_unique counterSet here
+    """,
+    _fields,
+    consumed=each_item(table(_COUNTERS.replace("NAME", "counterSet"))),
+)
+# What has to become true before a pod is bound, and what ends the wait.
+_CONDITIONS = table(
+    f"""
+    bindingConditions[]          most {_MOST_CONDITIONS}
+    bindingConditions[]          label_key
+    bindingFailureConditions[]   most {_MOST_CONDITIONS}
+    bindingFailureConditions[]   label_key
+    bindingConditions            all_unique
+    bindingFailureConditions     all_unique
+    .                            _overlap
+    bindingConditions            any & invalid if bindingFailureConditions and no_conditions:
+            bindingConditions are required to use bindingFailureConditions
+    bindingFailureConditions     any & invalid if bindingConditions and no_failure_conditions:
+            bindingFailureConditions are required to use bindingConditions
+    """,
+    _overlap,
+    no_conditions=lambda device: not device.get("bindingConditions"),
+    no_failure_conditions=lambda device: not device.get("bindingFailureConditions"),
+)
+_SLICE = object_table(
+    f"""
+    spec.driver                  text & check_driver_name
+    spec.pool.name               needed & _pool_name
+    spec.pool.resourceSliceCount    number & at_least 1: must be greater than zero
+    spec.pool.generation         at_least 0: must be greater than or equal to zero
+    spec                         part & _places
+    spec                         part & _devices
+    spec.sharedCounters          most {_MOST_SETS} & counters & all_unique name here
+    """,
+    *(check_driver_name, _pool_name, _places, _devices),
+    counters=each_item(table(_COUNTERS.replace("NAME", "name"))),
+)
+STRATEGIES = {"ResourceSlice": Strategy(check=_SLICE, warnings=_warnings)}

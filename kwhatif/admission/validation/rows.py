@@ -23,7 +23,7 @@ A rule is a name of ``field_rules`` or of a function given to the table: ``rule(
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from textwrap import dedent
 from typing import Any, NamedTuple
@@ -286,10 +286,10 @@ def _stop(problems: Problems, value: Any, path: str) -> object:
 
 
 def _each_value(rule: Rule) -> Rule:
-    """What holds for each item of a list, reported at the list's own path."""
+    """What holds for each item of a list, or each key of a map, reported at its own path."""
 
-    def check(problems: Problems, found: Sequence[Any], path: str) -> None:
-        for item in found:
+    def check(problems: Problems, found: Collection[Any], path: str) -> None:
+        for item in sorted(found) if isinstance(found, dict) else found:
             rule(problems, item, path)
 
     return check
