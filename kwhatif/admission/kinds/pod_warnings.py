@@ -128,8 +128,9 @@ def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
     """``path`` is that of a template, with a dot at its end, and empty for a pod."""
     spec, annotations = section(pod, "spec"), section(pod, "metadata", "annotations")
     yield from _selectors(spec, f"{path}spec")
-    for key in annotations.keys() & _ANNOTATIONS.keys():
-        yield f"{path}metadata.annotations[{key}]: {_ANNOTATIONS[key]}"
+    for key, text in _ANNOTATIONS.items():
+        if key in annotations:
+            yield f"{path}metadata.annotations[{key}]: {text}"
     for i, volume in enumerate(each(spec, "volumes")):
         yield from _volume(volume, f"{path}spec.volumes[{i}]")
     yield from _twice(spec, "hostAliases", "ip", f"{path}spec")
@@ -163,8 +164,8 @@ def claim_warnings(spec: Object | None, path: str) -> Iterator[str]:
 
 
 def _selectors(spec: Object, path: str) -> Iterator[str]:
-    for key in section(spec, "nodeSelector").keys() & DEPRECATED_LABELS.keys():
-        yield f"{path}.nodeSelector[{key}]: {DEPRECATED_LABELS[key]}"
+    selector = section(spec, "nodeSelector")
+    yield from (f"{path}.nodeSelector[{key}]: {text}" for key, text in DEPRECATED_LABELS.items() if key in selector)
     affinity = section(spec, "affinity")
     node, ignored = section(affinity, "nodeAffinity"), "DuringSchedulingIgnoredDuringExecution"
     where = f"{path}.affinity.nodeAffinity"
@@ -190,9 +191,9 @@ def _selectors(spec: Object, path: str) -> Iterator[str]:
 
 
 def _volume(volume: Object, path: str) -> Iterator[str]:
-    for key in volume.keys() & _VOLUMES.keys():
-        if volume[key] is not None:
-            yield f"{path}.{_SPELT.get(key, key)}: {_VOLUMES[key]}"
+    for key, text in _VOLUMES.items():
+        if volume.get(key) is not None:
+            yield f"{path}.{_SPELT.get(key, key)}: {text}"
     template = section(volume, "ephemeral").get("volumeClaimTemplate")
     if template:
         yield from claim_warnings(template.get("spec"), f"{path}.ephemeral.volumeClaimTemplate.spec")

@@ -13,6 +13,7 @@ from typing import Any
 from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.kinds.cluster_classes import check_parameters, check_provisioner
 from kwhatif.admission.kinds.nodes import DEPRECATED_LABELS, term_warnings
+from kwhatif.admission.kinds.pod_warnings import claim_warnings
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object
@@ -33,8 +34,9 @@ _SOURCES = (
     *("portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"),
 )
 _RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+_CLASS = "volume.beta.kubernetes.io/storage-class"
 _ANNOTATIONS = {
-    "volume.beta.kubernetes.io/storage-class": 'deprecated since v1.8; use "storageClassName" attribute instead',
+    _CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
     "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
 }
 _GONE = {
@@ -165,27 +167,14 @@ def _volume_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     yield from (text for key, text in _GONE.items() if spec.get(key) is not None)
 
 
-_CLASS = "volume.beta.kubernetes.io/storage-class"
-
-
 def _default_claim(request: Request, spec: Object) -> None:
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
 
 
-def claim_warnings(spec: Object, path: str) -> Iterator[str]:
-    """What is said of the spec of a claim, or of a template of claims."""
-    resources = section(spec, "resources")
-    for key in ("requests", "limits"):
-        storage = amounts(resources.get(key)).get("storage")
-        if storage is not None and storage.milli_value() % 1000:
-            where = f"{path}.resources.{key}[storage]"
-            yield f'{where}: fractional byte value "{storage}" is invalid, must be an integer'
-
-
 def _claim_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     if _CLASS in annotations_of(obj):
-        yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
+        yield f"metadata.annotations[{_CLASS}]: {_ANNOTATIONS[_CLASS]}"
     yield from claim_warnings(section(obj, "spec"), "spec")
 
 
@@ -297,8 +286,8 @@ def _driver_warnings(obj: Object, old: Object | None) -> Iterator[str]:
 def _capacity_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     topology = section(obj, "nodeTopology")
     yield from term_warnings(topology, "nodeTopology")
-    for key in section(topology, "matchLabels").keys() & DEPRECATED_LABELS.keys():
-        yield f"nodeTopology.matchLabels.{key}: {DEPRECATED_LABELS[key]}"
+    labels = section(topology, "matchLabels")
+    yield from (f"nodeTopology.matchLabels.{key}: {text}" for key, text in DEPRECATED_LABELS.items() if key in labels)
 
 
 STRATEGIES = {

@@ -16,7 +16,6 @@ from kwhatif.admission.validation.workloads import CHECKERS
 from kwhatif.api.objects import section
 
 _MANY_COMPLETIONS, _MANY_AT_ONCE = 100_000, 10_000
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _PODS = "Pod names and hostnames"
 
 
@@ -81,13 +80,6 @@ def _of_template(obj: Object, old: Object | None) -> Iterator[str]:
         yield from pod_warnings(section(obj, "template"), "template.")
 
 
-def _of_claim(obj: Object, old: Object | None) -> Iterator[str]:
-    if _OLD_CLASS in section(obj, "metadata", "annotations"):
-        told = 'deprecated since v1.8; use "storageClassName" attribute instead'
-        yield f"metadata.annotations[{_OLD_CLASS}]: {told}"
-    yield from claim_warnings(obj.get("spec"), "spec")
-
-
 _WARNINGS: dict[str, Callable[[Object, Object | None], Iterator[str]]] = {
     "Pod": _of_pod,
     "Deployment": _of_workload,
@@ -97,7 +89,6 @@ _WARNINGS: dict[str, Callable[[Object, Object | None], Iterator[str]]] = {
     "DaemonSet": partial(_of_workload, named=False),
     "Job": _of_job,
     "CronJob": _of_cron_job,
-    "PersistentVolumeClaim": _of_claim,
     "PodTemplate": _of_template,
 }
 _SILENT = Strategy().warnings

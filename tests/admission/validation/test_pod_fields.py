@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kwhatif.admission.kinds.pod_warnings import pod_warnings
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
@@ -215,3 +216,18 @@ def test_a_spec_that_was_sound_is_not_taken_for_another() -> None:
     assert isinstance(answer({}), StoredObject)
     assert isinstance(answer({"hostname": "A"}), RequestRefusal)
     assert isinstance(answer({}), StoredObject)
+
+
+def test_warnings_come_in_upstreams_order() -> None:
+    """Whatever the order of the keys: the same manifest gives the same bytes."""
+    old = {"rbd": {"monitors": ["m"], "image": "i"}, "gitRepo": {"repository": "r"}, "flocker": {"datasetName": "d"}}
+    labels = {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
+    spec = {"nodeSelector": labels, "volumes": [{"name": "v", **old}]}
+    begins = [text.partition(":")[0] for text in pod_warnings({"spec": spec})]
+    assert begins == [
+        "spec.nodeSelector[beta.kubernetes.io/arch]",
+        "spec.nodeSelector[beta.kubernetes.io/os]",
+        "spec.volumes[0].gitRepo",
+        "spec.volumes[0].flocker",
+        "spec.volumes[0].rbd",
+    ]
