@@ -524,7 +524,7 @@ MAPPINGS_OF_OURS = {
         *("commands.diff.run found", "commands.gate.excerpts found", "commands.gate.excerpts item"),
         *("fleet.executor_selection found", "golang.parsing told", "redaction.component_texts found"),
         *("redaction.pseudonyms found", "redaction.reveal found", "simulation.autoscalers.aks_types parts"),
-        *("usage.top_text row", "workloads.controllers form"),
+        *("usage.samples row", "workloads.controllers form"),
     },
     "files of the package": {"api.field_types _table()", "api.field_types gated"},
     "schemas of ours": {

@@ -13,10 +13,9 @@ from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.selectors import parse_selector
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
 from kwhatif.descheduling.framework.assigned_pods import AssignedPods, is_ready
-from kwhatif.descheduling.framework.classified_nodes import Utilization
 from kwhatif.descheduling.framework.descheduler_policy import PluginArgs
 from kwhatif.descheduling.framework.node_fit import NodeFit
-from kwhatif.descheduling.framework.plugin import Handle, Plugin, PluginFailure, UsageData
+from kwhatif.descheduling.framework.plugin import Handle, Plugin, PluginFailure, UsageData, Utilization
 from kwhatif.descheduling.framework.pod_evictor import Eviction, Limits, PodEvictor, Review
 from kwhatif.descheduling.framework.pod_protections import ProtectedObjects
 from kwhatif.descheduling.plugins.default_evictor import DefaultEvictor, EvictorWorld

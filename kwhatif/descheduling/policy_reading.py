@@ -1,7 +1,7 @@
 """From a parsed document to a runnable policy, with upstream's refusals.
 
 Unknown fields are errors, as upstream decodes policies strictly; so are arguments of plugins that do not exist.
-Upstream: pkg/descheduler/policyconfig.go, pkg/framework/profile/profile.go (NewProfile).
+Upstream: pkg/descheduler/policyconfig.go, setupplugins.go, pkg/framework/profile/profile.go (NewProfile).
 """
 
 from __future__ import annotations
@@ -24,13 +24,26 @@ from kwhatif.descheduling.framework.descheduler_policy import (
     PluginArgs,
 )
 from kwhatif.descheduling.framework.plugin import Plugin
-from kwhatif.descheduling.plugin_registry import PLUGINS
 from kwhatif.descheduling.plugins.default_evictor import (
     NAME,
     DefaultEvictorArgs,
     evictor_problems,
     evictor_refusal,
     threshold_of,
+)
+from kwhatif.descheduling.plugins.high_node_utilization import HighNodeUtilization
+from kwhatif.descheduling.plugins.low_node_utilization import LowNodeUtilization
+from kwhatif.descheduling.plugins.pod_life_time import PodLifeTime
+from kwhatif.descheduling.plugins.remove_duplicates import RemoveDuplicates
+from kwhatif.descheduling.plugins.remove_failed_pods import RemoveFailedPods
+from kwhatif.descheduling.plugins.remove_pods_having_too_many_restarts import RemovePodsHavingTooManyRestarts
+from kwhatif.descheduling.plugins.remove_pods_violating_inter_pod_anti_affinity import (
+    RemovePodsViolatingInterPodAntiAffinity,
+)
+from kwhatif.descheduling.plugins.remove_pods_violating_node_affinity import RemovePodsViolatingNodeAffinity
+from kwhatif.descheduling.plugins.remove_pods_violating_node_taints import RemovePodsViolatingNodeTaints
+from kwhatif.descheduling.plugins.remove_pods_violating_topology_spread_constraint import (
+    RemovePodsViolatingTopologySpreadConstraint,
 )
 from kwhatif.golang.field_validation import aggregate
 from kwhatif.golang.formatting import go_quote
@@ -252,3 +265,20 @@ def _build_profile(profile: DeschedulerProfile, args: Mapping[str, PluginArgs], 
 
 def _of_point(point: str) -> set[str]:
     return {name for name, plugin in PLUGINS.items() if plugin.point == point}
+
+
+PLUGINS: dict[str, type[Plugin[Any]]] = {
+    plugin.name: plugin
+    for plugin in (
+        HighNodeUtilization,
+        LowNodeUtilization,
+        PodLifeTime,
+        RemoveDuplicates,
+        RemoveFailedPods,
+        RemovePodsHavingTooManyRestarts,
+        RemovePodsViolatingInterPodAntiAffinity,
+        RemovePodsViolatingNodeAffinity,
+        RemovePodsViolatingNodeTaints,
+        RemovePodsViolatingTopologySpreadConstraint,
+    )
+}

@@ -20,10 +20,9 @@ from kwhatif.snapshot.read.compression import decompress_chunks
 from kwhatif.snapshot.read.files import STDIN, Text, display_path, found_in, os_error
 from kwhatif.snapshot.read.objects import decode, head_of, inside, items_of, read_documents
 from kwhatif.usage.book import UsageBook
-from kwhatif.usage.pod_metrics import add_pod_metrics
 from kwhatif.usage.prometheus_answers import read_answers
 from kwhatif.usage.recommendations import Recommendations
-from kwhatif.usage.top_text import is_top, read_top
+from kwhatif.usage.samples import add_pod_metrics, is_top, read_top
 
 METRICS, RECOMMENDER = "PodMetrics", "VerticalPodAutoscaler"
 

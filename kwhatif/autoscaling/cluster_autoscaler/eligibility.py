@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, GroupSettings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, is_of_daemon_set
-from kwhatif.autoscaling.cluster_autoscaler.drainability.rules import is_long_terminating
+from kwhatif.autoscaling.cluster_autoscaler.drainability import is_long_terminating
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import gpu_resource, is_being_deleted, readiness
 from kwhatif.cluster.shapes import PodInfo
 

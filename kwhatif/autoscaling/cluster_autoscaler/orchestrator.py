@@ -20,8 +20,7 @@ from kwhatif.autoscaling.cluster_autoscaler.estimator import (
     node_limit,
     pod_groups,
 )
-from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import best_option
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext, Option
+from kwhatif.autoscaling.cluster_autoscaler.expanders import ExpanderContext, Option, best_option
 from kwhatif.autoscaling.cluster_autoscaler.group_health import GroupHealth
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.autoscaling.cluster_autoscaler.similar_groups import SimilarGroups, names_taking

@@ -20,8 +20,13 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     NodeGroup,
     NodeGroups,
 )
-from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, RemainingBudgets
-from kwhatif.autoscaling.cluster_autoscaler.drainability.pods_to_move import outcome, pods_to_move
+from kwhatif.autoscaling.cluster_autoscaler.drainability import (
+    DrainContext,
+    Outcome,
+    RemainingBudgets,
+    outcome,
+    pods_to_move,
+)
 from kwhatif.autoscaling.cluster_autoscaler.eligibility import Utilization, eligibility, is_scale_down_disabled
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import ZERO, readiness
 from kwhatif.autoscaling.cluster_autoscaler.simulated_cluster import Hints, SimulatedCluster

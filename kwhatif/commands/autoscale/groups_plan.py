@@ -17,8 +17,7 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     AutoscalingContext,
     NodeGroup,
 )
-from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import waste
-from kwhatif.autoscaling.cluster_autoscaler.expanders.option import ExpanderContext
+from kwhatif.autoscaling.cluster_autoscaler.expanders import ExpanderContext, waste
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp as FoundScaleUp
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown

@@ -20,7 +20,7 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, flags_of, group_settings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, NodeGroups, Prices
 from kwhatif.autoscaling.cluster_autoscaler.eligibility import Utilization
-from kwhatif.autoscaling.cluster_autoscaler.expanders.priority_list import CONFIG_MAP, KEY
+from kwhatif.autoscaling.cluster_autoscaler.expanders import CONFIG_MAP, KEY
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import NoScaleUpInfo, Resize

@@ -19,8 +19,8 @@ from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisrupti
 from kwhatif.cluster.shapes import start_time
 from kwhatif.commands.conformance.scenario import read_objects
 from kwhatif.descheduling.descheduler import ClusterObjects, Cycle, Descheduler
-from kwhatif.descheduling.framework.classified_nodes import Utilization
 from kwhatif.descheduling.framework.measured_usage import usage_data
+from kwhatif.descheduling.framework.plugin import Utilization
 from kwhatif.descheduling.framework.pod_evictor import Eviction
 from kwhatif.descheduling.policy_reading import DeschedulerPolicyError, read_policy
 from kwhatif.versions import features_of

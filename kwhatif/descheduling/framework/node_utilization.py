@@ -12,11 +12,10 @@ from typing import Any, ClassVar, TypeVar
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.descheduling.framework.assigned_pods import NANO, milli_value, unit_value
-from kwhatif.descheduling.framework.classified_nodes import Thresholds, Utilization
 from kwhatif.descheduling.framework.descheduler_policy import Namespaces, PluginArgs
 from kwhatif.descheduling.framework.node_fit import tolerates_some_node
 from kwhatif.descheduling.framework.node_usage import METRIC_RESOURCE, UsageClient
-from kwhatif.descheduling.framework.plugin import Handle, Plugin
+from kwhatif.descheduling.framework.plugin import Handle, Plugin, Thresholds, Utilization
 from kwhatif.descheduling.framework.pod_evictor import Outcome
 from kwhatif.descheduling.framework.pod_order import sort_by_priority
 from kwhatif.golang.formatting import go_number

@@ -1,4 +1,4 @@
-"""The interface of plugins, and the handle by which they read the cluster.
+"""The interface of plugins, the handle by which they read the cluster, and how they class nodes, for reports.
 
 Upstream: pkg/framework/types/types.go, pkg/framework/profile/profile.go.
 """
@@ -11,10 +11,37 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.descheduling.framework.assigned_pods import AssignedPods
-from kwhatif.descheduling.framework.classified_nodes import Utilization
 from kwhatif.descheduling.framework.descheduler_policy import DeschedulerPolicy, PluginArgs
 from kwhatif.descheduling.framework.node_fit import NodeFit
 from kwhatif.descheduling.framework.pod_evictor import Outcome, PodEvictor
+
+Thresholds = Mapping[str, float]
+"""Resource -> percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """``usage``: cpu in millicores, others in units. Only nodes of a class (``underutilized``, ...) are listed."""
+
+    category: str
+    usage: Mapping[str, int]
+    percent: Mapping[str, float]
+
+
+@dataclass
+class Utilization:
+    """One run. ``thresholds`` are those of deviations: ``average``, ``low``, ``high``.
+
+    ``to_move`` is the room on the destinations, None where it came to no eviction; ``stopped`` says why it did not.
+    """
+
+    profile: str
+    plugin: str
+    nodes: Mapping[str, NodeUse] = field(default_factory=dict)
+    thresholds: Mapping[str, Thresholds] | None = None
+    to_move: Mapping[str, int] | None = None
+    stopped: str = ""
+
 
 A = TypeVar("A", bound=PluginArgs)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from kwhatif.api.core import Pod
-from kwhatif.descheduling.framework.classified_nodes import NodeUse, Thresholds, Utilization
 from kwhatif.descheduling.framework.descheduler_policy import Namespaces, PluginArgs
 from kwhatif.descheduling.framework.node_usage import RequestedUsage
 from kwhatif.descheduling.framework.node_utilization import (
@@ -28,6 +27,7 @@ from kwhatif.descheduling.framework.node_utilization import (
     threshold_problems,
     total_usage,
 )
+from kwhatif.descheduling.framework.plugin import NodeUse, Thresholds, Utilization
 from kwhatif.golang.formatting import go_number
 
 _ONLY_THRESHOLDING = "OnlyThresholdingResources"

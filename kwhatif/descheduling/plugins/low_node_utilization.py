@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from kwhatif.api.core import Pod
-from kwhatif.descheduling.framework.classified_nodes import NodeUse, Thresholds, Utilization
 from kwhatif.descheduling.framework.descheduler_policy import (
     KUBERNETES_METRICS,
     PROMETHEUS_METRICS,
@@ -43,7 +42,7 @@ from kwhatif.descheduling.framework.node_utilization import (
     threshold_problems,
     total_usage,
 )
-from kwhatif.descheduling.framework.plugin import PluginFailure
+from kwhatif.descheduling.framework.plugin import NodeUse, PluginFailure, Thresholds, Utilization
 from kwhatif.golang.formatting import go_quote
 
 

@@ -13,8 +13,7 @@ from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.container_states import waiting_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import scope_problems
-from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 from kwhatif.golang.parsing import SECOND
 
 _STATES = frozenset(

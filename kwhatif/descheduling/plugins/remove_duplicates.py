@@ -19,7 +19,7 @@ from kwhatif.descheduling.framework.descheduler_policy import Namespaces, Plugin
 from kwhatif.descheduling.framework.node_fit import required_affinity_matches, tolerates_all
 from kwhatif.descheduling.framework.plugin import Plugin
 from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import PodScope, scope_problems
+from kwhatif.descheduling.framework.scoped_plugin import PodScope, scope_problems
 
 
 class RemoveDuplicatesArgs(PluginArgs):

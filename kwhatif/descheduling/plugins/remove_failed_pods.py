@@ -12,8 +12,7 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.container_states import exit_codes, failure_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.pod_scope import scope_problems
-from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 from kwhatif.golang.config_struct import Int32
 from kwhatif.golang.parsing import SECOND
 

@@ -11,8 +11,7 @@ from typing import ClassVar
 from kwhatif.api.core import Pod
 from kwhatif.descheduling.framework.container_states import restarts, waiting_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.pod_scope import scope_problems
-from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 from kwhatif.golang.config_struct import Int32
 
 _STATES = ("CrashLoopBackOff", "Running")

@@ -16,8 +16,7 @@ from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.node_fit import anti_affinity_terms, namespaces_of
 from kwhatif.descheduling.framework.pod_evictor import Outcome
 from kwhatif.descheduling.framework.pod_order import sort_by_priority
-from kwhatif.descheduling.framework.pod_scope import scope_problems
-from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 
 
 class RemovePodsViolatingInterPodAntiAffinityArgs(ScopedArgs):

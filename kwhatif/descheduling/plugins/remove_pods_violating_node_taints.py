@@ -12,8 +12,7 @@ from typing import ClassVar
 from kwhatif.api.core import Pod, Taint
 from kwhatif.api.selectors import tolerates
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.pod_scope import scope_problems
-from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 
 
 class RemovePodsViolatingNodeTaintsArgs(ScopedArgs):

@@ -17,8 +17,7 @@ from kwhatif.cluster.types import BoolArray
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.node_fit import NO_SCHEDULE
 from kwhatif.descheduling.framework.pod_evictor import Outcome
-from kwhatif.descheduling.framework.pod_scope import scope_problems
-from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin
+from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 from kwhatif.golang.config_struct import Text
 
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")

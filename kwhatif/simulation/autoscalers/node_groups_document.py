@@ -31,7 +31,7 @@ from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, Flags, flags_of, group_settings
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import NodeGroup, NodeGroups, Prices
-from kwhatif.autoscaling.cluster_autoscaler.expanders.chain import EXPANDERS
+from kwhatif.autoscaling.cluster_autoscaler.expanders import EXPANDERS
 from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError

@@ -1,6 +1,7 @@
 """Builds a kustomization: its objects, those of what it includes, generated ones, and what its fields do to them.
 
-Upstream: kustomize (api/internal/target/kusttarget.go, kusttarget_configplugin.go, api/krusty/kustomizer.go).
+Upstream: kustomize (api/internal/target/kusttarget.go, kusttarget_configplugin.go, api/krusty/kustomizer.go,
+api/internal/builtins and api/internal/plugins/loader for transformers that are configured by documents of their own).
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError
-from kwhatif.snapshot.kustomize.configured import transform
 from kwhatif.snapshot.kustomize.default_fields import METADATA_LABELS, FieldConfiguration
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
 from kwhatif.snapshot.kustomize.generators import generate, hash_of
@@ -295,3 +296,38 @@ def _texts(value: Any, what: str) -> dict[str, str]:
         return {}
     found = _mapping(value, what)
     return {key: str(each).lower() if isinstance(each, bool) else str(each or "") for key, each in found.items()}
+
+
+Patch = Callable[[Resources, Mapping[str, Any]], None]
+
+
+def transform(resources: Resources, document: Any, patch: Patch, room: CopyRoom) -> None:
+    """Do what a document says; ``patch`` applies an entry of ``patches``. Raises InputError for a plugin."""
+    if not isinstance(document, Mapping) or document.get("apiVersion") != "builtin":
+        raise InputError("a transformer that is a plugin is not run")
+    specs = tuple(map(FieldSpec.parse, document.get("fieldSpecs") or ()))
+    match document.get("kind"):
+        case "NamespaceTransformer":
+            metadata = document.get("metadata")
+            namespace = str(metadata.get("namespace") or "") if isinstance(metadata, Mapping) else ""
+            own = tuple(each for each in specs if each.path not in ("metadata/namespace", "metadata/name"))
+            if namespace:
+                set_namespace(resources, namespace, own, only_unset=bool(document.get("unsetOnly")))
+        case "PrefixTransformer" | "SuffixTransformer" | "PrefixSuffixTransformer":
+            prefix, suffix = (str(document.get(key) or "") for key in ("prefix", "suffix"))
+            put_around_names(resources, prefix, suffix, specs)
+        case "LabelTransformer":
+            set_texts(resources, section(document, "labels"), specs)
+        case "AnnotationsTransformer":
+            set_texts(resources, section(document, "annotations"), specs)
+        case "ImageTagTransformer":
+            set_image(resources, section(document, "imageTag"), specs)
+        case "ReplicaCountTransformer":
+            set_replicas(resources, section(document, "replica"), specs)
+        case "PatchTransformer":
+            patch(resources, {key: document[key] for key in ("patch", "path", "target", "options") if key in document})
+        case "ReplacementTransformer":
+            for each in document.get("replacements") or ():
+                apply_replacement(resources, each if isinstance(each, Mapping) else {}, room)
+        case other:
+            raise InputError(f"the transformer {other} is not known here")

@@ -1,17 +1,92 @@
-"""The drainability rules, in upstream's order: each may say what becomes of a pod whose node is drained.
+"""Drainability: whether a pod may be moved from its node, by rules tried in upstream's order until one decides.
 
-The rule for finished pods is left out, since those are on no node here. Upstream: cluster-autoscaler/simulator/
-drainability/rules, a directory a rule, and utils/drain/drain.go.
+The rule for finished pods is left out, since those are on no node here. Upstream: cluster-autoscaler/simulator/drain.go
+and simulator/drainability (status.go, context.go, rules, a directory a rule), utils/drain/drain.go;
+core/scaledown/pdb/basic.go for the disruption budgets that simulated removals use up.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import count
+
 from kwhatif.api.core import Volume
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
-from kwhatif.autoscaling.cluster_autoscaler.drainability.drain_status import DrainContext, Outcome, Verdict
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
-from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.golang.parsing import SECOND
+from kwhatif.scheduling.selected_budgets import SelectedBudgets
+
+
+class RemainingBudgets:
+    """How many more pods each budget lets go.
+
+    Other than the eviction API, cluster-autoscaler lets a pod of several budgets go if all of them allow it, counts
+    unready pods like ready ones, and gives nothing back: its removals are planned, and no pod becomes ready meanwhile.
+    """
+
+    def __init__(self, budgets: Sequence[PodDisruptionBudget]) -> None:
+        numbers = count()
+        self._selected = SelectedBudgets(
+            budgets, lambda budget: (next(numbers), budget.status.disruptions_allowed or 0)
+        )
+        self._left = [allowed for _, allowed in self._selected.values]
+        self._about: dict[int, list[int]] = {}
+
+    def budgets_of(self, shape: PodShape) -> list[int]:
+        """The numbers of the budgets that select pods of this shape."""
+        found = self._about.get(shape.index)
+        if found is None:
+            selected = self._selected.of(shape.namespace, shape.labels)
+            found = self._about[shape.index] = [number for number, _ in selected]
+        return found
+
+    def allows(self, shape: PodShape) -> bool:
+        """Whether all budgets of such a pod let one go."""
+        return all(self._left[number] >= 1 for number in self.budgets_of(shape))
+
+    def allows_all(self, pods: Sequence[PodInfo]) -> bool:
+        """Whether they let all these pods go at the same time."""
+        taken: Counter[int] = Counter(number for pod in pods for number in self.budgets_of(pod.shape))
+        return all(much <= self._left[number] for number, much in taken.items())
+
+    def take(self, pods: Sequence[PodInfo]) -> None:
+        """Count these pods as evicted."""
+        for pod in pods:
+            for number in self.budgets_of(pod.shape):
+                self._left[number] -= 1
+
+
+class Outcome(Enum):
+    """MOVE: the pod is rescheduled. SKIP: it goes with its node. WAIT: the node stays until it is done."""
+
+    MOVE = "move"
+    SKIP = "skip"
+    WAIT = "wait"
+
+
+Verdict = Outcome | str | None
+"""An outcome, the reason why the pod keeps its node, or None: the rule has nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainContext:
+    """The input of rules; ``controllers`` as ``AutoscalingContext`` has them, None where they are not checked.
+
+    ``of_shape`` caches the verdict of all rules but that of budgets for pods that differ in nothing the rules read.
+    """
+
+    flags: Flags
+    now: int
+    budgets: RemainingBudgets
+    controllers: Mapping[tuple[str, str, str], int | None] | None
+    of_shape: dict[int, Verdict] = field(default_factory=dict)
+
 
 _SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _SPARED = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
@@ -138,3 +213,47 @@ RULES = (
     local_storage,
 )
 """All but that of disruption budgets, which comes last."""
+
+
+@dataclass(slots=True)
+class PodsToMove:
+    """``pods`` have to find another node, the node waits for those ``finishing``; ``blocking`` is the first pod that
+    blocks the drain, and why.
+    """
+
+    pods: list[PodInfo] = field(default_factory=list)
+    finishing: list[PodInfo] = field(default_factory=list)
+    blocking: tuple[PodInfo, str] | None = None
+
+
+def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
+    """Apply all rules to the pods of a node, until one pod blocks."""
+    found = PodsToMove()
+    for pod in pods:
+        said = outcome(pod, context)
+        if isinstance(said, str):
+            found.blocking = (pod, said)
+            break
+        if said is Outcome.MOVE:
+            found.pods.append(pod)
+        elif said is Outcome.WAIT:
+            found.finishing.append(pod)
+    return found
+
+
+def outcome(pod: PodInfo, context: DrainContext) -> Outcome | str:
+    """The outcome for one pod, or why it blocks."""
+    return _verdict_of(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
+
+
+def _verdict_of(pod: PodInfo, context: DrainContext) -> Verdict:
+    """The verdict of the first rule that has one."""
+    meta = pod.pod.metadata
+    # Pods of kube-system are judged by their age.
+    alike = not meta.annotations and not meta.deletion_timestamp and pod.shape.namespace != "kube-system"
+    if alike and pod.shape.index in context.of_shape:
+        return context.of_shape[pod.shape.index]
+    said = next((verdict for rule in RULES if (verdict := rule(pod, context)) is not None), None)
+    if alike:
+        context.of_shape[pod.shape.index] = said
+    return said

@@ -1,1 +1,0 @@
-"""Expanders, which choose the group to scale up. They run in a chain until one option is left."""
