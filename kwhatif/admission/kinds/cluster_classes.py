@@ -125,7 +125,8 @@ _RUNTIME = object_table(
     scheduling.tolerations       check_tolerations
     scheduling.tolerations[]     unique key operator value effect
     """,
-    *(check_overhead, check_labels, check_tolerations),
+    *(check_overhead, check_labels),
+    check_tolerations=check_tolerations,
 )
 
 

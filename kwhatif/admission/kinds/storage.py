@@ -128,7 +128,8 @@ _VOLUME = object_table(
     spec.csi                             required if spec.volumeAttributesClassName? and no_csi:
             has to be specified when using volumeAttributesClassName
     """,
-    *(check_access_modes, _capacity, check_node_selector, _source, _is_root),
+    *(check_access_modes, _capacity, _source, _is_root),
+    check_node_selector=check_node_selector,
     no_attributes=lambda obj: part_of(obj, "spec").get("volumeAttributesClassName") == "",
     no_csi=lambda obj: part_of(obj, "spec").get("csi") is None,
 )
@@ -241,7 +242,8 @@ _CSI_STORAGE_CAPACITY = object_table(
     storageClassName             text & dns_subdomain
     capacity                     _not_negative
     """,
-    *(check_label_selector, _not_negative),
+    _not_negative,
+    check_label_selector=check_label_selector,
 )
 
 

@@ -180,7 +180,8 @@ _PEER = table(
     ipBlock?                 _exceptions
     .                        _one_peer
     """,
-    *(check_label_selector, check_network, _exceptions, _one_peer),
+    *(check_network, _exceptions, _one_peer),
+    check_label_selector=check_label_selector,
 )
 _NETWORK_POLICY = object_table(
     """
@@ -193,7 +194,7 @@ _NETWORK_POLICY = object_table(
     .                        stop if many
     spec.policyTypes[]       one_of Ingress Egress
     """,
-    check_label_selector,
+    check_label_selector=check_label_selector,
     port=_PORT_OF_POLICY,
     peer=_PEER,
     many=lambda obj: len(part_of(obj, "spec").get("policyTypes") or ()) > 2,

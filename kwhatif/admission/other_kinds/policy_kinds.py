@@ -121,7 +121,7 @@ _MATCH = table(
     excludeResourceRules[].resourceNames[]     unique
     excludeResourceRules[]                     check_rule
     """,
-    check_label_selector,
+    check_label_selector=check_label_selector,
     check_rule=check_rule,
 )
 
@@ -157,7 +157,7 @@ _PARAM_REF = table(
     .                        required unless name or selector?: one of name or selector must be specified
     parameterNotFoundAction  needed & one_of Deny Allow
     """,
-    check_label_selector,
+    check_label_selector=check_label_selector,
 )
 
 

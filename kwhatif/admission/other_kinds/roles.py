@@ -58,7 +58,9 @@ def _binding_defaults(request: Request, obj: Object) -> None:
 
 
 def _role(rows: str) -> Strategy:
-    return Strategy(check=object_table(rows, check_label_selector, names=path_segment), has_spec=False)
+    return Strategy(
+        check=object_table(rows, names=path_segment, check_label_selector=check_label_selector), has_spec=False
+    )
 
 
 def _binding(kinds: str, more: str = "") -> Strategy:

@@ -125,7 +125,8 @@ def _strategy(*, mutating: bool) -> Strategy:
         defaults=partial(_defaults, mutating=mutating),
         check=object_table(
             _HOOK.replace("reinvocation\n", "one_of IfNeeded Never\n") if mutating else _HOOK,
-            *(_name, check_label_selector, check_conditions, check_reviews),
+            *(_name, check_conditions, check_reviews),
+            check_label_selector=check_label_selector,
             check_rule=check_rule,
             check_client=check_client,
             reinvocation=lambda policy: [],

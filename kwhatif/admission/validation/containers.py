@@ -236,8 +236,9 @@ def _container(problems: Problems, spec: Object, container: Object, volumes: Map
     if container.get("resizePolicy"):
         never = spec.get("restartPolicy") == "Never"
         _resize_policy(problems, container["resizePolicy"], f"{path}.resizePolicy", never=never)
-    context, own_users = container.get("securityContext"), spec.get("hostUsers") is False
-    check_container_security(problems, context, f"{path}.securityContext", own_users=own_users)
+    if container.get("securityContext"):
+        check = check_container_security[spec.get("hostUsers") is False]
+        check(problems, container["securityContext"], f"{path}.securityContext")
 
 
 def _port_names(problems: Problems, ports: list[Object], path: str) -> None:

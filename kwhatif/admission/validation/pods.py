@@ -131,10 +131,6 @@ def check_pod_spec(problems: Problems, spec: Object, path: str, *, pod: str = ""
     _POD_SPEC(problems, spec, path)
 
 
-def _security(problems: Problems, spec: Object, path: str) -> None:
-    check_pod_security(problems, spec, f"{path}.securityContext")
-
-
 def _dns(problems: Problems, spec: Object, path: str) -> None:
     check_dns(problems, spec, f"{path}.dnsConfig")
 
@@ -153,7 +149,7 @@ _POD_SPEC = table(
     restartPolicy                filled & one_of Always OnFailure Never
     dnsPolicy                    filled & one_of {" ".join(DNS_POLICIES)}
     nodeSelector                 check_labels
-    .                            _security
+    .                            check_pod_security
     affinity                     check_affinity
     .                            _dns
     readinessGates[].conditionType    text & label_key
@@ -184,9 +180,12 @@ _POD_SPEC = table(
     schedulingGroup?.podGroupName    dns_subdomain
     .                            check_file_variables
     """,
-    *(check_labels, _security, check_affinity, _dns, check_spread_constraints, check_host_processes, check_host_users),
-    *(check_tolerations, check_address, check_overhead, check_operating_system, _group, check_file_variables),
+    *(check_labels, _dns, check_spread_constraints, check_host_processes, check_host_users),
+    *(check_address, check_overhead, check_operating_system, _group, check_file_variables),
     _gate_name,
+    check_affinity=check_affinity,
+    check_tolerations=check_tolerations,
+    check_pod_security=check_pod_security,
     preempts_nothing=lambda spec: spec.get("preemptionPolicy") == "",
 )
 

@@ -7,16 +7,16 @@ Upstream: pkg/apis/core/validation/validation.go. Privileged containers are assu
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kwhatif.admission.request import containers_of, each
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import dns_subdomain, relative_path, within_range
+from kwhatif.admission.validation.field_rules import relative_path
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.rows import table
 from kwhatif.api.objects import section
 
-_SPEC_LIMIT_KIB = 64
 _LONGEST_DOMAIN, _LONGEST_USER = 256, 104
 _NET_BIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
 _DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
@@ -69,22 +69,6 @@ def check_host_processes(problems: Problems, spec: Object, path: str) -> None:
     if not spec.get("hostNetwork"):
         why = "hostNetwork must be true if pod contains any hostProcess containers"
         problems.invalid(f"{path}.hostNetwork", False, why)
-
-
-def check_windows_options(problems: Problems, options: Object | None, path: str) -> None:
-    if not options:
-        return
-    name, spec = options.get("gmsaCredentialSpecName"), options.get("gmsaCredentialSpec")
-    if name is not None:
-        problems.invalid(f"{path}.gmsaCredentialSpecName", name, *dns_subdomain(name))
-    if spec == "":
-        problems.invalid(f"{path}.gmsaCredentialSpec", spec, "gmsaCredentialSpec cannot be an empty string")
-    elif spec is not None and len(spec.encode()) > _SPEC_LIMIT_KIB * 1024:
-        why = f"gmsaCredentialSpec size must be under {_SPEC_LIMIT_KIB} KiB"
-        problems.invalid(f"{path}.gmsaCredentialSpec", spec, why)
-    user = options.get("runAsUserName")
-    if user is not None:
-        problems.invalid(f"{path}.runAsUserName", user, *_user_rules(user))
 
 
 def _user_rules(whole: str) -> list[str]:
@@ -151,53 +135,16 @@ _SYSCTL_PART = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"({_SYSCTL_PART}[\./])*{_SYSCTL_PART}"
 _LONGEST_SYSCTL = 253
 _SHARED = re.compile(r"kernel\.(sem|shmall|shmmax|shmmni|shm_rmid_forced|shm|msgmax|msgmnb|msgmni|msg)|fs\.mqueue\..*")
-_CHOICES = {
-    "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
-    "supplementalGroupsPolicy": ("Merge", "Strict"),
-    "seLinuxChangePolicy": ("MountOption", "Recursive"),
-}
 
 
-def check_pod_security(problems: Problems, spec: Object, path: str) -> None:
-    """``path`` is that of the security context."""
-    context = section(spec, "securityContext")
-    for key in ("fsGroup", "runAsUser", "runAsGroup"):
-        _identity(problems, context.get(key), f"{path}.{key}")
-    for i, group in enumerate(context.get("supplementalGroups") or ()):
-        _identity(problems, group or 0, f"{path}.supplementalGroups[{i}]")
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        why = "ShareProcessNamespace and HostPID cannot both be enabled"
-        problems.invalid(f"{path}.shareProcessNamespace", True, why)
-    _sysctls(problems, spec, each(context, "sysctls"), f"{path}.sysctls")
-    _choice(problems, context, "fsGroupChangePolicy", path)
-    _profile_of(problems, context.get("seccompProfile"), "seccomp", f"{path}.seccompProfile")
-    check_windows_options(problems, context.get("windowsOptions"), f"{path}.windowsOptions")
-    _profile_of(problems, context.get("appArmorProfile"), "AppArmor", f"{path}.appArmorProfile")
-    _choice(problems, context, "supplementalGroupsPolicy", path)
-    _choice(problems, context, "seLinuxChangePolicy", path)
-
-
-def check_container_security(problems: Problems, context: Object | None, path: str, *, own_users: bool) -> None:
-    """``own_users``: the pod has users of its own, and not those of its node."""
-    if not context:
-        return
-    _identity(problems, context.get("runAsUser"), f"{path}.runAsUser")
-    _identity(problems, context.get("runAsGroup"), f"{path}.runAsGroup")
-    mount = context.get("procMount")
-    if mount is not None and mount not in ("Default", "Unmasked"):
-        problems.unsupported(f"{path}.procMount", mount, ("Default", "Unmasked"))
-    if mount == "Unmasked" and not own_users:
-        problems.invalid(f"{path}.procMount", mount, "`hostUsers` must be false to use `Unmasked`")
-    _profile_of(problems, context.get("seccompProfile"), "seccomp", f"{path}.seccompProfile")
-    if context.get("allowPrivilegeEscalation") is False:
-        why = "cannot set `allowPrivilegeEscalation` to false and"
-        if context.get("privileged"):
-            problems.invalid(path, context, f"{why} `privileged` to true")
-        for added in section(context, "capabilities").get("add") or ():
-            if added == "CAP_SYS_ADMIN":
-                problems.invalid(path, context, f"{why} `capabilities.Add` CAP_SYS_ADMIN")
-    check_windows_options(problems, context.get("windowsOptions"), f"{path}.windowsOptions")
-    _profile_of(problems, context.get("appArmorProfile"), "AppArmor", f"{path}.appArmorProfile")
+def _escalation(problems: Problems, context: Object, path: str) -> None:
+    """What makes a process privileged cannot go with a ban on becoming so."""
+    why = "cannot set `allowPrivilegeEscalation` to false and"
+    if context.get("privileged"):
+        problems.invalid(path, context, f"{why} `privileged` to true")
+    for capability in section(context, "capabilities").get("add") or ():
+        if capability == "CAP_SYS_ADMIN":
+            problems.invalid(path, context, f"{why} `capabilities.Add` CAP_SYS_ADMIN")
 
 
 def check_profile(problems: Problems, profile: Object, what: str, path: str) -> None:
@@ -221,9 +168,12 @@ def check_profile(problems: Problems, profile: Object, what: str, path: str) -> 
         )
 
 
-def _profile_of(problems: Problems, profile: Object | None, what: str, path: str) -> None:
-    if profile is not None:
-        check_profile(problems, profile, what, path)
+def _seccomp_profile(problems: Problems, profile: Object, path: str) -> None:
+    check_profile(problems, profile, "seccomp", path)
+
+
+def _app_armor_profile(problems: Problems, profile: Object, path: str) -> None:
+    check_profile(problems, profile, "AppArmor", path)
 
 
 def _app_armor_path(problems: Problems, local: str, path: str) -> None:
@@ -235,21 +185,10 @@ def _app_armor_path(problems: Problems, local: str, path: str) -> None:
         problems.too_long(path, _LONGEST_PATH)
 
 
-def _identity(problems: Problems, number: int | None, path: str) -> None:
-    if number is not None:
-        problems.invalid(path, number, *within_range(number, 0, _INT32))
-
-
-def _choice(problems: Problems, context: Object, key: str, path: str) -> None:
-    value: Any = context.get(key)
-    if value is not None and value not in _CHOICES[key]:
-        problems.unsupported(f"{path}.{key}", value, _CHOICES[key])
-
-
-def _sysctls(problems: Problems, spec: Object, sysctls: list[Object], path: str) -> None:
+def _sysctls(problems: Problems, spec: Object, path: str) -> None:
     names: set[str] = set()
-    for i, sysctl in enumerate(sysctls):
-        where, name = f"{path}[{i}].name", sysctl.get("name") or ""
+    for i, sysctl in enumerate(each(spec.get("securityContext"), "sysctls")):
+        where, name = f"{path}.securityContext.sysctls[{i}].name", sysctl.get("name") or ""
         if not name:
             problems.required(where)
         elif len(name) > _LONGEST_SYSCTL or not re.fullmatch(_SYSCTL, name):
@@ -271,6 +210,55 @@ def _convert_to_dots(name: str) -> str:
     if first is None or first[0] == ".":
         return name
     return name.translate(str.maketrans("./", "/."))
+
+
+_WINDOWS = f"""
+    windowsOptions?.gmsaCredentialSpecName    dns_subdomain
+    windowsOptions?.gmsaCredentialSpec        not empty: gmsaCredentialSpec cannot be an empty string
+    windowsOptions?.gmsaCredentialSpec        below {64 * 1024}: gmsaCredentialSpec size must be under 64 KiB
+    windowsOptions?.runAsUserName             _user_rules
+"""
+_RULES: dict[str, Callable[..., Any]] = {
+    **{rule.__name__: rule for rule in (_user_rules, _seccomp_profile, _app_armor_profile, _sysctls, _escalation)},
+    "empty": lambda text: text == "",
+    "set_to_false": lambda context: context.get("allowPrivilegeEscalation") is False,
+}
+check_pod_security = table(
+    f"""
+    securityContext.fsGroup                   between 0 {_INT32}
+    securityContext.runAsUser                 between 0 {_INT32}
+    securityContext.runAsGroup                between 0 {_INT32}
+    securityContext.supplementalGroups[]      number & between 0 {_INT32}
+    shareProcessNamespace                     filled & invalid if hostPID @ securityContext.shareProcessNamespace:
+            ShareProcessNamespace and HostPID cannot both be enabled
+    .                                         _sysctls
+    securityContext.fsGroupChangePolicy       one_of Always OnRootMismatch
+    securityContext.seccompProfile            _seccomp_profile
+    {_WINDOWS.replace("windowsOptions", "securityContext.windowsOptions")}
+    securityContext.appArmorProfile           _app_armor_profile
+    securityContext.supplementalGroupsPolicy  one_of Merge Strict
+    securityContext.seLinuxChangePolicy       one_of MountOption Recursive
+    """,
+    **_RULES,
+)
+_UNMASKED = "procMount invalid if procMount=Unmasked: `hostUsers` must be false to use `Unmasked`"
+check_container_security = {
+    own_users: table(
+        f"""
+    runAsUser                                 between 0 {_INT32}
+    runAsGroup                                between 0 {_INT32}
+    procMount                                 one_of Default Unmasked
+    {"" if own_users else _UNMASKED}
+    seccompProfile                            _seccomp_profile
+    .                                         _escalation if set_to_false
+    {_WINDOWS}
+    appArmorProfile                           _app_armor_profile
+    """,
+        **_RULES,
+    )
+    for own_users in (True, False)
+}
+"""By whether the pod has users of its own, and not those of its node."""
 
 
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"

@@ -164,7 +164,7 @@ def _daemon_set(problems: Problems, obj: Object) -> None:
     spec = section(obj, "spec")
     selector = spec.get("selector")
     check_metadata(problems, obj)
-    check_label_selector(problems, selector, "spec.selector")
+    check_label_selector(problems, selector or {}, "spec.selector")
     labels_match(problems, spec, selector)
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         problems.invalid("spec.selector", format_selector(selector), "empty selector is invalid for daemonset")
