@@ -322,6 +322,8 @@ def _together(rules: Sequence[Rule]) -> Rule:
     judged = tuple((getattr(rule, "field", None), rule) for rule in rules)
 
     def check(problems: Problems, value: Any, path: str) -> object:
+        # Go reads a null among the items of a list as an item without fields.
+        value = _EMPTY if value is None else value
         for field, rule in judged:
             if (field is None or field in value) and rule(problems, value, path) is STOP:
                 return STOP
