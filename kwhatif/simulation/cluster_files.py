@@ -12,7 +12,8 @@ from datetime import datetime
 import msgspec
 
 from kwhatif.api.core import Node, Pod
-from kwhatif.api.kinds import IDLE
+from kwhatif.api.kinds import IDLE, READ_KINDS
+from kwhatif.api.kueue import GROUP
 from kwhatif.api.meta import Resource
 from kwhatif.api.times import format_time, parse_time
 from kwhatif.api.watcher_metrics import WatcherMetrics
@@ -109,6 +110,8 @@ def _seconds_since(taken_at: str, now: datetime) -> int:
 
 
 _MOST_NAMED = 10
+_KUEUES_OWN = frozenset(kind.name for kind in READ_KINDS if kind.group == GROUP)
+"""Kinds that Kueue reads, and whose objects make no pods."""
 
 
 def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None:
@@ -166,7 +169,7 @@ def _name_of(obj: Resource) -> str:
 
 def unknown_kinds(scenario: PreparedScenario, notes: Notes) -> list[str]:
     """The unknown kinds whose objects may make pods. Notes those that have none."""
-    unknown = scenario.expanded.unknown
+    unknown = Counter({kind: n for kind, n in scenario.expanded.unknown.items() if kind not in _KUEUES_OWN})
     unread = Counter({kind: n for kind, n in unknown.items() if kind in IDLE})
     if unread:
         notes.note(f"not read by the scheduler: {format_counts(unread)}")

@@ -162,7 +162,8 @@ def queue(state: PipelineState) -> PipelineState:
         return state
     from kwhatif.simulation.queueing.queued_scenario import has_queues, queue_pods
 
-    prepared = [queue_pods(each) if has_queues(each) else each for each in state.prepared]
+    asked = state.question.asks_autoscalers
+    prepared = [queue_pods(each, asks_autoscalers=asked) if has_queues(each) else each for each in state.prepared]
     return replace(state, prepared=prepared)
 
 

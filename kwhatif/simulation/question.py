@@ -52,6 +52,9 @@ class Question(Command[R_co]):
     starts_jobs: ClassVar[bool] = True
     """Whether Kueue decides about jobs before anything else."""
 
+    asks_autoscalers: ClassVar[bool] = False
+    """Whether it is about autoscalers, which then answer Kueue's ProvisioningRequests."""
+
     several_runs: ClassVar[bool] = False
     """Whether an answer takes more runs of the scheduler than one: it then opens a session for each of them, and the
     scenario has none of its own."""

@@ -41,6 +41,7 @@ class AfterPlacing(Question[R_co]):
     """
 
     with_pending = True
+    asks_autoscalers = True
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return bool(scenario.inputs.manifests)

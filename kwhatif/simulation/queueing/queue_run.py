@@ -27,7 +27,7 @@ _KIND_LABEL = "kubernetes.io/metadata.name"
 _BY_USAGE = "UsageBasedAdmissionFairSharing"
 
 
-def decide_queues(scenario: PreparedScenario) -> Decisions:
+def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False) -> Decisions:
     """Let Kueue come to rest, first with the workloads of the cluster, then with those of the manifests.
 
     Autoscalers, where there are any, answer ProvisioningRequests. Raises UsageError where there is no Kueue, and
@@ -47,7 +47,8 @@ def decide_queues(scenario: PreparedScenario) -> Decisions:
     workloads += _workloads_of(scenario.manifests, now)
     taken, anew = {each.key for each in workloads}, names_of(jobs)
     found.workloads = [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)]
-    start = QueueStart(found, workloads, now, answers_provisioning=bool(scenario.inputs.autoscale))
+    answers = asks_autoscalers or bool(scenario.inputs.autoscale)
+    start = QueueStart(found, workloads, now, answers_provisioning=answers)
     run, first, then = start.run()
     decisions = Decisions(run.state, jobs, [each.key for each in workloads], gaps, start)
     decisions.note(first)

@@ -49,12 +49,12 @@ def has_queues(scenario: PreparedScenario) -> bool:
     return bool(found) or any(own_struct(each) is ClusterQueue for each in scenario.manifests)
 
 
-def queue_pods(scenario: PreparedScenario) -> PreparedScenario:
+def queue_pods(scenario: PreparedScenario, *, asks_autoscalers: bool = False) -> PreparedScenario:
     """Let Kueue decide about the pods of the manifests, and about workloads of the cluster.
 
     Raises InputError for objects that Kueue could not read.
     """
-    return _QueuedScenario(scenario, decide_queues(scenario)).build()
+    return _QueuedScenario(scenario, decide_queues(scenario, asks_autoscalers=asks_autoscalers)).build()
 
 
 def describe_wait(workload: Workload) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,29 @@ def test_autoscalers_answer_provisioning_requests_and_nobody_other_checks(answer
     asked = decode_objects([workload("train", "a", "1")]).list_all(KueueWorkload)
     run, _, _ = QueueStart(found, asked, 0, answers_provisioning=answers).run()
     assert run.state.workloads["ml/train"].status == status
+
+
+def test_objects_of_kueue_in_the_manifests_are_no_unknown_kinds() -> None:
+    result = kwhatif.place([EVALUATE, MORE], snapshot=cluster(), assume_empty=True)
+    assert [each.what for each in result.fidelity.gaps if "unknown to kwhatif" in each.what] == []
+
+
+def test_autoscale_is_asked_by_kueue_before_it_admits(tmp_path: Path) -> None:
+    spec = {"controllerName": "kueue.x-k8s.io/provisioning-request"}
+    queue = cluster_queue("a", "4", admissionChecksStrategy={"admissionChecks": [{"name": "nodes"}]})
+    made = there(*queues(queue), kueue("AdmissionCheck", "nodes", spec=spec))
+    room = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+    groups = {
+        "apiVersion": "kwhatif.dev/v1",
+        "kind": "NodeGroups",
+        "groups": [{"name": "g", "min": 0, "max": 2, "template": {"capacity": room, "allocatable": room}}],
+    }
+    mine = job("mine", "1", **{"queue-name": "a"})
+    path = tmp_path / "groups.json"
+    path.write_text(json.dumps(groups))
+    result = kwhatif.autoscale([mine], snapshot=made, groups=str(path), assume_empty=True)
+    assert "Kueue admits 1 of 1 workload" in result.outcome.verdict
+    assert "1 of 1 pod" in result.outcome.verdict
 
 
 def test_pods_go_to_the_domains_that_the_topology_gives_them() -> None:
