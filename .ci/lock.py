@@ -21,7 +21,7 @@ PROJECT = LOCK.parents[1] / "pyproject.toml"
 # The extras and groups of pyproject.toml that an environment has besides the project's dependencies.
 ENVIRONMENTS = {
     "users": ("--group=build",),
-    "dev": ("--group=build", "--extra=dev"),
+    "dev": ("--group=build", "--extra=dev", "--extra=serve"),
     "browser": ("--group=browser",),
     "docs": ("--group=docs",),
     "fleet": ("--group=build", "--extra=dask", "--extra=parquet", "--extra=ray", "--extra=sweep"),

@@ -36,6 +36,7 @@ ORDER = (
     {"simulation"},
     {"render"},
     {"commands"},
+    {"serve"},
     {"cli"},
 )
 """A room imports from itself and from the steps below it; rooms of one step know nothing of each other."""

@@ -140,14 +140,21 @@ def python_names(question: type[Command[Any]]) -> Iterator[None]:
         raise type(error)(in_python(str(error), question)) from error
 
 
-def in_python(text: str, question: type[Command[Any]]) -> str:
-    """A text in which flags have the names of keyword arguments: ``--no-recreate`` is ``recreate=False``."""
+def in_python(text: str, question: type[Command[Any]], spell: Callable[[str], str] = str) -> str:
+    """A text in which flags have the names of keyword arguments: ``--no-recreate`` is ``recreate=False``.
+
+    ``spell`` makes other names of these.
+    """
     names = {
         each.flag.name.removeprefix("--"): each.name
         for each in parameters_of(question)
         if each.flag.name and not each.flag.negated
     }
-    return _FLAG.sub(lambda flag: names.get(flag[2], flag[2].replace("-", "_")) + ("=False" if flag[1] else ""), text)
+
+    def name(flag: re.Match[str]) -> str:
+        return spell(names.get(flag[2], flag[2].replace("-", "_"))) + ("=False" if flag[1] else "")
+
+    return _FLAG.sub(name, text)
 
 
 _FLAG = re.compile(r"(?<![\w-])--(no-)?([a-z][a-z0-9-]*)")

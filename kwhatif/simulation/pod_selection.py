@@ -5,7 +5,6 @@ them.
 from __future__ import annotations
 
 import dataclasses
-import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadMa
 from kwhatif.simulation.scenario_options import PodOptions
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
-from kwhatif.snapshot.read.files import display_path
+from kwhatif.snapshot.read.files import display_path, exists
 
 FILE_SUFFIXES = (".yaml", ".yml", ".json", ".gz", ".zst")
 
@@ -239,7 +238,7 @@ def _hint_of_queue(word: PodReference, scenario: LoadedScenario) -> str:
 
 def split_words(words: Files) -> tuple[Files, list[str]]:
     """The words that are manifests, and those that are names."""
-    names = [word for word in words if isinstance(word, str) and word != "-" and not os.path.exists(word)]
+    names = [word for word in words if isinstance(word, str) and word != "-" and not exists(word)]
     return [word for word in words if word not in names], names
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -20,10 +19,10 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     there. An empty file is an empty document, not none at all. Raises InputError.
     """
     from kwhatif.policy.legacy_formats import legacy_format
-    from kwhatif.snapshot.read.files import read_paths
+    from kwhatif.snapshot.read.files import is_directory, read_paths
     from kwhatif.snapshot.read.objects import read_documents
 
-    if os.path.isdir(file):
+    if is_directory(file):
         raise InputError("expected a file, found a directory", source=file)
     (text,) = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
     documents = read_documents(text)

@@ -30,7 +30,7 @@ from kwhatif.errors import InputError, UsageError
 from kwhatif.simulation.named_files import beside, check_named_files, checkout_of, own_users, problem_of_owner
 from kwhatif.snapshot.format.documents import read_only
 from kwhatif.snapshot.format.model import API_VERSION
-from kwhatif.snapshot.read.files import display_path
+from kwhatif.snapshot.read.files import display_path, may_read_disk
 from kwhatif.versions import minor_of
 
 KIND = "GatePolicy"
@@ -102,6 +102,8 @@ def describe_distrust(directory: str) -> str:
 
 def _policies_above(directory: str) -> Iterator[tuple[str, str]]:
     """The files of this name from a directory up, each with the reason why it does not count, if there is one."""
+    if not may_read_disk():
+        return
     here = os.path.abspath(directory)
     top = _repository_around(here)
     while True:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from kwhatif.errors import InputError
 from kwhatif.simulation.policy_file import plain_document
 from kwhatif.snapshot.format.descheduler_info import policies_in
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.read.files import read_paths
+from kwhatif.snapshot.read.files import is_directory, read_paths
 from kwhatif.snapshot.read.objects import read_documents
 
 _CHART, _CHART_VERSION = "deschedulerPolicy", "deschedulerPolicyAPIVersion"
@@ -59,7 +58,7 @@ def _find_policy(source: PolicySource, snapshot: Snapshot) -> tuple[Any, str] | 
 
 
 def _read_file(file: str) -> tuple[Any, str]:
-    if os.path.isdir(file):
+    if is_directory(file):
         raise InputError("expected a file, found a directory", source=file)
     (text,) = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
     values = [plain_document(document.value, text.name) for document in read_documents(text)]

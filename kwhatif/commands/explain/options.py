@@ -19,6 +19,7 @@ class ExplainAfterOptions(ExplainOptions):
         Flag(
             "--after",
             metavar="FILE",
+            file="manifests",
             help="Manifests that are placed before: a pod of theirs is explained as it was tried (repeatable).",
         ),
     ] = ()

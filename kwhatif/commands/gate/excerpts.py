@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.results.gate import Change, Excerpt, Finding, GateResult, Location
-from kwhatif.snapshot.read.files import text_of
+from kwhatif.snapshot.read.files import is_given, read_paths, text_of
 from kwhatif.snapshot.read.git_revisions import is_revision
 from kwhatif.snapshot.read.rooted_files import FileRoot
 
@@ -171,6 +171,9 @@ def _texts_of(files: Collection[str]) -> Iterator[tuple[str, list[str]]]:
         if file in ("", "-") or (":" in file and is_revision(file.partition(":")[0])):
             continue
         try:
+            if is_given(file):
+                yield from ((file, text.data.decode().split("\n")) for text in read_paths([file]))
+                continue
             data = FileRoot(os.path.dirname(file) or os.curdir).read(file, bounds.MANIFEST_BYTES)
             yield file, text_of(file, data, bounds.MANIFEST_BYTES).data.decode().split("\n")
         except (InputError, ValueError):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import STDIN, display_path, os_error
+from kwhatif.snapshot.read.files import STDIN, display_path, exists, is_directory, os_error
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
 from kwhatif.snapshot.read.rooted_files import walk_folders
@@ -21,8 +21,8 @@ def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_e
     """
     found: list[str] = []
     for path in paths:
-        if path == STDIN or not os.path.isdir(path):
-            if path != STDIN and not os.path.exists(path) and tree_named(path) is None:
+        if path == STDIN or not is_directory(path):
+            if path != STDIN and not exists(path) and tree_named(path) is None:
                 raise InputError("no such file or directory", source=display_path(path))
             found.append(path)
             continue
@@ -44,7 +44,7 @@ def _folders_below(path: str, *, recursive: bool) -> Iterator[str]:
 
 def describe_nothing(paths: Sequence[str]) -> str:
     """What to say of paths without any object: they are empty, or what there is lies in directories below them."""
-    listed = {path: [names for _, names in walk_folders(path)] for path in paths if os.path.isdir(path)}
+    listed = {path: [names for _, names in walk_folders(path)] for path in paths if is_directory(path)}
     below = sum(is_listed(name) for folders in listed.values() for names in folders[1:] for name in names)
     if not below:
         return "holds no objects: it is empty"

@@ -11,8 +11,9 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
 from typing import IO
@@ -81,6 +82,43 @@ def read_paths(paths: Sequence[str], *, max_bytes: int = bounds.SNAPSHOT_BYTES) 
             yield _text(file, max_bytes)
 
 
+_texts: ContextVar[Mapping[str, bytes] | None] = ContextVar("_texts", default=None)
+
+
+@contextmanager
+def read_only_texts(texts: Mapping[str, bytes]) -> Iterator[None]:
+    """A context in which these texts are the only files there are, by their names: nothing is read from the disk.
+
+    For questions of others, which may name no file.
+    """
+    token = _texts.set(texts)
+    try:
+        yield
+    finally:
+        _texts.reset(token)
+
+
+def is_given(path: str) -> bool:
+    """Whether a text stands for the file of this name."""
+    texts = _texts.get()
+    return texts is not None and path in texts
+
+
+def exists(path: str) -> bool:
+    """Whether there is such a file or directory."""
+    return os.path.exists(path) if _texts.get() is None else is_given(path)
+
+
+def is_directory(path: str) -> bool:
+    """Whether there is such a directory."""
+    return _texts.get() is None and os.path.isdir(path)
+
+
+def may_read_disk() -> bool:
+    """Whether there are other files than given texts."""
+    return _texts.get() is None
+
+
 def once(paths: Sequence[str]) -> Sequence[str]:
     """The paths. Raises InputError if standard input is among them more than once."""
     if list(paths).count(STDIN) > 1:
@@ -89,7 +127,7 @@ def once(paths: Sequence[str]) -> Sequence[str]:
 
 
 def _files(path: str) -> list[str]:
-    if path == STDIN or not os.path.isdir(path):
+    if path == STDIN or not is_directory(path):
         return [path]
     try:
         names = sorted(os.listdir(path))
@@ -181,6 +219,10 @@ def text_of(name: str, data: bytes, max_bytes: int) -> Text:
 
 def _read(path: str, max_bytes: int) -> bytes:
     """The content, up to one byte more than the limit, by which callers see that it is too large."""
+    if (texts := _texts.get()) is not None:
+        if path not in texts:
+            raise InputError("no file is read here: only what was sent", source=display_path(path))
+        return texts[path]
     if path == STDIN:
         if sys.stdin is None:  # type: ignore[redundant-expr, unused-ignore]
             raise InputError("it is closed: there is nothing to read from", source="standard input")

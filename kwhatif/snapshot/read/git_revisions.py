@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import may_read_disk
 from kwhatif.snapshot.read.git_objects import git_environment, object_reader
 from kwhatif.snapshot.read.git_trees import RevisionFile, list_files
 from kwhatif.snapshot.read.program_words import GIT_COMMIT, GIT_ORIGIN, GIT_TOP, ProgramCall
@@ -46,6 +47,8 @@ def is_revision(text: str) -> bool:
 
 def _object_named(revision: str, sort: str) -> str:
     """The name of the commit or of the tree of a revision; empty if it is none."""
+    if not may_read_disk():
+        return ""
     if not revision or revision.startswith("-") or not revision.isprintable() or len(revision) > bounds.PATH_LENGTH:
         return ""
     found = _ask_git(ProgramCall(GIT_COMMIT, operands=(f"{revision}^{{{sort}}}",))) or ""

@@ -16,7 +16,7 @@ from typing import Literal
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import display_path, os_error
+from kwhatif.snapshot.read.files import display_path, may_read_disk, os_error
 
 FileSort = Literal["file", "folder", "link out", "other", ""]
 """What there is: a regular file, a directory, a link that leads out, a pipe or device; empty for nothing."""
@@ -40,6 +40,8 @@ class FileRoot:
 
     def resolve(self, path: str) -> str:
         """The real path of what a path leads to, which need not be there. Raises LeadsOutError."""
+        if not may_read_disk():
+            raise LeadsOutError("no file is read here: only what was sent", source=display_path(path))
         try:
             folder, name = os.path.split(os.path.abspath(path))
             # Whoever replaces a directory by a link meanwhile makes it an error to open what is in it.

@@ -12,7 +12,7 @@ from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.progress import report_start
 from kwhatif.snapshot.read.directories import describe_nothing
-from kwhatif.snapshot.read.files import STDIN, display_path, once, read_paths
+from kwhatif.snapshot.read.files import STDIN, display_path, is_given, once, read_paths
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.objects import Document, Origin, items_of
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, find_items
@@ -36,10 +36,10 @@ class ManifestReader:
     def prepare(self, paths: Sequence[str]) -> None:
         """Find out what each path names, and read it. Raises InputError."""
         roots = self._options.roots
-        on_disk = disk_trees([path for path in (*paths, *roots) if path != STDIN and tree_named(path) is None])
+        on_disk = disk_trees([path for path in (*paths, *roots) if not _is_text(path) and tree_named(path) is None])
         planned: dict[str, tuple[list[str], list[str]]] = {}
         for path in paths:
-            if path == STDIN:
+            if _is_text(path):
                 continue
             key, tree, place = self._tree_of(path, on_disk)
             self._reader_of(key, tree)
@@ -57,6 +57,8 @@ class ManifestReader:
         for key, (folders, files) in planned.items():
             self._readers[key].prepare(folders, files)
         for path in roots:
+            if _is_text(path):
+                continue
             key, tree, place = self._tree_of(path, on_disk)
             if tree.is_folder(place):
                 self._reader_of(key, tree).account_rest(place)
@@ -71,7 +73,7 @@ class ManifestReader:
 
     def read(self, path: str) -> Iterator[FoundItem]:
         """The objects of a path. Raises InputError."""
-        if path == STDIN:
+        if _is_text(path):
             for text in read_paths([path], max_bytes=bounds.MANIFEST_BYTES):
                 for document, item in find_items(
                     GivenText(text, is_named=True), NO_VARIABLES, self._options, self._report
@@ -93,6 +95,11 @@ class ManifestReader:
         if tree is None:
             return f"disk {on_disk[path].top}", on_disk[path], path
         return f"revision {tree.revision}", RevisionTree(tree.revision), tree.path or os.curdir
+
+
+def _is_text(path: str) -> bool:
+    """Whether what a path names is no part of a tree of files."""
+    return path == STDIN or is_given(path)
 
 
 def read_items(

@@ -1,0 +1,3 @@
+"""Answer these questions over HTTP, from a cluster that is kept loaded."""
+
+POSITION = 135

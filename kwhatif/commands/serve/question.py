@@ -1,0 +1,113 @@
+"""The task of ``serve``: a server that keeps a cluster loaded and answers questions about it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar
+
+from kwhatif.commands.registry import load
+from kwhatif.errors import UsageError
+from kwhatif.results.printed import Printed
+from kwhatif.simulation.command import DOCUMENT, Task
+from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.scenario_options import ClusterOptions
+
+_ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:/\s]+)):(\d{1,5})")
+_NEEDED = ("starlette", "uvicorn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serve(Task[Printed]):
+    """Answer questions about a cluster over HTTP, until SIGTERM or Ctrl-C: POST /v1/place, /v1/drain and the like.
+
+    The cluster is loaded once. A request has the options of a command as JSON; /openapi.json describes all of them.
+    Beyond loopback it needs TLS, and a token or clients' certificates. Needs kwhatif[serve].
+    """
+
+    takes = ClusterOptions
+    lacks = frozenset({"now"})
+    prints = DOCUMENT
+    functions: ClassVar[Mapping[str, str]] = {"start_server": "question:Serve"}
+
+    listen: Annotated[
+        str, Flag("--listen", metavar="ADDRESS:PORT", shows_default=True, help="Where to listen; port 0: any.")
+    ] = "127.0.0.1:8790"
+    recording: Annotated[
+        str,
+        Flag("--recording", metavar="FILE", file="in", help="The cluster of a recording, at its end or at FILE@TIME."),
+    ] = ""
+    host: Annotated[
+        Sequence[str],
+        Flag(
+            "--host", metavar="NAME", help="A name by which clients call the server, besides its address (repeatable)."
+        ),
+    ] = ()
+    tls_cert: Annotated[
+        str, Flag("--tls-cert", metavar="FILE", file="in", help="The certificate; read again when it changes.")
+    ] = ""
+    tls_key: Annotated[str, Flag("--tls-key", metavar="FILE", file="in", help="Its key, likewise.")] = ""
+    client_ca: Annotated[
+        str, Flag("--client-ca", metavar="FILE", file="in", help="Who signs the certificates that clients then need.")
+    ] = ""
+    token_file: Annotated[
+        str,
+        Flag("--token-file", metavar="FILE", file="in", help="Bearer tokens, one a line; read again when it changes."),
+    ] = ""
+    workers: Annotated[
+        int | None,
+        Flag(
+            "--workers", metavar="N", least=1, help="How many questions to answer at a time. Default: one a processor."
+        ),
+    ] = None
+    time_limit_seconds: Annotated[
+        float,
+        Flag("--time-limit", metavar="TIME", duration=True, shows_default=True, help="How long a question may take."),
+    ] = 60.0
+    memory_limit: Annotated[
+        int,
+        Flag(
+            "--memory-limit", metavar="MIB", least=16, shows_default=True, help="How much memory a question may take."
+        ),
+    ] = 1024
+
+    @property
+    def needs_cluster(self) -> bool:  # type: ignore[override]
+        return not self.recording
+
+    def wants_cluster(self, *, is_named: bool) -> bool:
+        if self.recording and is_named:
+            raise UsageError("--recording: the cluster is that of a recording, or another one")
+        return not self.recording
+
+    def answer(self, given: Any, notes: Notes) -> Printed:
+        if missing := [name for name in _NEEDED if find_spec(name) is None]:
+            raise UsageError(f"{', '.join(missing)}: not installed; pip install 'kwhatif[serve]'")
+        source = [self.recording] if self.recording else given.snapshot
+        if callable(source):
+            raise UsageError("--live: not served yet; record the cluster, or name a snapshot")
+        server = "kwhatif.serve.server"
+        limits = load("kwhatif.serve.workers:Limits")(
+            workers=self.workers or os.cpu_count() or 1,
+            seconds=self.time_limit_seconds,
+            memory=self.memory_limit * 1024**2,
+        )
+        load(f"{server}:serve")(load(f"{server}:Settings")(source, self._access(), limits))
+        return Printed()
+
+    def _access(self) -> Any:
+        found = _ADDRESS.fullmatch(self.listen)
+        if found is None or int(found[3]) > 65535:
+            raise UsageError(f"--listen {self.listen}: expected ADDRESS:PORT such as 127.0.0.1:8790 or [::1]:8790")
+        if bool(self.tls_cert) != bool(self.tls_key):
+            raise UsageError("--tls-cert and --tls-key go together")
+        if self.client_ca and not self.tls_cert:
+            raise UsageError("--client-ca is about TLS: name --tls-cert and --tls-key")
+        access = "kwhatif.serve.access"
+        tls = load(f"{access}:TlsFiles")(self.tls_cert, self.tls_key, self.client_ca) if self.tls_cert else None
+        tokens = load(f"{access}:Tokens")(self.token_file) if self.token_file else None
+        return load(f"{access}:Access")(found[1] or found[2], int(found[3]), tls, tokens, tuple(self.host))

@@ -1,0 +1,52 @@
+"""What becomes of a request: an answer, or the problem because of which there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+COMMAND_LINE = "application/vnd.kwhatif.answer+json"
+"""An answer with what a command line needs besides: ``{"exitCode": 0, "notes": [...], "answer": {...}}``."""
+
+
+class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
+    """Why there is no answer, as RFC 9457 has it; ``file`` and ``place`` say where in what was sent."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    file: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What becomes of a request: the HTTP ``status``, the ``media`` type and text, and the exit code of the command."""
+
+    status: int
+    media: str
+    body: bytes
+    exit_code: int = 2
+
+
+_TITLES = {
+    "usage": "The options make no sense together",
+    "input": "Something that was sent cannot be understood",
+    "limit": "More than there is room or time for",
+    "policy": "kube-scheduler would refuse this configuration",
+    "fidelity": "The answer would depend on what is missing or not modelled",
+    "cluster": "The cluster cannot be read",
+    "plugin": "A plugin failed",
+    "internal": "A mistake of kwhatif's",
+}
+
+
+def problem_reply(status: int, name: str, detail: str, *, title: str = "", file: str = "", place: str = "") -> Reply:
+    """A reply that says why there is no answer."""
+    said = title or _TITLES.get(name, name)
+    problem = Problem(f"urn:kwhatif:problem:{name}", said, status, detail, file, place)
+    return Reply(status, PROBLEM, msgspec.json.encode(problem))

@@ -1,0 +1,165 @@
+"""Runs the server: the keeper and the doors, until SIGTERM or Ctrl-C, when those who wait still get their answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from kwhatif.errors import UsageError
+from kwhatif.serve.access import Access, WatchedFile
+from kwhatif.serve.service import Service
+from kwhatif.serve.workers import Limits, Workers
+
+DRAIN_SECONDS = 30
+HEAD_SECONDS = 10.0
+"""How long a client may take for the head of a request, and before its first one."""
+
+_HEAD_BYTES = 16 * 1024
+_CONNECTIONS = 512
+_RELOAD_SECONDS = 5.0
+
+
+class _BoundedProtocol(H11Protocol):  # type: ignore[misc, unused-ignore]
+    """HTTP/1.1 for clients that have to send the head of each request in time."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._deadline is not None and self.cycle is not None and not self.cycle.response_complete:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self._end)
+
+    def _end(self) -> None:
+        self._deadline = None
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is served, to whom, and how much of it."""
+
+    files: Sequence[str]
+    access: Access
+    limits: Limits
+
+
+def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None:
+    """Serve until it is to end. Raises UsageError where that cannot begin."""
+    if not hasattr(socket, "send_fds") or sys.platform == "win32":
+        raise UsageError("kwhatif serve needs processes that fork, which there are on Linux and macOS")
+    settings.access.check()
+    say = tell_stderr if tell is None else tell
+    with _listen(settings.access) as listener:
+        address = listener.getsockname()
+        host = f"[{address[0]}]" if ":" in address[0] else address[0]
+        say(f"listening on {settings.access.scheme}://{host}:{address[1]}")
+        asyncio.run(_serve(settings, listener, say))
+
+
+def tell_stderr(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(f"kwhatif: {text}", file=sys.stderr, flush=True)
+
+
+async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str], None]) -> None:
+    workers = Workers(settings.files, settings.limits, told=say)
+    app = Service(workers, settings.access, settings.limits).app()
+    tls = settings.access.tls
+    config = uvicorn.Config(
+        app,
+        http=_BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_CONNECTIONS,
+        h11_max_incomplete_event_size=_HEAD_BYTES,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+    config.load()
+    if tls is not None:
+        config.ssl = tls.context()
+    async with _background(workers.keep(), _reload(settings.access, config.ssl)):
+        await _Server(config).serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):  # type: ignore[misc, unused-ignore]
+    """Ends well when it is told to end."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        for number in numbers:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+
+@contextlib.asynccontextmanager
+async def _background(*works: Any) -> AsyncIterator[None]:
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _reload(access: Access, context: ssl.SSLContext | None) -> None:
+    """Use a certificate that has changed from then on; one that cannot be used changes nothing."""
+    if access.tls is None or context is None:
+        return
+    files = [WatchedFile(path) for path in access.tls.paths]
+    [file.has_changed() for file in files]
+    while True:
+        await asyncio.sleep(_RELOAD_SECONDS)
+        with contextlib.suppress(OSError, ssl.SSLError):
+            changed = [file.has_changed() for file in files]
+            if any(changed):
+                access.tls.load(context)
+
+
+def _listen(access: Access) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in access.host else socket.AF_INET
+        return socket.create_server((access.host, access.port), family=family, backlog=256)
+    except OSError as error:
+        raise UsageError(f"--listen {access.host}:{access.port}: {error.strerror or error}") from None

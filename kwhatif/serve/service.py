@@ -1,0 +1,52 @@
+"""What the doors stand on: a way to ask, what is known of the cluster, and how a door gives its routes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+from kwhatif.serve.access import Access
+from kwhatif.serve.guard import App, Guard
+from kwhatif.serve.replies import Reply
+from kwhatif.serve.workers import Limits, Workers
+
+DOORS = ("health", "http_api", "jobs")
+"""The modules of this package whose ``routes(service)`` are the doors, in this order."""
+
+
+@dataclass
+class Service:
+    """``workers`` answer questions (``await service.workers.ask("place", body)``), ``access`` says who may ask.
+
+    ``settings`` is what the options of the command say to single doors, by their names.
+    """
+
+    workers: Workers
+    access: Access
+    limits: Limits
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """What is known of the cluster: ``state``, once that is ready ``source``, ``takenAt``, ``nodes``, ``pods``."""
+        return self.workers.status
+
+    def app(self) -> App:
+        """All doors behind the guard."""
+        found: list[Route] = []
+        for door in DOORS:
+            found += import_module(f"kwhatif.serve.{door}").routes(self)
+        return Guard(Starlette(routes=found), self.access, self.limits)
+
+
+def response_of(reply: Reply) -> Response:
+    """A reply as HTTP has it."""
+    headers = {"kwhatif-exit-code": str(reply.exit_code)}
+    if reply.status == 503:
+        headers["retry-after"] = "1"
+    return Response(reply.body, reply.status, headers, reply.media)

@@ -1,0 +1,86 @@
+"""A worker: a fork of the keeper that answers one question after the other until the server ends it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from kwhatif.progress import ProgressListener, use_listener
+from kwhatif.serve import frames
+from kwhatif.serve.answers import ServedCluster, answer
+from kwhatif.serve.fields import routes
+from kwhatif.serve.openapi import openapi_text
+from kwhatif.serve.replies import JSON, Reply, problem_reply
+
+OPENAPI = "openapi.json"
+"""The one question that is about the server: what may be asked."""
+
+
+def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
+    """Answer what comes on a channel, each question with ``memory`` bytes more than there are now."""
+    limit_memory(memory)
+    frames.send(channel, {"pid": os.getpid()})
+    while (frame := frames.receive(channel)) is not None:
+        head, body = frame
+        listener = _Listener(channel) if head.get("progress") else None
+        try:
+            with use_listener(listener):
+                reply = _reply_to(head, body, cluster)
+            ends = False
+        except MemoryError:
+            reply, ends = too_large(memory), True
+        frames.send(
+            channel,
+            {"status": reply.status, "media": reply.media, "exitCode": reply.exit_code, "ends": ends},
+            reply.body,
+        )
+        if ends:
+            return
+
+
+def _reply_to(head: dict[str, Any], body: bytes, cluster: ServedCluster) -> Reply:
+    if head["route"] == OPENAPI:
+        return Reply(200, JSON, openapi_text())
+    return answer(routes()[head["route"]], body, cluster, media=head["media"])
+
+
+def too_large(memory: int) -> Reply:
+    """The reply to a question that takes more memory than it may."""
+    return problem_reply(422, "limit", f"the question takes more than {memory // 1024**2:,} MiB of memory")
+
+
+def limit_memory(memory: int) -> None:
+    """Let this process have so many bytes more than it has."""
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        limit = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    # A killed worker leaves no core, which would hold what clients sent.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+class _Listener(ProgressListener):
+    """Tells the server how far it is, a few times a second."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._next = 0.0
+
+    def start(self, doing: str) -> None:
+        self._tell(doing)
+
+    def update(self, doing: str, noun: str, done: int, of: int | None) -> None:
+        if time.monotonic() >= self._next:
+            self._tell(f"{doing}: {done:,} {noun}" if of is None else f"{doing}: {done:,} of {of:,} {noun}")
+
+    def clear(self) -> None:
+        pass
+
+    def _tell(self, text: str) -> None:
+        self._next = time.monotonic() + 0.25
+        frames.send(self._channel, {"progress": text})

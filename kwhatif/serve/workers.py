@@ -1,0 +1,217 @@
+"""The workers as the server has them: so many at once, a queue before them, and limits for each question."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from kwhatif.serve import frames
+from kwhatif.serve.replies import JSON, Reply, problem_reply
+
+MIB = 1024**2
+
+_QUESTIONS_EACH = 500
+"""Questions that a worker answers before another fork takes its place, so that what it remembers does not add up."""
+
+_FRESH_SECONDS = 0.5
+"""How far a worker may be behind the changes of the cluster."""
+
+_AGAIN_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``workers`` processes, ``waiting`` questions in the queue; ``seconds`` and ``memory`` bytes for each question;
+    ``body`` bytes of a request, and ``each_client`` requests at once.
+    """
+
+    workers: int = 2
+    waiting: int = 64
+    seconds: float = 60.0
+    memory: int = 1024 * MIB
+    body: int = 32 * MIB
+    each_client: int = 16
+    body_seconds: float = 30.0
+
+
+@dataclass(eq=False)
+class _Worker:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    pid: int
+    changes: int
+    born: float = field(default_factory=time.monotonic)
+    asked: int = 0
+
+    def end(self, *, kill: bool = False) -> None:
+        self.writer.close()
+        if kill:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+
+class Workers:
+    """Asks questions of forks of the keeper, which it starts, and starts again should it end.
+
+    ``status`` is what is known of the cluster: ``state`` is loading, ready or failed.
+    """
+
+    def __init__(
+        self, files: Sequence[str], limits: Limits, *, told: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.limits = limits
+        self.status: dict[str, Any] = {"state": "loading"}
+        self.changed = asyncio.Event()
+        self._files, self._told = list(files), told
+        self._free: list[_Worker] = []
+        self._slots = asyncio.Semaphore(limits.workers)
+        self._waiting = 0
+        self._forks: socket.socket | None = None
+        self._feed: asyncio.StreamWriter | None = None
+        self._changes = 0
+        self._ended = False
+
+    @property
+    def is_ready(self) -> bool:
+        return bool(self.status["state"] == "ready")
+
+    # --- the keeper
+
+    async def keep(self) -> None:
+        """Have a keeper until this is cancelled."""
+        while True:
+            await self._keep_once()
+            self._told("the process that keeps the cluster ended; it is started again")
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+    async def _keep_once(self) -> None:
+        feed, its_feed = socket.socketpair()
+        forks, its_forks = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        process = _start_keeper(its_feed, its_forks)
+        try:
+            reader, self._feed = await asyncio.open_connection(sock=feed)
+            self._forks = forks
+            await self.begin()
+            while (frame := await frames.read(reader)) is not None:
+                head, _ = frame
+                self.status = {**self.status, **head}
+                if head["state"] == "failed":
+                    self._told(str(head["detail"]))
+                self.changed.set()
+        finally:
+            self.status = {"state": "loading"}
+            self._forks = None
+            forks.close()
+            if self._feed is not None:
+                self._feed.close()
+            for worker in self._free:
+                worker.end()
+            self._free = []
+            with suppress(ProcessLookupError):
+                process.kill()
+            process.wait()
+
+    async def begin(self) -> None:
+        """Tell a new keeper what to load."""
+        self.send({"do": "load", "files": self._files, "memory": self.limits.memory})
+
+    def send(self, head: dict[str, Any], body: bytes = b"") -> None:
+        """Send something to the keeper, after which workers are out of date."""
+        if self._feed is not None:
+            self._feed.write(frames.pack(head, body))
+            self._changes += 1
+
+    # --- questions
+
+    async def ask(
+        self, route: str, body: bytes, *, media: str = JSON, progress: Callable[[str], None] | None = None
+    ) -> Reply:
+        """The reply to a question, which may be that there is none."""
+        if not self.is_ready:
+            detail = str(self.status.get("detail") or "the cluster is being loaded")
+            return problem_reply(503, "loading", detail, title="The cluster is not known yet")
+        if self._waiting >= self.limits.waiting:
+            return problem_reply(503, "busy", "too many questions are waiting: ask again", title="Too busy")
+        self._waiting += 1
+        try:
+            await self._slots.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            return await self._ask(route, body, media, progress)
+        finally:
+            self._slots.release()
+
+    async def _ask(self, route: str, body: bytes, media: str, progress: Callable[[str], None] | None) -> Reply:
+        worker = await self._take_worker()
+        if worker is None:
+            return problem_reply(503, "loading", "no worker could be started", title="The cluster is not known yet")
+        kept = False
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                question = {"route": route, "media": media, "progress": progress is not None}
+                worker.writer.write(frames.pack(question, body))
+                while (frame := await frames.read(worker.reader)) is not None:
+                    head, text = frame
+                    if "progress" not in head:
+                        kept = not head["ends"]
+                        return Reply(head["status"], head["media"], text, head["exitCode"])
+                    if progress is not None:
+                        progress(head["progress"])
+            return problem_reply(500, "worker", "the process that answered was ended", title="No answer")
+        except TimeoutError:
+            detail = f"the question takes more than {self.limits.seconds:g} seconds"
+            return problem_reply(504, "limit", detail)
+        except ConnectionError:
+            return problem_reply(500, "worker", "the process that answered was ended", title="No answer")
+        finally:
+            worker.asked += 1
+            if kept:
+                self._free.append(worker)
+            else:
+                # Also where a client went away: what nobody waits for is not worked out.
+                worker.end(kill=True)
+
+    async def _take_worker(self) -> _Worker | None:
+        while self._free:
+            worker = self._free.pop()
+            stale = worker.changes < self._changes and time.monotonic() - worker.born > _FRESH_SECONDS
+            if stale or worker.asked >= _QUESTIONS_EACH or worker.reader.at_eof():
+                worker.end()
+                continue
+            return worker
+        return await self._fork()
+
+    async def _fork(self) -> _Worker | None:
+        if self._forks is None:
+            return None
+        mine, its = socket.socketpair()
+        with its:
+            try:
+                socket.send_fds(self._forks, [b"fork"], [its.fileno()])
+            except OSError:
+                mine.close()
+                return None
+        changes = self._changes
+        reader, writer = await asyncio.open_connection(sock=mine, limit=MIB)
+        frame = await frames.read(reader)
+        if frame is None:
+            writer.close()
+            return None
+        return _Worker(reader, writer, frame[0]["pid"], changes)
+
+
+def _start_keeper(feed: socket.socket, forks: socket.socket) -> subprocess.Popen[bytes]:
+    with feed, forks:
+        handles = (feed.fileno(), forks.fileno())
+        words = [sys.executable, "-c", "from kwhatif.serve.keeper import main; main()", *map(str, handles)]
+        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=handles)
