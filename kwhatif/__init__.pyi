@@ -505,7 +505,7 @@ def explain(
     node: str = '',
     versus: str = '',
     fixes: bool = True,
-    after: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] = (),
+    after: Manifests = (),
     recursive: bool = False,
     now: datetime | None = None,
     pod_template_paths: str | Sequence[str] | None = None,
@@ -1085,6 +1085,25 @@ def snapshot_validate(
     strict: bool = False,
 ) -> CheckResult:
     """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together."""
+
+def start_server(
+    *,
+    snapshot: ClusterSource,
+    listen: str = '127.0.0.1:8790',
+    recording: Path = '',
+    host: str | Sequence[str] = (),
+    tls_cert: Path = '',
+    tls_key: Path = '',
+    client_ca: Path = '',
+    token_file: Path = '',
+    workers: int | None = None,
+    time_limit_seconds: float = 60.0,
+    memory_limit: int = 1024,
+) -> Printed:
+    """Answer questions about a cluster over HTTP, until SIGTERM or Ctrl-C: POST /v1/place, /v1/drain and the like.
+
+    The cluster is loaded once. A request has the options of a command as JSON; /openapi.json describes all of them.
+    Beyond loopback it needs TLS, and a token or clients' certificates. Needs kwhatif[serve]."""
 
 def sweep(
     manifests: Manifests = (),

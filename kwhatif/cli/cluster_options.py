@@ -50,6 +50,18 @@ class _SnapshotFlags:
             help="Ask the live cluster anew if what is known of it is older.",
         ),
     ] = 60.0
+    server: Annotated[
+        str,
+        Flag(
+            "--server",
+            metavar="URL",
+            variable="KWHATIF_SERVER",
+            help="Ask a 'kwhatif serve' about its cluster; files are sent as texts.",
+        ),
+    ] = ""
+    server_token: Annotated[
+        str, Flag("--server-token", metavar="FILE", file="in", help="The file with the bearer token for --server.")
+    ] = ""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from kwhatif.commands.parameters import (
     takes_edits,
 )
 from kwhatif.errors import UsageError
+from kwhatif.results.base import Result
 from kwhatif.simulation.command import Command
 from kwhatif.simulation.flag import Argument, Flag
 from kwhatif.simulation.inputs import NO_CLUSTER
@@ -79,8 +80,10 @@ class CommandLine:
         shown = command.shown_as(answer.output, has_reports=bool(answer.reports))
         chosen = choose(shown)
         answer.check(chosen)
-        given = self._build_inputs(command, chosen, values, answer)
-        result = ask(chosen, given)
+        if values.get("server"):
+            result = self._ask_server(chosen, values, answer)
+        else:
+            result = ask(chosen, self._build_inputs(command, chosen, values, answer))
         if chosen is shown and hasattr(chosen, "explain"):
             result = result.with_context(command=asked_command())
         answer.finish(result)
@@ -115,6 +118,16 @@ class CommandLine:
             if isinstance(each.flag, Argument) and each.flag.repeats:
                 _join(each, found)
         return found
+
+    def _ask_server(self, chosen: Command[Any], values: Values, answer: Answer) -> Result:
+        """The answer of a server. Raises UsageError for options about another cluster, and for pages."""
+        from kwhatif.serve.client import ServerAddress
+
+        if ClusterFlags(**_of(_CLUSTER, values)).is_named():
+            raise UsageError("--server: the cluster is the server's, or another one")
+        if answer.is_mapped:
+            raise UsageError("--server: a page is made of the cluster itself, which a server does not send")
+        return ServerAddress(values["server"], values.get("server_token", "")).ask(chosen, values)
 
     def _build_inputs(self, command: Command[Any], chosen: Command[Any], values: Values, answer: Answer) -> Any:
         """What the ``chosen`` command takes; the one that has the options names the files.

@@ -73,7 +73,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Cluster",
         (
             *("snapshot", "now", "live", "max_age", "kubeconfig", "context", "as_user", "as_group"),
-            *("insecure_skip_tls_verify", "request_timeout", "timeout", "assume_empty"),
+            *("insecure_skip_tls_verify", "request_timeout", "timeout", "server", "server_token", "assume_empty"),
         ),
     ),
     (
