@@ -167,7 +167,7 @@ def test_imports_point_down(step: int) -> None:
         and i.target_room != i.room
         and i.target_room not in below
         # The command line says which version it is, and so do the digests of studies.
-        and not (i.room in ("cli", "fleet") and i.target_room in ("", "__version__"))
+        and not (i.room in ("cli", "fleet", "serve") and i.target_room in ("", "__version__"))
     ]
     assert complaints(wrong) == []
 
@@ -409,6 +409,7 @@ READERS = {
     "snapshot.repository.chart_files": "an archive that was read to a limit",
     "snapshot.read.rooted_files": "what documents of others name, to a limit",
     "snapshot.read.files": "everything else, recordings as well, to a limit; what a file of a directory begins with",
+    "serve.worker": "how much memory this process has, as the system says it",
     "usage.http_answers": "answers of Prometheus and of a load-watcher, as a stream, to a limit",
     "usage.read": "usage, as a stream, to a limit",
 }
@@ -422,12 +423,14 @@ STREAMS = {
     "cli.output": "answers, and what is said beside them",
     "cli.progress_line": "how far a command has come, on a terminal, without what is no text",
     "fleet.remote_executors": "what Ray says of itself, away from answers",
+    "serve.log": "what a server says while it runs",
     "snapshot.format.model": "a snapshot, which is data",
 }
 DECODERS = {
     "api.decode": "under a lock: to build two at the same time is to crash",
     "api.field_types": "plain values, which need no decoder",
     "snapshot.read.json_reader": "raw texts, which need none",
+    "serve.answers": "what a client sent, in a process with one thread",
     "commands.conformance.compare": "answers of our own; no thread compares",
     "usage.prometheus_answers": "one kind of series; no thread reads them",
 }
@@ -443,6 +446,7 @@ THREADS = {
 
 PROGRAMS = {
     "snapshot.read.programs": "every program",
+    "serve.workers": "this program once more, to keep a cluster",
     "snapshot.live.live_cluster": "what a kubeconfig names for credentials, which the client starts",
 }
 
@@ -565,6 +569,7 @@ MAPPINGS_OF_OURS = {
     "what a function of ours or of a library gives for what it got": {
         "admission.validation.volumes amounts({'size': source.get('sizeLimit') or '0'})",
         "scheduling.extenders.http_caller headers",
+        *("serve.guard message", "serve.guard scope", "serve.access scope"),
     },
 }
 """Of a module: a mapping whose fields are there, whatever others write."""
@@ -581,9 +586,13 @@ def test_fields_of_what_others_wrote_are_read_by_a_function_that_says_what_is_mi
 def test_programs_are_started_in_one_place() -> None:
     """Which words of others they get, and how these are checked, stands in ``program_words.py``."""
     assert {i.module for i in imports() if i.package == "subprocess"} == set(PROGRAMS)
-    assert {module for module, name, _ in calls() if name.startswith("subprocess.")} == {"snapshot.read.programs"}
+    assert {module for module, name, _ in calls() if name.startswith("subprocess.")} == {
+        "serve.workers",
+        "snapshot.read.programs",
+    }
     replacing = {name for module in modules() for name in _attributes(module) if _STARTS.fullmatch(name)}
-    assert replacing == {"os.execv"}
+    assert replacing == {"os.execv", "os.fork"}
+    assert {module for module in modules() if "os.fork" in _attributes(module)} == {"serve.keeper"}
     assert callers("execv") == {"snapshot.read.program_launcher"}
     assert callers("ProgramCall") == {
         "snapshot.read.git_objects",
@@ -729,7 +738,7 @@ def test_the_command_line_is_the_only_one_to_know_typer() -> None:
         ("rich", {"render.screen"}),
         ("scipy", {"commands.sweep.points"}),
         ("tabulate", {"render.formats"}),
-        ("urllib3", {"snapshot.live.live_cluster", "scheduling.extenders.http_caller"}),
+        ("urllib3", {"snapshot.live.live_cluster", "scheduling.extenders.http_caller", "serve.client"}),
     ],
 )
 def test_what_few_runs_need_is_imported_in_few_places_when_it_is_needed(package: str, users: set[str]) -> None:

@@ -127,7 +127,7 @@ class CommandLine:
             raise UsageError("--server: the cluster is the server's, or another one")
         if answer.is_mapped:
             raise UsageError("--server: a page is made of the cluster itself, which a server does not send")
-        return ServerAddress(values["server"], values.get("server_token", "")).ask(chosen, values)
+        return ServerAddress(values.get("server", ""), values.get("server_token", "")).ask(chosen, values)
 
     def _build_inputs(self, command: Command[Any], chosen: Command[Any], values: Values, answer: Answer) -> Any:
         """What the ``chosen`` command takes; the one that has the options names the files.

@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from kwhatif.errors import UsageError
+from kwhatif import bounds
+from kwhatif.errors import InputError, UsageError
+from kwhatif.snapshot.read.files import read_paths
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 _SHORTEST_TOKEN = 16
-_LARGEST_FILE = 1024**2
 
 
 def is_loopback(host: str) -> bool:
@@ -50,32 +51,27 @@ class WatchedFile:
 
 
 class Tokens:
-    """The bearer tokens of a file, one a line. Raises UsageError for a file without any."""
+    """The bearer tokens of a file, one a line. Raises UsageError for a file without any, InputError for none."""
 
     def __init__(self, path: str) -> None:
         self._file = WatchedFile(path)
         self._digests: list[bytes] = []
-        try:
-            self._file.has_changed()
-            self._digests = self._read()
-        except OSError as error:
-            raise UsageError(f"--token-file {path}: cannot be read: {error.strerror or error}") from None
+        self._digests = self._read()
         if not self._digests:
             raise UsageError(
                 f"--token-file {path}: expected tokens of {_SHORTEST_TOKEN} characters or more, one a line"
             )
 
     def _read(self) -> list[bytes]:
-        with open(self._file.path, "rb") as file:
-            words = file.read(_LARGEST_FILE).split()
-        return [sha256(word).digest() for word in words if len(word) >= _SHORTEST_TOKEN]
+        (text,) = read_paths([self._file.path], max_bytes=bounds.SETTINGS_BYTES)
+        return [sha256(word).digest() for word in text.data.split() if len(word) >= _SHORTEST_TOKEN]
 
     def accept(self, token: str) -> bool:
         """Whether it is one of them; how long that takes says nothing about the tokens."""
         try:
             if self._file.has_changed() and (digests := self._read()):
                 self._digests = digests
-        except OSError:
+        except (OSError, InputError):
             pass
         digest = sha256(token.encode("utf-8", "surrogateescape")).digest()
         matches = [hmac.compare_digest(digest, known) for known in self._digests]

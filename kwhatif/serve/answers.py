@@ -175,7 +175,7 @@ def _contents(field: RequestField, value: Any, texts: dict[str, bytes]) -> Any:
     for number, content in enumerate(value if several else [value]):
         place = f"$.{field.name}[{number}]" if several else f"$.{field.name}"
         if isinstance(content, dict) and content.keys() == {"name", "text"}:
-            name, text = content["name"], content["text"]
+            name, text = content.get("name"), content.get("text")
             if not isinstance(name, str) or not _LABEL.fullmatch(name) or name.startswith("-") or name in texts:
                 raise InputError("expected the name of a text, each once", source="request", place=f"{place}.name")
             if not isinstance(text, str):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from kwhatif import bounds
+from kwhatif.api.decode import decode_json
 from kwhatif.commands.functions import is_needed
 from kwhatif.commands.parameters import parameters_of
 from kwhatif.errors import ClusterError, InputError, KwhatifError, UsageError
@@ -17,9 +18,11 @@ from kwhatif.results.base import Result
 from kwhatif.serve.fields import RequestField, Route, fields_of, routes
 from kwhatif.serve.replies import COMMAND_LINE, JSON, Problem
 from kwhatif.simulation.command import Command
+from kwhatif.snapshot.read.compression import decompress_all
 from kwhatif.snapshot.read.files import STDIN, read_paths
 
 _SECONDS = 600.0
+_PIECE = 1024**2
 
 
 class _Answer(msgspec.Struct, rename="camel"):
@@ -54,10 +57,10 @@ class ServerAddress:
         headers = {"Content-Type": JSON, "Accept": COMMAND_LINE, **self._authorization()}
         try:
             with urllib3.PoolManager(retries=False, timeout=_SECONDS) as pool:
-                reply = pool.request(
-                    "POST", f"{self.url.rstrip('/')}/v1/{route.name}", body=body, headers=headers, redirect=False
-                )
-                return reply.status, reply.data
+                url = f"{self.url.rstrip('/')}/v1/{route.name}"
+                reply = pool.request("POST", url, body=body, headers=headers, redirect=False, preload_content=False)
+                pieces = reply.stream(_PIECE, decode_content=False)
+                return reply.status, decompress_all(pieces, bounds.ANSWER_BYTES)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             reason = getattr(error, "reason", None) or error
             raise ClusterError(f"--server {self.url}: no answer: {reason}") from None
@@ -76,11 +79,11 @@ class ServerAddress:
 
         try:
             if status == 200:
-                answer = msgspec.json.decode(body, type=_Answer)
-                result: Result = msgspec.json.decode(answer.answer, type=route.result)
+                answer = decode_json(body, _Answer)
+                result: Result = decode_json(answer.answer, route.result)
                 return result.with_context(notes=tuple(answer.notes))
-            problem = msgspec.json.decode(body, type=Problem)
-        except msgspec.DecodeError:
+            problem = decode_json(body, Problem)
+        except InputError:
             found = f"expected an answer of kwhatif {__version__}, found another one (status {status})"
             raise ClusterError(f"--server {self.url}: {found}") from None
         raise KwhatifError(problem.detail if status < 500 else f"--server {self.url}: {problem.detail}")

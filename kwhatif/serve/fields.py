@@ -22,6 +22,7 @@ from kwhatif.commands.functions import in_python, is_needed
 from kwhatif.commands.parameters import Parameter, parameters_of, takes_cluster, takes_edits
 from kwhatif.commands.public import functions_by_name
 from kwhatif.commands.registry import results_of
+from kwhatif.errors import KwhatifError
 from kwhatif.results.base import Result
 from kwhatif.simulation.command import Command
 from kwhatif.simulation.edits.flags import ADD_NODES, OPTIONS
@@ -99,6 +100,14 @@ def routes() -> dict[str, Route]:
     """The questions that a server answers, by name: those about a cluster whose options can all be said in JSON."""
     found = (Route(name.replace("_", "-"), question) for name, question in functions_by_name().items())
     return {route.name: route for route in found if _is_answered(route.question)}
+
+
+def route_of(name: str) -> Route:
+    """The question of this name. Raises KwhatifError if there is none."""
+    route = routes().get(name)
+    if route is None:
+        raise KwhatifError(f"there is no question {name}")
+    return route
 
 
 def _is_answered(question: type[Command[Any]]) -> bool:

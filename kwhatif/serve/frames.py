@@ -5,22 +5,60 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from typing import Any
 
 import msgspec
 
+from kwhatif.api.decode import decode_json
+
 _SIZES = struct.Struct(">II")
 
-Frame = tuple[dict[str, Any], bytes]
+
+class ClusterStatus(msgspec.Struct, rename="camel", frozen=True):
+    """What is known of the served cluster: ``state`` is loading, ready or failed; ``detail`` says why it failed.
+
+    ``questions`` are the names of those that may be asked.
+    """
+
+    state: str = "loading"
+    detail: str = ""
+    source: str = ""
+    taken_at: str | None = None
+    nodes: int = 0
+    pods: int = 0
+    questions: tuple[str, ...] = ()
 
 
-def pack(head: dict[str, Any], body: bytes = b"") -> bytes:
+class Head(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The head of a frame.
+
+    To the keeper: ``files`` to load, ``memory`` of a question in bytes. From it: ``cluster``. To a worker: a question,
+    by its ``route``, answered as ``media``, and whether its progress ``is_followed``. From it: its ``pid``, how far it
+    is (``progress``), or a reply of ``status`` and ``exit_code``, after which it ``ends`` or not.
+    """
+
+    files: tuple[str, ...] = ()
+    memory: int = 0
+    cluster: ClusterStatus | None = None
+    route: str = ""
+    media: str = ""
+    is_followed: bool = False
+    pid: int = 0
+    progress: str = ""
+    status: int = 0
+    exit_code: int = 0
+    ends: bool = False
+
+
+Frame = tuple[Head, bytes]
+
+
+def pack(head: Head, body: bytes = b"") -> bytes:
     """A frame as bytes."""
     text = msgspec.json.encode(head)
     return b"".join((_SIZES.pack(len(text), len(body)), text, body))
 
 
-def send(channel: socket.socket, head: dict[str, Any], body: bytes = b"") -> None:
+def send(channel: socket.socket, head: Head, body: bytes = b"") -> None:
     """Send a frame. Raises OSError if nobody is there any more."""
     channel.sendall(pack(head, body))
 
@@ -32,7 +70,7 @@ def receive(channel: socket.socket) -> Frame | None:
         return None
     head_size, body_size = _SIZES.unpack(sizes)
     text = _receive(channel, head_size + body_size)
-    return None if text is None else (msgspec.json.decode(text[:head_size]), text[head_size:])
+    return None if text is None else (decode_json(text[:head_size], Head), text[head_size:])
 
 
 def _receive(channel: socket.socket, size: int) -> bytes | None:
@@ -56,4 +94,4 @@ async def read(reader: asyncio.StreamReader) -> Frame | None:
         text = await reader.readexactly(head_size + body_size)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
-    return msgspec.json.decode(text[:head_size]), text[head_size:]
+    return decode_json(text[:head_size], Head), text[head_size:]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +14,7 @@ import msgspec
 
 from kwhatif.clock import read_clock
 from kwhatif.serve.access import Access, headers_of
+from kwhatif.serve.log import write_line
 from kwhatif.serve.replies import Reply, problem_reply
 from kwhatif.serve.workers import Limits
 
@@ -54,9 +53,9 @@ class _RefusedError(Exception):
 class Guard:
     """An ASGI application around another one."""
 
-    def __init__(self, app: App, access: Access, limits: Limits, *, log: Callable[[bytes], None] | None = None) -> None:
+    def __init__(self, app: App, access: Access, limits: Limits, *, log: Callable[[str], None] | None = None) -> None:
         self._app, self._access, self._limits = app, access, limits
-        self._log = write_log if log is None else log
+        self._log = write_line if log is None else log
         self._clients: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -111,9 +110,7 @@ class Guard:
             "received": exchange.received,
             "sent": exchange.sent,
         }
-        with suppress(OSError, ValueError):
-            # A full disk or a closed pipe keeps nobody from an answer.
-            self._log(msgspec.json.encode(line) + b"\n")
+        self._log(msgspec.json.encode(line).decode())
 
 
 class _Exchange:
@@ -168,10 +165,3 @@ class _Exchange:
 
 def too_long(limits: Limits) -> Reply:
     return problem_reply(413, "limit", f"a request has no more than {limits.body:,} bytes")
-
-
-def write_log(line: bytes) -> None:
-    """A line on standard error. Raises OSError and ValueError."""
-    if sys.stderr is not None:
-        sys.stderr.write(line.decode())
-        sys.stderr.flush()

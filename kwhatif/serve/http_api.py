@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from kwhatif.serve.jobs import begin_job
@@ -15,8 +16,8 @@ from kwhatif.serve.service import Service, response_of
 
 def routes(service: Service) -> list[Route]:
     async def ask(request: Request) -> Response:
-        name = request.path_params["command"]
-        if service.workers.is_ready and name not in service.status["questions"]:
+        name = request.path_params.get("command", "")
+        if service.workers.is_ready and name not in service.status.questions:
             return response_of(problem_reply(404, "unknown", "there is no such question", title="Not found"))
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             # No other page can have a browser send this without asking first.
@@ -28,7 +29,7 @@ def routes(service: Service) -> list[Route]:
         return response_of(await until_gone(request, service, name, body, media))
 
     async def status(_: Request) -> Response:
-        return JSONResponse(service.status)
+        return Response(msgspec.json.encode(service.status), media_type=JSON)
 
     async def openapi(_: Request) -> Response:
         return response_of(await service.workers.ask("openapi.json", b""))
@@ -56,5 +57,5 @@ async def until_gone(request: Request, service: Service, name: str, body: bytes,
 
 
 async def _wait_for_leaving(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+    while (await request.receive()).get("type") != "http.disconnect":
         pass

@@ -89,11 +89,11 @@ def routes(service: Service) -> list[Route]:
     jobs = jobs_of(service)
 
     async def look(request: Request) -> Response:
-        job = jobs.get(request.path_params["job"])
+        job = jobs.get(request.path_params.get("job", ""))
         return _unknown() if job is None else JSONResponse(job.state)
 
     async def read(request: Request) -> Response:
-        job = jobs.get(request.path_params["job"])
+        job = jobs.get(request.path_params.get("job", ""))
         if job is None:
             return _unknown()
         if job.reply is None:
@@ -101,7 +101,7 @@ def routes(service: Service) -> list[Route]:
         return response_of(job.reply)
 
     async def cancel(request: Request) -> Response:
-        job = jobs.pop(request.path_params["job"], None)
+        job = jobs.pop(request.path_params.get("job", ""), None)
         if job is None:
             return _unknown()
         assert job.task is not None
@@ -109,7 +109,7 @@ def routes(service: Service) -> list[Route]:
         return Response(status_code=204)
 
     async def events(request: Request) -> Response:
-        job = jobs.get(request.path_params["job"])
+        job = jobs.get(request.path_params.get("job", ""))
         return _unknown() if job is None else StreamingResponse(_events(job), media_type="text/event-stream")
 
     return [

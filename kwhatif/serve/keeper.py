@@ -14,13 +14,14 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from typing import Any
 
 from kwhatif.errors import KwhatifError
 from kwhatif.serve import frames
 from kwhatif.serve.answers import ServedCluster, answer
-from kwhatif.serve.fields import routes
+from kwhatif.serve.fields import route_of, routes
+from kwhatif.serve.frames import ClusterStatus, Head
 from kwhatif.serve.worker import work
+from kwhatif.snapshot.load import load_snapshot
 
 _PROBE = b"""{"manifests": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "kwhatif-probe"},
  "spec": {"containers": [{"name": "probe", "image": "probe"}]}}}"""
@@ -47,37 +48,25 @@ class Keeper:
                 self._fork()
             _reap()
 
-    def _take(self, head: dict[str, Any], body: bytes) -> None:
+    def _take(self, head: Head, body: bytes) -> None:
+        self._memory = head.memory
         try:
-            match head["do"]:
-                case "load":
-                    from kwhatif.snapshot.load import load_snapshot
-
-                    self._memory = head["memory"]
-                    self._set(ServedCluster(load_snapshot(head["files"])))
+            self._set(ServedCluster(load_snapshot(head.files)))
         except KwhatifError as error:
-            frames.send(self._feed, {"state": "failed", "detail": str(error)})
+            frames.send(self._feed, Head(cluster=ClusterStatus("failed", str(error))))
 
     def _set(self, cluster: ServedCluster) -> None:
         """This is the cluster from now on. What each question would work out of it is worked out, and what it imports
         is imported.
         """
         self._cluster = cluster
-        answer(routes()["place"], _PROBE, cluster)
+        answer(route_of("place"), _PROBE, cluster)
         gc.collect()
         gc.freeze()
         snapshot = cluster.snapshot
-        counts = {"nodes": len(snapshot.objects.list_kind("Node")), "pods": len(snapshot.objects.list_kind("Pod"))}
-        frames.send(
-            self._feed,
-            {
-                "state": "ready",
-                "source": snapshot.source,
-                "takenAt": snapshot.taken_at,
-                **counts,
-                "questions": list(routes()),
-            },
-        )
+        nodes, pods = (len(snapshot.objects.list_kind(kind)) for kind in ("Node", "Pod"))
+        status = ClusterStatus("ready", "", snapshot.source, snapshot.taken_at, nodes, pods, tuple(routes()))
+        frames.send(self._feed, Head(cluster=status))
 
     def _fork(self) -> None:
         _, handles, _, _ = socket.recv_fds(self._forks, 16, 1)

@@ -16,6 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kwhatif.errors import UsageError
+from kwhatif.serve import log
 from kwhatif.serve.access import Access, WatchedFile
 from kwhatif.serve.service import Service
 from kwhatif.serve.workers import Limits, Workers
@@ -78,17 +79,12 @@ def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None
     if not hasattr(socket, "send_fds") or sys.platform == "win32":
         raise UsageError("kwhatif serve needs processes that fork, which there are on Linux and macOS")
     settings.access.check()
-    say = tell_stderr if tell is None else tell
+    say = log.tell if tell is None else tell
     with _listen(settings.access) as listener:
         address = listener.getsockname()
         host = f"[{address[0]}]" if ":" in address[0] else address[0]
         say(f"listening on {settings.access.scheme}://{host}:{address[1]}")
         asyncio.run(_serve(settings, listener, say))
-
-
-def tell_stderr(text: str) -> None:
-    with contextlib.suppress(OSError):
-        print(f"kwhatif: {text}", file=sys.stderr, flush=True)
 
 
 async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str], None]) -> None:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from kwhatif.serve.access import Access
+from kwhatif.serve.frames import ClusterStatus
 from kwhatif.serve.guard import App, Guard
 from kwhatif.serve.replies import Reply
 from kwhatif.serve.workers import Limits, Workers
@@ -32,8 +33,8 @@ class Service:
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def status(self) -> dict[str, Any]:
-        """What is known of the cluster: ``state``, once that is ready ``source``, ``takenAt``, ``nodes``, ``pods``."""
+    def status(self) -> ClusterStatus:
+        """What is known of the cluster."""
         return self.workers.status
 
     def app(self) -> App:

@@ -8,12 +8,12 @@ import socket
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from kwhatif.progress import ProgressListener, use_listener
 from kwhatif.serve import frames
 from kwhatif.serve.answers import ServedCluster, answer
-from kwhatif.serve.fields import routes
+from kwhatif.serve.fields import route_of
+from kwhatif.serve.frames import Head
 from kwhatif.serve.openapi import openapi_text
 from kwhatif.serve.replies import JSON, Reply, problem_reply
 
@@ -24,10 +24,10 @@ OPENAPI = "openapi.json"
 def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
     """Answer what comes on a channel, each question with ``memory`` bytes more than there are now."""
     limit_memory(memory)
-    frames.send(channel, {"pid": os.getpid()})
+    frames.send(channel, Head(pid=os.getpid()))
     while (frame := frames.receive(channel)) is not None:
         head, body = frame
-        listener = _Listener(channel) if head.get("progress") else None
+        listener = _Listener(channel) if head.is_followed else None
         try:
             with use_listener(listener):
                 reply = _reply_to(head, body, cluster)
@@ -36,17 +36,17 @@ def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
             reply, ends = too_large(memory), True
         frames.send(
             channel,
-            {"status": reply.status, "media": reply.media, "exitCode": reply.exit_code, "ends": ends},
+            Head(status=reply.status, media=reply.media, exit_code=reply.exit_code, ends=ends),
             reply.body,
         )
         if ends:
             return
 
 
-def _reply_to(head: dict[str, Any], body: bytes, cluster: ServedCluster) -> Reply:
-    if head["route"] == OPENAPI:
+def _reply_to(head: Head, body: bytes, cluster: ServedCluster) -> Reply:
+    if head.route == OPENAPI:
         return Reply(200, JSON, openapi_text())
-    return answer(routes()[head["route"]], body, cluster, media=head["media"])
+    return answer(route_of(head.route), body, cluster, media=head.media)
 
 
 def too_large(memory: int) -> Reply:
@@ -83,4 +83,4 @@ class _Listener(ProgressListener):
 
     def _tell(self, text: str) -> None:
         self._next = time.monotonic() + 0.25
-        frames.send(self._channel, {"progress": text})
+        frames.send(self._channel, Head(progress=text))

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from kwhatif.serve import frames
+from kwhatif.serve.frames import ClusterStatus, Head
 from kwhatif.serve.replies import JSON, Reply, problem_reply
 
 MIB = 1024**2
@@ -69,9 +69,9 @@ class Workers:
         self, files: Sequence[str], limits: Limits, *, told: Callable[[str], None] = lambda text: None
     ) -> None:
         self.limits = limits
-        self.status: dict[str, Any] = {"state": "loading"}
+        self.status = ClusterStatus()
         self.changed = asyncio.Event()
-        self._files, self._told = list(files), told
+        self._files, self._told = tuple(files), told
         self._free: list[_Worker] = []
         self._slots = asyncio.Semaphore(limits.workers)
         self._waiting = 0
@@ -82,7 +82,7 @@ class Workers:
 
     @property
     def is_ready(self) -> bool:
-        return bool(self.status["state"] == "ready")
+        return self.status.state == "ready"
 
     # --- the keeper
 
@@ -102,13 +102,13 @@ class Workers:
             self._forks = forks
             await self.begin()
             while (frame := await frames.read(reader)) is not None:
-                head, _ = frame
-                self.status = {**self.status, **head}
-                if head["state"] == "failed":
-                    self._told(str(head["detail"]))
-                self.changed.set()
+                if (status := frame[0].cluster) is not None:
+                    self.status = status
+                    if status.detail:
+                        self._told(status.detail)
+                    self.changed.set()
         finally:
-            self.status = {"state": "loading"}
+            self.status = ClusterStatus()
             self._forks = None
             forks.close()
             if self._feed is not None:
@@ -122,9 +122,9 @@ class Workers:
 
     async def begin(self) -> None:
         """Tell a new keeper what to load."""
-        self.send({"do": "load", "files": self._files, "memory": self.limits.memory})
+        self.send(Head(files=self._files, memory=self.limits.memory))
 
-    def send(self, head: dict[str, Any], body: bytes = b"") -> None:
+    def send(self, head: Head, body: bytes = b"") -> None:
         """Send something to the keeper, after which workers are out of date."""
         if self._feed is not None:
             self._feed.write(frames.pack(head, body))
@@ -137,7 +137,7 @@ class Workers:
     ) -> Reply:
         """The reply to a question, which may be that there is none."""
         if not self.is_ready:
-            detail = str(self.status.get("detail") or "the cluster is being loaded")
+            detail = "the cluster cannot be read" if self.status.detail else "the cluster is being loaded"
             return problem_reply(503, "loading", detail, title="The cluster is not known yet")
         if self._waiting >= self.limits.waiting:
             return problem_reply(503, "busy", "too many questions are waiting: ask again", title="Too busy")
@@ -158,15 +158,15 @@ class Workers:
         kept = False
         try:
             async with asyncio.timeout(self.limits.seconds):
-                question = {"route": route, "media": media, "progress": progress is not None}
+                question = Head(route=route, media=media, is_followed=progress is not None)
                 worker.writer.write(frames.pack(question, body))
                 while (frame := await frames.read(worker.reader)) is not None:
                     head, text = frame
-                    if "progress" not in head:
-                        kept = not head["ends"]
-                        return Reply(head["status"], head["media"], text, head["exitCode"])
+                    if head.status:
+                        kept = not head.ends
+                        return Reply(head.status, head.media, text, head.exit_code)
                     if progress is not None:
-                        progress(head["progress"])
+                        progress(head.progress)
             return problem_reply(500, "worker", "the process that answered was ended", title="No answer")
         except TimeoutError:
             detail = f"the question takes more than {self.limits.seconds:g} seconds"
@@ -207,7 +207,7 @@ class Workers:
         if frame is None:
             writer.close()
             return None
-        return _Worker(reader, writer, frame[0]["pid"], changes)
+        return _Worker(reader, writer, frame[0].pid, changes)
 
 
 def _start_keeper(feed: socket.socket, forks: socket.socket) -> subprocess.Popen[bytes]:

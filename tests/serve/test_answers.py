@@ -136,10 +136,10 @@ def test_no_file_of_the_machine_is_read_for_a_request(tmp_path: Path, monkeypatc
         for field in route.fields
     }
     for route, field in fields.values():
-        needed = {"manifests": WEB} if any(each.name == "manifests" for each in route.fields) else {}
+        needed: dict[str, Any] = {"manifests": WEB} if any(each.name == "manifests" for each in route.fields) else {}
         if field.holds_content:
             for value in (str(secret), {"name": str(secret), "text": "kind: Nothing"}, "secret.yaml"):
                 watching = True
-                ask(route.name, **{**needed, field.name: value})
+                ask(route.name, JSON, **{**needed, field.name: value})
                 watching = False
     assert opened == []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
+from kwhatif.commands.common_options import CLUSTER
 from kwhatif.commands.registry import load
 from kwhatif.errors import UsageError
 from kwhatif.results.printed import Printed
@@ -32,6 +33,7 @@ class Serve(Task[Printed]):
     takes = ClusterOptions
     lacks = frozenset({"now"})
     prints = DOCUMENT
+    examples = (CLUSTER,)
     functions: ClassVar[Mapping[str, str]] = {"start_server": "question:Serve"}
 
     listen: Annotated[
