@@ -9,8 +9,8 @@ from kwhatif.commands.autoscale.karpenter_result import KarpenterResult as Karpe
 from kwhatif.commands.autoscale.karpenter_result import NodesExplained as NodesExplained
 from kwhatif.commands.autoscale.karpenter_result import PoolsDiff as PoolsDiff
 from kwhatif.commands.autoscale.result import AutoscaleResult as AutoscaleResult
-from kwhatif.commands.backtest.diff_result import BacktestDiff as BacktestDiff
 from kwhatif.commands.backtest.queue_day_result import QueueDayDiff as QueueDayDiff
+from kwhatif.commands.backtest.result import BacktestDiff as BacktestDiff
 from kwhatif.commands.backtest.result import BacktestResult as BacktestResult
 from kwhatif.commands.capacity.result import CapacityResult as CapacityResult
 from kwhatif.commands.chances.result import ChancesResult as ChancesResult

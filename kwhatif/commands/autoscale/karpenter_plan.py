@@ -169,7 +169,7 @@ def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
     return Machine(
         node_pool=claim.template.name,
         pods=tuple(wants.key for wants in claim.pods),
-        requests=_format_requests(claim.requests),
+        requests={name: format_exactly(name, amount) for name, amount in sorted(claim.requests.items())},
         requirements=tuple(str(requirements[key]) for key in sorted(requirements) if key != INSTANCE_TYPE),
         types=tuple(catalogue.types[row].name for row in claim.types),
         type=catalogue.types[cheapest[0]].name if cheapest else "",
@@ -178,10 +178,6 @@ def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
         price=_round_price(offer.price) if offer else None,
         cost=_monthly(offer.price) if offer else None,
     )
-
-
-def _format_requests(requests: Mapping[str, int]) -> dict[str, str]:
-    return {name: format_exactly(name, amount) for name, amount in sorted(requests.items())}
 
 
 # --- pods

@@ -17,7 +17,10 @@ from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolume
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import Storage
-from kwhatif.commands.backtest.diff_result import (
+from kwhatif.commands.backtest.options import RECORDED_POLICY, OtherPolicyOptions
+from kwhatif.commands.backtest.pod_lives import PodLife, note_missing
+from kwhatif.commands.backtest.recorded_cluster import ChangingObjects, Put, RecordedDay, recorded_world
+from kwhatif.commands.backtest.result import (
     BacktestDiff,
     DayChange,
     DayMoment,
@@ -27,9 +30,6 @@ from kwhatif.commands.backtest.diff_result import (
     Reality,
     WorkloadChange,
 )
-from kwhatif.commands.backtest.options import RECORDED_POLICY, OtherPolicyOptions
-from kwhatif.commands.backtest.pod_lives import PodLife, note_missing
-from kwhatif.commands.backtest.recorded_cluster import ChangingObjects, Put, RecordedDay, recorded_world
 from kwhatif.commands.diff.run import at_version
 from kwhatif.progress import report_start
 from kwhatif.results.amounts import format_count
@@ -125,7 +125,7 @@ class Day:
         if life.there and not life.created:
             if life.works_for is not None:
                 simulator.complete_at(life.uid, life.works_for)
-        elif life.there or not self._is_ours(life.pod):
+        elif life.there or self._session.driver.scheduler(life.pod.spec.scheduler_name) is None:
             if life.bound is not None:
                 simulator.call_at(life.bound, lambda: self._appears(life))
         else:
@@ -134,9 +134,6 @@ class Day:
             simulator.call_at(at, partial(self._changes, pod))
         if (end := life.unwanted_at) is not None:
             simulator.call_at(end, lambda: simulator.remove(life.uid))
-
-    def _is_ours(self, pod: Pod) -> bool:
-        return self._session.driver.scheduler(pod.spec.scheduler_name) is not None
 
     def _info(self, pod: Pod, *, bound: bool = False) -> PodInfo:
         return self._session.info(PodToSchedule(pod), bound=bound)

@@ -364,10 +364,6 @@ def _are_victims(decision: Decision, victims: Sequence[PodInfo]) -> bool:
     return told <= set(decision.victims) <= {pod.key for pod in victims}
 
 
-def _keys(pods: Sequence[PodInfo]) -> tuple[str, ...]:
-    return tuple(sorted(pod.key for pod in pods))
-
-
 def describe_decision(decision: Decision) -> str:
     """What was recorded."""
     if decision.node:
@@ -380,7 +376,7 @@ def describe_answer(attempt: Attempt, names: Sequence[str]) -> str:
     """The answer in the same words."""
     if attempt.is_placed:
         return f"bound to {' or '.join(sorted(names[row] for row in attempt.best))}"
-    victims = ", ".join(_keys(attempt.victims_to_evict))
+    victims = ", ".join(sorted(pod.key for pod in attempt.victims_to_evict))
     evicting = f", evicting {victims} from {attempt.nominated}" if victims else ""
     return f"refused: {attempt.message or (attempt.gated.message if attempt.gated else '')}{evicting}"
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kwhatif.commands.backtest.diff_result import BacktestDiff
 from kwhatif.commands.backtest.options import (
     RECORDED_POLICY,
     AgreementOptions,
@@ -14,7 +13,7 @@ from kwhatif.commands.backtest.options import (
     OtherQueuesOptions,
 )
 from kwhatif.commands.backtest.queue_day_result import QueueDayDiff
-from kwhatif.commands.backtest.result import BacktestResult
+from kwhatif.commands.backtest.result import BacktestDiff, BacktestResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.command import Command
 from kwhatif.simulation.flag import Flag, values_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kwhatif.commands.backtest.diff_text import format_seconds
 from kwhatif.commands.backtest.queue_day_result import QueueDayDiff, WorkloadDay
+from kwhatif.commands.backtest.text import format_seconds
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, Verdict, build_table
 from kwhatif.render.page_spec import PageSpec, answer_in_words

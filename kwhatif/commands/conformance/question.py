@@ -75,7 +75,7 @@ class Conformance(Task[ConformanceResult]):
         from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
         from kwhatif.framework.outside import load_outside
         from kwhatif.progress import track
-        from kwhatif.simulation.version_options import choose_minor, minor_in_name
+        from kwhatif.simulation.scheduler_setup import choose_minor, minor_in_name
         from kwhatif.snapshot.format.atomic_files import compress_file, new_file
         from kwhatif.snapshot.read.files import display_path
         from kwhatif.versions.minors import LEGACY_MINOR

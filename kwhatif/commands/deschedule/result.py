@@ -207,8 +207,8 @@ class DescheduleDiff(OutcomeResult, frozen=True, kw_only=True):
     rows: ClassVar[str] = "pods"
     schema: ClassVar[str] = "deschedule-diff"
     about: ClassVar[str] = "What two policies of the descheduler differ in, by kwhatif diff --deschedule"
-    view: ClassVar[str] = "deschedule.diff_text:VIEW"
-    page: ClassVar[str] = "deschedule.diff_text:PAGE"
+    view: ClassVar[str] = "deschedule.text:DIFF_VIEW"
+    page: ClassVar[str] = "deschedule.text:DIFF_PAGE"
 
     kind: str = "DescheduleDiff"
     a: DescheduleResult
@@ -253,8 +253,8 @@ class DescheduleExplained(Result, frozen=True, kw_only=True):
 
     schema: ClassVar[str] = "deschedule-explained"
     about: ClassVar[str] = "Why the descheduler evicts pods or leaves them, by kwhatif explain --deschedule"
-    view: ClassVar[str] = "deschedule.explained_text:VIEW"
-    page: ClassVar[str] = "deschedule.explained_text:PAGE"
+    view: ClassVar[str] = "deschedule.text:EXPLAINED_VIEW"
+    page: ClassVar[str] = "deschedule.text:EXPLAINED_PAGE"
 
     kind: str = "DescheduleExplained"
     policy: str

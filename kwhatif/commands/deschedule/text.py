@@ -1,21 +1,26 @@
-"""Descheduling as blocks: each evicted pod, refused evictions, nodes before and after, and thrash."""
+"""Descheduling as blocks: each evicted pod, refused evictions, nodes before and after, and thrash; the comparison of
+two policies; and the explanation of pods, a table of plugins each.
+"""
 
 from __future__ import annotations
 
 from kwhatif.commands.deschedule.result import (
+    DescheduleDiff,
     DescheduledPod,
+    DescheduleExplained,
     DescheduleResult,
     Measure,
     NodeBalance,
     PluginOutcome,
+    PodDescheduled,
     Thrash,
 )
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table, join_texts
-from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome, follow_replacements
+from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, Verdict, build_table, join_texts
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome, answer_in_words, follow_replacements
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
-from kwhatif.results.amounts import format_some
+from kwhatif.results.amounts import format_count, format_some
 
 _STOPS = {
     "noneUnderutilized": "no node is underutilized",
@@ -159,4 +164,76 @@ PAGE = PageSpec(
     deschedule_blocks,
     "Evictions",
     pods=_outcomes,
+)
+
+
+def deschedule_diff_blocks(result: DescheduleDiff) -> list[Block]:
+    """The report."""
+    sides = (result.a, result.b)
+    rows = [
+        ("policy", *(side.policy for side in sides)),
+        ("evicted in the first cycle", *(sum(pod.cycle == 1 for pod in side.pods) for side in sides)),
+        ("evicted in all", *(len(side.pods) for side in sides)),
+        ("pending afterwards", *(len(side.pending) for side in sides)),
+        ("comes to rest", *(_rest(side) for side in sides)),
+    ]
+    blocks = build_table("BOTH SIDES", ("", "A", "B"), rows)
+    pods = [
+        (d.pod, d.node, _way_of_side(d.plugin_a, d.lands_on_a), _way_of_side(d.plugin_b, d.lands_on_b))
+        for d in result.pods
+    ]
+    blocks += build_table(
+        "THE FIRST CYCLE", ("pod [pod]", "node [node, same]", "A [same]", "B [same]"), pods, Grouping("pod")
+    )
+    blocks.append(verdict_of(result.outcome))
+    return [*blocks, *fidelity_blocks(result.b.fidelity, result.outcome.unknown)]
+
+
+def _rest(side: DescheduleResult) -> str:
+    if side.thrash:
+        return f"never: {format_count(len(side.thrash), 'pod moves', 'pods move')} forever"
+    return f"after {format_count(side.cycles, 'cycle')}" if side.quiet else "not yet"
+
+
+def _way_of_side(plugin: str, lands_on: str) -> str:
+    return f"{plugin} -> {lands_on}" if plugin else "stays"
+
+
+DIFF_VIEW = View(lambda result, look: deschedule_diff_blocks(result))
+DIFF_PAGE = PageSpec("diff", answer_by_outcome(bad="differs"), deschedule_diff_blocks, "What is compared")
+
+
+_WORDS = {
+    "evicts": "evicts it",
+    "refused": "tries, and is refused",
+    "protected": "may not",
+    "leaves": "leaves it",
+    "gone": "finds it gone",
+}
+
+
+def deschedule_explained_blocks(result: DescheduleExplained) -> list[Block]:
+    """The report."""
+    blocks: list[Block] = []
+    for pod in result.pods:
+        blocks += _pod_blocks(pod)
+    evicted = sum(pod.evicted for pod in result.pods)
+    blocks.append(Verdict(f"{evicted} of {len(result.pods)} evicted by the next cycle", not result.exit_code))
+    return [*blocks, *fidelity_blocks(result.fidelity)]
+
+
+def _pod_blocks(pod: PodDescheduled) -> list[Block]:
+    title = f"{pod.pod} on {pod.node}" if pod.node else pod.pod
+    if pod.outside:
+        return [Heading(title), Lines((f"No plugin looks at it: {pod.outside}.",))]
+    rows = [(each.profile, each.plugin, _WORDS[each.verdict], each.reason) for each in pod.verdicts]
+    return build_table(title, ("profile", "plugin", "what it does", "why"), rows)
+
+
+EXPLAINED_VIEW = View(lambda result, look: deschedule_explained_blocks(result))
+EXPLAINED_PAGE = PageSpec(
+    "explain",
+    answer_in_words("No pod is evicted", "A pod is evicted"),
+    deschedule_explained_blocks,
+    "What is explained",
 )

@@ -35,7 +35,7 @@ class RulesOptions:
     def choose_rules(self, given: ClusterOptions, notes: Notes, document: object = None) -> Features:
         """The rules asked for, else those of the last minor that read the document's format, else the cluster's."""
         from kwhatif.policy.legacy_formats import legacy_format
-        from kwhatif.simulation.version_options import choose_minor
+        from kwhatif.simulation.scheduler_setup import choose_minor
         from kwhatif.versions.minors import LEGACY_MINOR
 
         if legacy_format(document):

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.api.core import Pod
 from kwhatif.api.objects import section
 from kwhatif.commands.rightsize.advice import Advice, amounts_of
 from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
@@ -100,7 +99,7 @@ def _scaling(
         use += used.mean
     if not request or request == new_request:
         return None
-    now = _replicas(workload.pods)
+    now = len(workload.pods)
     least, most = autoscaler.min_replicas, autoscaler.max_replicas
     wanted = _desired_replicas(use, metric.target, new_request, now)
     then = min(max(wanted, least), most)
@@ -123,7 +122,3 @@ def _desired_replicas(use: float, target: float, request: int, replicas: int) ->
     """Replicas for so much use a pod: as they are where the ratio to the target is near enough to one."""
     ratio = use / request * 100 / target
     return replicas if abs(1 - ratio) <= TOLERANCE else math.ceil(round(ratio * replicas, 6))
-
-
-def _replicas(pods: Sequence[Pod]) -> int:
-    return len(pods)

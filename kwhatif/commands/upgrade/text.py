@@ -15,7 +15,7 @@ from kwhatif.results.amounts import format_clock, format_count, format_some
 
 def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     """The report."""
-    obstacles = [(o.node, o.pod, o.budget or NONE, _since(o), _why(o)) for o in result.obstacles]
+    obstacles = [(o.node, o.pod, o.budget or NONE, format_clock(o.since), _why(o)) for o in result.obstacles]
     headers: tuple[str, ...] = (
         *("node [node]", "pod [pod]", "budget [same]", "refused since [spare 1]", "why it stays [same]"),
     )
@@ -59,10 +59,6 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
 
 def _at(seconds: float | None) -> str:
     return "never" if seconds is None else format_clock(seconds)
-
-
-def _since(obstacle: Obstacle) -> str:
-    return format_clock(obstacle.since)
 
 
 def _why(obstacle: Obstacle) -> str:

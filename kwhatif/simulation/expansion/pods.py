@@ -22,8 +22,8 @@ from kwhatif.simulation.api_resources import types_served
 from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
 from kwhatif.simulation.inputs import Files, ManifestOptions
+from kwhatif.simulation.scheduler_setup import minors_of_kubelets
 from kwhatif.simulation.session import PodToSchedule
-from kwhatif.simulation.version_options import minors_of_kubelets
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.snapshot.read.files import display_path

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import kwhatif
-from kwhatif.commands.backtest.diff_result import BacktestDiff
+from kwhatif.commands.backtest.result import BacktestDiff
 from kwhatif.commands.schema_files import SCHEMAS
 from tests.cli.running import run
 from tests.commands.backtest.recordings import node, pod, told, written

@@ -99,7 +99,7 @@ def _judge_scheduler(snapshot: Snapshot, notes: Notes) -> None:
     if scheduler is None or scheduler.configuration is None:
         return
     from kwhatif.policy.configuration_file import examine
-    from kwhatif.simulation.version_options import choose_minor
+    from kwhatif.simulation.scheduler_setup import choose_minor
 
     features = choose_minor(None, None, notes, otherwise=snapshot.kubernetes_version, recorded=scheduler.feature_gates)
     outcome = examine(scheduler.configuration, source=scheduler.source or "", features=features)
