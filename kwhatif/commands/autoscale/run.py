@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, TypeVar
 
+from kwhatif.api.core import Pod
 from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups, run_until_stable
 from kwhatif.commands.autoscale.karpenter_result import AutoscalersResult, KarpenterResult, NodesExplained
 from kwhatif.commands.autoscale.options import ClusterAutoscalerOptions, ExplainNodesOptions, KarpenterOptions
 from kwhatif.commands.autoscale.result import AutoscaleResult
 from kwhatif.commands.common_options import EXPLANATION, ManifestFiles
 from kwhatif.results.base import Fidelity, Result
+from kwhatif.results.place import ScaleUp
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, observation_time_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
-from kwhatif.simulation.autoscalers.scaler import Autoscaler
+from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.flag import Argument
@@ -24,10 +26,10 @@ from kwhatif.simulation.inputs import PROVISION_SECONDS, Files, Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import Growing, place_pods
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
-from kwhatif.simulation.session import PodToSchedule
+from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
@@ -64,13 +66,34 @@ def after_growing(
     after: Callable[[Run, Run, Fidelity], R_co],
     provision: float = PROVISION_SECONDS,
 ) -> Answer[R_co]:
-    """The same with a second run, in which autoscalers add nodes for pods that wait after the first."""
-    growing = Growing(scenario, autoscalers, provision)
+    """The same with a second run, in which autoscalers add nodes for pods that wait after the first.
+
+    New nodes come up after ``provision`` seconds.
+    """
+    beginning = scenario.session.fork()
     run = place_pods(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
-    grown = dataclasses.replace(growing.after(run), **scenario.refusal_fields)
+    if run.good and not run.victims:
+        grown = dataclasses.replace(run, scale_up=ScaleUp(autoscalers=tuple(each.name for each in autoscalers)))
+    else:
+        # Growth alone is another run from the same beginning: nodes join while pods still wait.
+        now = observation_time_of(scenario.snapshot, scenario.inputs.now)
+        grown = place_pods(
+            beginning,
+            scenario.pods_to_schedule,
+            rollouts=scenario.new_rollouts(),
+            others=scenario.unknown_kinds,
+            scaler=Scaler(autoscalers, partial(_later, scenario), now, float(provision)),
+        )
+    grown = dataclasses.replace(grown, **scenario.refusal_fields)
     return Answer(after(run, grown, assess(run)), [grown])
+
+
+def _later(scenario: PreparedScenario, session: Session, waiting: Sequence[Pod]) -> Snapshot:
+    """The cluster as autoscalers find it, with the pods that wait by then."""
+    left = Run(session, left=waiting)
+    return snapshot_after_run(session.snapshot, scenario.edited.covered, scenario.expanded, left)
 
 
 def snapshot_after(scenario: PreparedScenario, run: Run) -> Snapshot:

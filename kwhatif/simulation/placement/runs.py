@@ -8,12 +8,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from kwhatif.api.core import Pod
-from kwhatif.results.place import ScaleUp
-from kwhatif.simulation.autoscalers.node_groups import observation_time_of
-from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler, apply_scale_up
+from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
-from kwhatif.simulation.inputs import PROVISION_SECONDS
 from kwhatif.simulation.placement.afterwards import pending_pod_of, snapshot_after_run
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
@@ -24,7 +20,6 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
-from kwhatif.snapshot.format.model import Snapshot
 
 
 def simulate_timeline(
@@ -180,41 +175,3 @@ def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> 
     after = snapshot_after_run(session.snapshot, scenario.edited.covered, scenario.expanded, before)
     scenario = replace(scenario, expanded=replace(scenario.expanded, creations=before.end.creations))
     return scenario.with_snapshot(after), before
-
-
-class Growing:
-    """The cluster of a scenario before a run, to repeat the run once it is known whether pods wait.
-
-    New nodes come up after ``provision`` seconds.
-    """
-
-    def __init__(
-        self, scenario: PreparedScenario, autoscalers: Sequence[Autoscaler], provision: float = PROVISION_SECONDS
-    ) -> None:
-        self._case, self._autoscalers, self._provision = scenario, autoscalers, provision
-        self._beginning = scenario.session.fork()
-
-    def after(self, run: Run) -> Run:
-        """The outcome once the autoscalers have helped, where the ``run`` without them leaves pods waiting."""
-        if run.good and not run.victims:
-            none = ScaleUp(autoscalers=tuple(each.name for each in self._autoscalers))
-            return dataclasses.replace(run, scale_up=none)
-        scenario = self._case
-        scaler = Scaler(
-            self._autoscalers,
-            self._later,
-            observation_time_of(scenario.snapshot, scenario.inputs.now),
-            float(self._provision),
-        )
-        return place_pods(
-            self._beginning,
-            scenario.pods_to_schedule,
-            rollouts=scenario.new_rollouts(),
-            others=scenario.unknown_kinds,
-            scaler=scaler,
-        )
-
-    def _later(self, session: Session, waiting: Sequence[Pod]) -> Snapshot:
-        return snapshot_after_run(
-            session.snapshot, self._case.edited.covered, self._case.expanded, Run(session, left=waiting)
-        )
