@@ -375,9 +375,18 @@ class PodStatus(Base):
     extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
 
 
+FINISHED = ("Succeeded", "Failed")
+"""Phases of pods that have ended for good."""
+
+
 class Pod(Resource):
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
     status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has ended for good: it takes no room, and its node has nothing more to do with it."""
+        return self.status.phase in FINISHED
 
     @property
     def is_mirror(self) -> bool:

@@ -25,7 +25,6 @@ from kwhatif.cluster.unlisted_terms import UnlistedTerms
 from kwhatif.progress import track
 from kwhatif.versions import Features
 
-FINISHED = ("Succeeded", "Failed")
 _COUNTED = (Node.__name__, Pod.__name__)
 
 
@@ -105,7 +104,7 @@ class Cluster(NodeInfos):
         """The nodes and the unfinished pods, apart from all other objects."""
         cluster = cls(objects.list_all(Node), shapes)
         for pod in track(objects.list_all(Pod), "Setting up", "pods"):
-            if (pod.status.phase or "") in FINISHED:
+            if pod.is_finished:
                 continue
             try:
                 if pod.spec.node_name:

@@ -218,7 +218,7 @@ def _topologies(objects: KueueObjects, flavors: Mapping[str, api.ResourceFlavor]
     if found:
         for pod in objects.pods:
             annotations = pod.metadata.annotations or {}
-            gone = pod.status.phase in ("Failed", "Succeeded")
+            gone = pod.is_finished
             if not pod.spec.node_name or gone or any(key in annotations for key in _TOPOLOGY_ANNOTATIONS):
                 continue
             requests = spec_requests(pod.spec)

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PodDisruptionBudgetStatus
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.scheduling.eviction_budgets import is_ready
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 
@@ -36,7 +35,7 @@ def with_statuses(budgets: Iterable[PodDisruptionBudget], pods: Sequence[Pod]) -
     without = SelectedBudgets((each for each in budgets if each.status.disruptions_allowed is None), _key)
     expected, healthy = dict.fromkeys(without.values, 0), dict.fromkeys(without.values, 0)
     for pod in pods if without.values else ():
-        if (pod.status.phase or "") in FINISHED:
+        if pod.is_finished:
             continue
         for key in without.of(pod.namespace, pod.metadata.labels or {}):
             expected[key] += 1

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kwhatif.api.core import Pod
+from kwhatif.api.core import FINISHED, Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.disruption import BudgetUse
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.pod_groups import PodGroup
-from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.results.base import ClusterMap, MappedNode, MappedPod
 from kwhatif.simulation.node_pools import is_ready, pool_of, resource_order_of, zone_of
 from kwhatif.snapshot.format.model import Snapshot
@@ -45,7 +45,7 @@ def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
     found: dict[str, tuple[str, Amounts]] = {
         pod.key: ("", _NOTHING)
         for pod in snapshot.objects.list_all(Pod)
-        if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
+        if not pod.spec.node_name and not pod.is_finished
     }
     for info, row in cluster.pods():
         index = info.shape.index

@@ -11,7 +11,6 @@ import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.pod_requests import amounts, pod_requests
 from kwhatif.versions import Features
 
@@ -126,6 +125,6 @@ def pods_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     """Node name -> the unfinished pods bound to it."""
     found: dict[str, list[Pod]] = {}
     for pod in pods:
-        if pod.spec.node_name and (pod.status.phase or "") not in FINISHED:
+        if pod.spec.node_name and not pod.is_finished:
             found.setdefault(pod.spec.node_name, []).append(pod)
     return found

@@ -10,7 +10,6 @@ from typing import TypeVar, cast
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
 from kwhatif.results.base import Result
 from kwhatif.simulation.question import Question
@@ -65,7 +64,7 @@ def replay(
 def _stays(pod: Pod, known: Callable[[str], bool]) -> bool:
     owner = pod.controller
     return (
-        (pod.status.phase or "") in FINISHED
+        pod.is_finished
         or bool(pod.metadata.deletion_timestamp)
         or pod.is_mirror
         or (owner is not None and owner.kind in ("DaemonSet", "Node"))

@@ -18,7 +18,7 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import SelectorError
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
-from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.creation_turns import CreationTurns
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
@@ -102,7 +102,7 @@ def pending_pods(snapshot: Snapshot) -> list[PodToSchedule]:
 
 def is_waiting(pod: Pod) -> bool:
     """Whether a pod waits for a node."""
-    return not pod.spec.node_name and (pod.status.phase or "") not in FINISHED
+    return not pod.spec.node_name and not pod.is_finished
 
 
 def is_unattempted(pod: Pod) -> bool:

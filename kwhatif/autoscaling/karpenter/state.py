@@ -255,7 +255,7 @@ class ClusterState:
 
 
 def is_terminal(pod: Pod) -> bool:
-    return pod.status.phase in ("Failed", "Succeeded")
+    return pod.is_finished
 
 
 def is_terminating(pod: Pod) -> bool:

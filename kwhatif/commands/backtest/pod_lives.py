@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod, PodSpec, PodStatus
 from kwhatif.api.meta import Resource
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.scheduling.controllers import REPLACED_AFTER_DELETION, REPLACED_ON_EVICTION
 from kwhatif.simulation.inputs import Notes
 from kwhatif.snapshot.recording import Change, Recording, rfc3339
@@ -106,7 +105,7 @@ class LifeReader:
         for obj in start:
             if isinstance(obj, Node):
                 self._node(obj)
-            elif isinstance(obj, Pod) and (obj.status.phase or "") not in FINISHED:
+            elif isinstance(obj, Pod) and not obj.is_finished:
                 self._first(obj)
 
     def take(self, at: float, change: Change, obj: Resource) -> None:
@@ -146,7 +145,7 @@ class LifeReader:
     def _goes_on(self, life: PodLife, at: float, pod: Pod, *, is_gone: bool) -> None:
         if life.bound is None and pod.spec.node_name:
             life.bound, life.node = at, pod.spec.node_name
-        if (pod.status.phase or "") in FINISHED and life.finished is None and life.deleted is None:
+        if pod.is_finished and life.finished is None and life.deleted is None:
             life.finished = at
         before = life.changes[-1][1] if life.changes else life.pod
         if _desired_state_of(pod) != _desired_state_of(before) and not is_gone:

@@ -18,7 +18,6 @@ from kwhatif.api.devices import ClaimStatus, ResourceClaim
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.storage import storage_class_of
 from kwhatif.commands.backtest.pod_lives import LifeReader, PodLives
 from kwhatif.scheduling.attempt import Attempt
@@ -142,13 +141,13 @@ class RecordedCluster:
             uid = old.metadata.uid or old.key
             cluster.remove_nomination(uid)
             if cluster.find(uid) is not None:
-                if new is None or (new.status.phase or "") in FINISHED:
+                if new is None or new.is_finished:
                     cluster.remove_pod(uid)
                 else:
                     cluster.forget(uid)
             elif old.spec.node_name:
                 cluster.forget_elsewhere(uid, old.spec.node_name)
-        if new is None or (new.status.phase or "") in FINISHED:
+        if new is None or new.is_finished:
             return
         if new.spec.node_name:
             cluster.add(cluster.shapes.info(new, bound=True), new.spec.node_name)

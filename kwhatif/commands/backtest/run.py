@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time, parse_time
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.backtest import decisions as judge
 from kwhatif.commands.backtest.bindings import count_bindings
 from kwhatif.commands.backtest.decisions import Decision, decisions, read_pod_versions
@@ -201,7 +200,7 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[BacktestResult]:
         (scenario,) = scenarios
         session = scenario.session
-        bound = [pod for pod in session.snapshot.objects.list_all(Pod) if pod.spec.node_name and not _is_over(pod)]
+        bound = [pod for pod in session.snapshot.objects.list_all(Pod) if pod.spec.node_name and not pod.is_finished]
         dated = sorted(((at, pod) for pod in bound if (at := _bound_at(pod))), key=lambda each: each[0], reverse=True)
         account, cluster = AgreementCounts(), RecordedCluster(session)
         searches = SearchTracker(cluster)
@@ -254,10 +253,6 @@ def _take_off(cluster: RecordedCluster, pods: Sequence[Pod]) -> None:
 
 def _unbound(pod: Pod) -> Pod:
     return replace(pod, spec=replace(pod.spec, node_name=None), status=replace(pod.status, nominated_node_name=None))
-
-
-def _is_over(pod: Pod) -> bool:
-    return (pod.status.phase or "") in FINISHED
 
 
 def _bound_at(pod: Pod) -> str:

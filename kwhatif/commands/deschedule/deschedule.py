@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
-from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.deschedule.balance import Removals, compare_balance, observe_balance
 from kwhatif.commands.deschedule.cycles import Cycles, FollowedCycle, Move, Moves
 from kwhatif.commands.deschedule.result import (
@@ -64,7 +64,7 @@ def follow_cycles(
     empty = _empty(session.cluster, moves.pods)
     removed, left = tuple[RemovedNode, ...](), session
     if removals is not None and moves.scaler is not None:
-        waiting = [pod for pod in moves.pods.values() if not pod.spec.node_name and not _is_finished(pod)]
+        waiting = [pod for pod in moves.pods.values() if not pod.spec.node_name and not pod.is_finished]
         removed, left = removals.after(session, moves.scaler, waiting, empty)
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
     costs, counts = [each.cost for each in removed], Counter(each.group for each in removed)
@@ -273,13 +273,9 @@ def _empty(cluster: Cluster, pods: Mapping[str, Pod]) -> list[str]:
     busy = {
         pod.spec.node_name
         for pod in pods.values()
-        if not pod.is_mirror and not is_of_daemon_set(pod) and not _is_finished(pod)
+        if not pod.is_mirror and not is_of_daemon_set(pod) and not pod.is_finished
     }
     return sorted(name for name in cluster.columns.names if name not in busy)
-
-
-def _is_finished(pod: Pod) -> bool:
-    return (pod.status.phase or "") in FINISHED
 
 
 def outcome_of_cycles(result: DescheduleResult, run: Run, before: str = "") -> Outcome:

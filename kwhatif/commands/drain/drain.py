@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.drain.filters import Filters
 from kwhatif.progress import track
@@ -264,7 +263,7 @@ def _report_pod(pod: Pod, node: str, outcome: str, reason: str = "", *, turn: in
 
 
 def _why_not_again(pod: Pod) -> str:
-    if (pod.status.phase or "") in FINISHED:
+    if pod.is_finished:
         return "it had finished"
     owner = pod.controller
     if owner is None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kwhatif.api.core import Pod
-from kwhatif.cluster.cluster import FINISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Filters:
 
     def _filter_daemon_set(self, pod: Pod) -> Intent | None:
         owner = pod.controller
-        if owner is None or owner.kind != "DaemonSet" or _is_finished(pod):
+        if owner is None or owner.kind != "DaemonSet" or pod.is_finished:
             return None
         if self.daemon_sets is not None and f"{pod.namespace}/{owner.name}" not in self.daemon_sets:
             gone = f'daemonsets.apps "{owner.name}" not found'
@@ -64,19 +63,15 @@ class Filters:
 
     def _filter_local_storage(self, pod: Pod) -> Intent | None:
         local = any(volume.empty_dir is not None for volume in pod.spec.volumes or ())
-        if not local or _is_finished(pod):
+        if not local or pod.is_finished:
             return None
         if not self.delete_emptydir_data:
             return Intent("refuse", "cannot delete Pods with local storage (use --delete-emptydir-data to override)")
         return Intent("evict", "deleting Pods with local storage", warns=True)
 
     def _filter_unreplicated(self, pod: Pod) -> Intent | None:
-        if _is_finished(pod) or pod.controller is not None:
+        if pod.is_finished or pod.controller is not None:
             return None
         if not self.force:
             return Intent("refuse", "cannot delete Pods that declare no controller (use --force to override)")
         return Intent("evict", "deleting Pods that declare no controller", warns=True)
-
-
-def _is_finished(pod: Pod) -> bool:
-    return (pod.status.phase or "") in FINISHED

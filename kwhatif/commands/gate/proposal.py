@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.clock import read_clock
-from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.chances.trials import ChancesBase, Outcome, outcomes_of
 from kwhatif.commands.gate.change import ChangeSet, compare_manifests, remove
@@ -176,11 +176,11 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
     owners, pods = Owners(proposal.before), proposal.before.objects.list_all(Pod)
     counts: Counter[Subject] = Counter()
     if changes:
-        counts.update(owners.workload_of(pod) for pod in pods if (pod.status.phase or "") not in FINISHED)
+        counts.update(owners.workload_of(pod) for pod in pods if not pod.is_finished)
     units = {unit.subject: unit for unit in context.units}
     waiting: dict[Subject, set[str]] = {}
     for pod in pods if changes else ():
-        if not pod.spec.node_name and (pod.status.phase or "") not in FINISHED and pod.key not in context.run.removed:
+        if not pod.spec.node_name and not pod.is_finished and pod.key not in context.run.removed:
             waiting.setdefault(owners.workload_of(pod), set()).add(pod.key)
     for change in changes:
         before, unit = counts[change.subject], units.get(change.subject)

@@ -9,7 +9,7 @@ from kwhatif.admission.object_store import name_of, namespace_of
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.units import subject_of_budget
 from kwhatif.commands.review.commands import Commands
@@ -118,7 +118,7 @@ def changed_budgets(before: Snapshot, after: Snapshot) -> Iterator[BudgetChange]
 
 
 def _disruptions_by_budget(snapshot: Snapshot) -> dict[str, int]:
-    running = [pod for pod in snapshot.objects.list_all(Pod) if (pod.status.phase or "") not in FINISHED]
+    running = [pod for pod in snapshot.objects.list_all(Pod) if not pod.is_finished]
     budgets = with_statuses(snapshot.objects.list_all(PodDisruptionBudget), running)
     named = ((subject_of_budget(each), each.status.disruptions_allowed or 0) for each in budgets)
     return {f"{subject.namespace}/{subject.name}": allowed for subject, allowed in named}

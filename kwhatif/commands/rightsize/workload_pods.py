@@ -10,7 +10,6 @@ from typing import Any
 from kwhatif.api.core import Container, Pod, PodSpec
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.objects import part_of, section
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.usage.book import KnownPod
@@ -73,7 +72,7 @@ class WorkloadPods:
         names = tuple(each.name for each in sized_containers(pod.spec))
         if name not in self._containers:
             self._containers[name] = names
-        if (pod.status.phase or "") in FINISHED or pod.metadata.deletion_timestamp:
+        if pod.is_finished or pod.metadata.deletion_timestamp:
             return
         if name not in self.workloads:
             self.workloads[name] = Workload(name, subject.kind, subject.namespace)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, Pod, PodStatus
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.upgrade.result import PendingSpan, WorkloadReadiness
 from kwhatif.scheduling.controllers import grace_of
@@ -244,7 +243,7 @@ class Evictions:
         self.agenda.after(self.times.grace_of(info), leave)
 
     def _make_again(self, pod: Pod) -> None:
-        if (pod.status.phase or "") in FINISHED:
+        if pod.is_finished:
             return
         attempted = self._recreated.make_again(pod)
         if attempted is None:

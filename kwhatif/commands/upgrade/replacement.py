@@ -14,7 +14,6 @@ from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.upgrade.evictions import Evictions, EvictionTimes, ScalingOverTime, Workloads
 from kwhatif.commands.upgrade.result import Obstacle, Phase, PoolMoment, UpgradedNode
@@ -206,9 +205,7 @@ class Replacement:
         pods = [
             info
             for info in self.pool.pods_on(name)
-            if not info.pod.is_mirror
-            and not is_of_daemon_set(info.pod)
-            and (info.pod.status.phase or "") not in FINISHED
+            if not info.pod.is_mirror and not is_of_daemon_set(info.pod) and not info.pod.is_finished
         ]
         return sorted(pods, key=lambda info: (info.pod.namespace, info.pod.name))
 
@@ -414,7 +411,7 @@ def replace_pool(
     """
     pods = session.snapshot.objects.list_all(Pod)
     budgets = EvictionBudgets(with_statuses(session.snapshot.objects.list_all(PodDisruptionBudget), pods))
-    running = (pod for pod in pods if pod.spec.node_name and (pod.status.phase or "") not in FINISHED)
+    running = (pod for pod in pods if pod.spec.node_name and not pod.is_finished)
     agenda = Agenda()
     scaling = None if scaler is None else ScalingOverTime(session, agenda, scaler)
     evictions = Evictions(session, budgets, Workloads(running), agenda, times or EvictionTimes(), lambda: None, scaling)

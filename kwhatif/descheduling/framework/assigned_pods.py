@@ -13,7 +13,6 @@ import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.pod_requests import pod_requests
 from kwhatif.versions import Features
 
@@ -30,7 +29,7 @@ def is_ready(node: Node) -> bool:
 
 def is_running(pod: Pod) -> bool:
     """Whether it takes room on its node: neither succeeded nor failed."""
-    return (pod.status.phase or "") not in FINISHED
+    return not pod.is_finished
 
 
 def key_order(pod: Pod) -> tuple[str, str]:

@@ -18,7 +18,6 @@ from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Po
 from kwhatif.api.objects import section
 from kwhatif.api.times import convert_object
 from kwhatif.bounds import make_room
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.edits.draft import Draft
@@ -38,7 +37,7 @@ def start_daemons(draft: Draft, nodes: Sequence[Node], like: Node, origin: str) 
         made = _start(draft, [(None, node) for node in nodes], origin)
         return format_count(made, "daemon pod") if made else ""
     there = (pod for pod in draft.pods if pod.spec.node_name == like.name and not pod.metadata.deletion_timestamp)
-    running = [pod for pod in there if _of_daemon_set(pod) and (pod.status.phase or "") not in FINISHED]
+    running = [pod for pod in there if _of_daemon_set(pod) and not pod.is_finished]
     make_room(len(nodes) * len(running), "daemon sets")
     for node in nodes:
         draft.add_pods([_retarget(pod, node.name) for pod in running])

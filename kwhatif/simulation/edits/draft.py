@@ -23,7 +23,6 @@ from kwhatif.api.meta import OwnerReference, Resource
 from kwhatif.api.objects import part_of, section
 from kwhatif.api.selectors import tolerates
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, VolumeAttachment
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.storage import claim_names
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.place import FailedCreate
@@ -179,7 +178,7 @@ _USUAL_LIMIT = 6
 def job_of(pod: Pod) -> Job | None:
     """The job whose active pod this is."""
     owner = pod.controller
-    over = pod.metadata.deletion_timestamp or (pod.status.phase or "") in FINISHED
+    over = pod.metadata.deletion_timestamp or pod.is_finished
     return None if owner is None or owner.kind != "Job" or over else (pod.namespace, owner.name or "")
 
 
@@ -250,7 +249,7 @@ def remove_pods(draft: Draft, pods: Sequence[Pod], cause: RemovalCause, origin: 
 
 def _end(pod: Pod, owner: OwnerReference | None, cause: RemovalCause) -> str:
     """Why no controller makes the pod again; empty if one does."""
-    if (pod.status.phase or "") in FINISHED:
+    if pod.is_finished:
         return "finished before"
     if owner is None:
         return "lost, since no controller owns them"

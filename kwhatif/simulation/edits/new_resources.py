@@ -12,7 +12,6 @@ from kwhatif.admission.request import deep_copy_json
 from kwhatif.api.core import Container, ContainerStatus, Pod, PodSpec, PodStatus, ResourceList, ResourceRequirements
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.objects import part_of, section
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.node_pools import RequestSums, allocatable_of
 from kwhatif.simulation.ownership import Owners
@@ -42,7 +41,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
         subject = owners.workload_of(pod)
         name = f"{subject.kind}/{subject.namespace}/{subject.name}"
         amounts = new.get(name)
-        if amounts is None or (pod.status.phase or "") in FINISHED:
+        if amounts is None or pod.is_finished:
             return pod
         found[name] += 1
         # Pods that share a spec go on sharing one.
@@ -72,7 +71,7 @@ def _make_wait(draft: Draft, grown: Sequence[Pod], requests: RequestSums, origin
     asked: dict[str, Counter[str]] = {name: Counter() for name in rooms}
     for pod in draft.pods:
         home = pod.spec.node_name or ""
-        if home in rooms and (pod.status.phase or "") not in FINISHED:
+        if home in rooms and not pod.is_finished:
             asked[home].update(requests.requests_of(pod))
     leaving = []
     for pod in sorted(grown, key=lambda pod: (pod.spec.priority or 0, pod.key)):

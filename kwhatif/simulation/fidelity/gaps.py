@@ -20,7 +20,6 @@ from kwhatif.api.field_types import types_of
 from kwhatif.api.kinds import GROUPS, TEMPLATES, Kind, kind_named
 from kwhatif.api.objects import part_of
 from kwhatif.api.watcher_metrics import WatcherMetrics
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Gap
@@ -243,7 +242,7 @@ def find_missing_owners(snapshot: Snapshot, workloads: Collection[str]) -> dict[
     owners = Owners(snapshot, namespaces)
     there = cast("list[Pod]", snapshot.objects.in_namespaces(Pod.__name__, namespaces))
     pods = (pod for pod in there if pod.controller is not None)
-    counts = Counter(str(owners.workload_of(pod)) for pod in pods if (pod.status.phase or "") not in FINISHED)
+    counts = Counter(str(owners.workload_of(pod)) for pod in pods if not pod.is_finished)
     return {name: counts[name] for name in sorted(unknown) if counts[name]}
 
 

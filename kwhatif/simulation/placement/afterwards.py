@@ -12,7 +12,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.workloads_and_storage import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
-from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import SELECTED_NODE, Storage, claim_names
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
@@ -92,7 +92,7 @@ def _running(pod: Pod, node: str) -> Pod:
 
 def _left(pod: Pod, cluster: Cluster) -> bool:
     """Whether a pod that is not on its node any more was there before."""
-    finished = (pod.status.phase or "") in FINISHED
+    finished = pod.is_finished
     return not finished and bool(pod.spec.node_name) and cluster.columns.row(pod.spec.node_name or "") is not None
 
 

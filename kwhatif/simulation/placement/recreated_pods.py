@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kwhatif.api.core import Pod
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
 from kwhatif.scheduling.attempt import MAX_FAILURES
@@ -51,7 +50,7 @@ class RecreatedPods:
 
     def make_again(self, pod: Pod) -> AttemptedPod | None:
         """The placement of the replacement; None if no controller makes one, or the pod had finished."""
-        if (pod.status.phase or "") in FINISHED:
+        if pod.is_finished:
             return None
         again = self._controllers.replacement_of(pod)
         if again is None:

@@ -22,7 +22,6 @@ from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.bounds import make_room
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.kueue.workload import QUOTA_RESERVED, Workload
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
@@ -198,7 +197,7 @@ class _QueuedScenario:
         there: set[str] = set()
         for pod in pods:
             workload = of_workloads.find(pod)
-            if workload is None or (pod.status.phase or "") in FINISHED:
+            if workload is None or pod.is_finished:
                 yield pod
             elif pod.spec.node_name:
                 if workload.key in evicted:

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit, subject_of_budget
@@ -35,7 +34,7 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
 
     def check(self, context: Context) -> Iterator[Finding]:
         snapshot = context.snapshot_after
-        running = [pod for pod in snapshot.objects.list_all(Pod) if (pod.status.phase or "") not in FINISHED]
+        running = [pod for pod in snapshot.objects.list_all(Pod) if not pod.is_finished]
         budgets = list(with_statuses(snapshot.objects.list_all(PodDisruptionBudget), running))
         selected = SelectedBudgets(budgets, subject_of_budget)
         pods: dict[Subject, list[Pod]] = {}

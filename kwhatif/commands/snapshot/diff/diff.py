@@ -14,7 +14,6 @@ from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.api.objects import section
 from kwhatif.api.quantity import plain_quantity
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.storage import BIND_COMPLETED, SELECTED_NODE
 from kwhatif.commands.snapshot.diff.result import DiffResult, FieldChange, ObjectChange, Replaced
 from kwhatif.progress import track
@@ -161,13 +160,9 @@ def _key(obj: Resource) -> str:
 def _where(obj: Resource) -> str:
     if not isinstance(obj, Pod):
         return ""
-    if _is_finished(obj):
+    if obj.is_finished:
         return f"{obj.status.phase}"
     return f"on {obj.spec.node_name}" if obj.spec.node_name else "pending"
-
-
-def _is_finished(pod: Pod) -> bool:
-    return (pod.status.phase or "") in FINISHED
 
 
 def _compare_objects(kind: str, old: Resource, new: Resource) -> ObjectChange | None:
@@ -175,10 +170,10 @@ def _compare_objects(kind: str, old: Resource, new: Resource) -> ObjectChange | 
         return None
     change, note = "changed", ""
     if isinstance(old, Pod) and isinstance(new, Pod):
-        if _is_finished(old) and _is_finished(new):
+        if old.is_finished and new.is_finished:
             return None
-        if _is_finished(old) != _is_finished(new):
-            change = "finished" if _is_finished(new) else "changed"
+        if old.is_finished != new.is_finished:
+            change = "finished" if new.is_finished else "changed"
             note = f"{old.status.phase or 'no phase'} -> {new.status.phase or 'no phase'}"
         elif old.spec.node_name != new.spec.node_name:
             change = "bound" if not old.spec.node_name else "moved" if new.spec.node_name else "changed"
@@ -227,7 +222,7 @@ def _take(rest: Counter[Any], key: Any) -> bool:
 def _by_template(objects: Sequence[Resource]) -> dict[tuple[str, bytes], list[Pod]]:
     found: dict[tuple[str, bytes], list[Pod]] = defaultdict(list)
     for pod in objects:
-        if isinstance(pod, Pod) and not _is_finished(pod):
+        if isinstance(pod, Pod) and not pod.is_finished:
             owner = pod.controller
             if owner is not None:
                 found[f"{owner.kind} {pod.namespace}/{owner.name}", template_of(pod)].append(pod)

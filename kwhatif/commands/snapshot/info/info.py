@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from kwhatif.api.core import Node, Pod
+from kwhatif.api.core import FINISHED, Node, Pod
 from kwhatif.api.devices import ResourceSlice
 from kwhatif.api.kinds import LASTING
 from kwhatif.api.times import format_time, parse_time
 from kwhatif.cluster.claim_store import DeviceId
-from kwhatif.cluster.cluster import FINISHED, Cluster
+from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.commands.snapshot.info.result import (
     ClassUse,
@@ -110,7 +110,7 @@ def _look(rows: Sequence[_Row], pods: Sequence[Pod], features: Features) -> Clus
     found: dict[str, tuple[str, Mapping[str, int]]] = {}
     asks: dict[int, Mapping[str, int]] = {}
     for pod in pods:
-        if (pod.status.phase or "") not in FINISHED:
+        if not pod.is_finished:
             amounts = requests.requests_of(pod)
             found[pod.key] = (pod.spec.node_name or "", asks.setdefault(id(amounts), {**amounts, "pods": 1}))
     return ClusterObservation([(row.node, row.allocatable) for row in rows], found)
@@ -219,9 +219,7 @@ def _pending(pods: Iterable[Pod]) -> tuple[PendingReason, ...]:
 def _classes(pods: Iterable[Pod]) -> tuple[ClassUse, ...]:
     """The highest priority first."""
     found = Counter(
-        (-(pod.spec.priority or 0), pod.spec.priority_class_name or "")
-        for pod in pods
-        if (pod.status.phase or "") not in FINISHED
+        (-(pod.spec.priority or 0), pod.spec.priority_class_name or "") for pod in pods if not pod.is_finished
     )
     return tuple(
         ClassUse(priority_class=name, priority=-negated, pods=number)

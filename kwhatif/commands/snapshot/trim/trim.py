@@ -22,7 +22,6 @@ from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.watcher_metrics import WatcherMetrics
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.commands.snapshot.trim.decision import Cycle, Decision, ReusedShapes, decide
 from kwhatif.commands.snapshot.trim.result import KindCount, TrimmedPod, TrimResult
 from kwhatif.errors import InputError, KwhatifError
@@ -191,7 +190,7 @@ class _Search:
         names = {node.name for node in self.snapshot.objects.list_all(Node)}
         for pod in self._pods():
             placed = pod.spec.node_name in names if pod.spec.node_name else pod.status.nominated_node_name in names
-            if not placed or (pod.status.phase or "") in FINISHED:
+            if not placed or pod.is_finished:
                 found.append(pod)
         return found
 

@@ -12,7 +12,6 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.objects import section
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.claim_store import Devices
-from kwhatif.cluster.cluster import FINISHED
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodShape
 from kwhatif.results.snapshot_check import Finding
@@ -79,7 +78,7 @@ class ObjectIndex:
     @cached_property
     def unfinished_pods(self) -> list[Pod]:
         """The pods that count."""
-        return [pod for pod in self.objects.list_all(Pod) if (pod.status.phase or "") not in FINISHED]
+        return [pod for pod in self.objects.list_all(Pod) if not pod.is_finished]
 
     @cached_property
     def shapes(self) -> dict[str, PodShape | ValueError]:
