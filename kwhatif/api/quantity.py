@@ -15,6 +15,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from kwhatif.golang.numbers import wrap_int64
+
 INT64_MAX = 2**63 - 1
 NARROW_DIGITS = 18  # every number of so many decimal digits fits an int64
 _NANO = -9
@@ -271,14 +273,14 @@ class Quantity:
         if shift <= 0:
             # The factor passes through a float; one too large for an int64 becomes the smallest one on amd64.
             factor = _ten(-shift) if shift >= -NARROW_DIGITS else -(2**63)
-            return _low_64_bits(_low_64_bits(self._mantissa) * factor)
+            return wrap_int64(wrap_int64(self._mantissa) * factor)
         if self._mantissa < INT64_MAX and shift <= NARROW_DIGITS:
             # Truncated, then raised by one even below zero: -1.5 counts as 0 here.
-            low = _low_64_bits(self._mantissa)
+            low = wrap_int64(self._mantissa)
             whole, rest = divmod(abs(low), _ten(shift))
             return (whole if low >= 0 else -whole) + (rest != 0)
         whole, rest = divmod(self._mantissa, _ten(shift))
-        return _low_64_bits(whole + (rest != 0))
+        return wrap_int64(whole + (rest != 0))
 
     def __add__(self, other: Quantity) -> Quantity:
         """The exact sum. It is written as the left one is, or as the right one if the left one is zero."""
@@ -378,10 +380,6 @@ def _parse_trimmed(text: str) -> Quantity:
 def _ten(power: int) -> int:
     """``10**power`` as an integer; the power is not below zero."""
     return int(10**power)
-
-
-def _low_64_bits(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63
 
 
 def _divide_away_from_zero(number: int, divisor: int) -> int:

@@ -28,6 +28,11 @@ LabelKey = Annotated[str, msgspec.Meta(extra={"names": "label_key"})]
 ResourceName = Annotated[str, msgspec.Meta(extra={"names": "resource"})]
 
 
+def one_of(go: str, *words: str) -> msgspec.Meta:
+    """For an annotation: the words that a text of this Go type is one of."""
+    return msgspec.Meta(extra={"words": words, "go": f"v1.{go}"})
+
+
 # Tells type checkers what msgspec does: what is derived from a frozen struct is frozen too.
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(msgspec.field,))
 class ConfigStruct(msgspec.Struct, rename="camel", kw_only=True, frozen=True):

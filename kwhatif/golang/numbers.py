@@ -1,4 +1,4 @@
-"""Numbers as strconv reads them (upstream: strconv/atof.go and atoi.go of Go)."""
+"""Numbers as strconv reads them (upstream: strconv/atof.go and atoi.go of Go), and as they overflow."""
 
 from __future__ import annotations
 
@@ -33,3 +33,8 @@ def parse_int(text: str, bits: int) -> int | None:
         return None
     number = int(text)
     return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
+
+
+def wrap_int64(number: int) -> int:
+    """The number with the overflow of Go's int64."""
+    return (number + 2**63) % 2**64 - 2**63

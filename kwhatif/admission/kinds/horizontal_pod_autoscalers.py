@@ -12,7 +12,7 @@ from kwhatif.admission.request import Request, deep_copy_json, each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
-from kwhatif.admission.validation.resources import check_container_resource_name
+from kwhatif.admission.validation.resources import check_container_resource_name, check_not_negative
 from kwhatif.admission.validation.rows import table
 from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity
@@ -133,11 +133,6 @@ def _positive(problems: Problems, value: Any, path: str) -> None:
         problems.invalid(path, str(Quantity.from_json(value)), "must be positive")
 
 
-def _tolerance(problems: Problems, value: Any, path: str) -> None:
-    if Quantity.from_json(value) < Quantity.from_units(0):
-        problems.invalid(path, str(Quantity.from_json(value)), "must be greater than or equal to 0")
-
-
 _TARGET = """
     target.type                  needed: must specify a metric target type
     target.type                  text & not no_type: must be either Utilization, Value, or AverageValue
@@ -204,9 +199,9 @@ _DIRECTION = table(
     policies[].value             number & at_least 1: must be greater than zero
     policies[].periodSeconds     number & at_least 1: must be greater than zero
     policies[].periodSeconds     at_most {_LONGEST_PERIOD}
-    tolerance                    _tolerance
+    tolerance                    check_not_negative
     """,
-    _tolerance,
+    check_not_negative,
 )
 _BEHAVIOR = table(
     """

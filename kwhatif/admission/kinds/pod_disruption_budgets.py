@@ -22,7 +22,7 @@ def _check(problems: Problems, obj: Object) -> None:
     for key in ("minAvailable", "maxUnavailable"):
         check_share(problems, spec.get(key), f"spec.{key}")
         check_share_at_most_all(problems, spec.get(key), f"spec.{key}")
-    check_label_selector(problems, spec.get("selector") or {}, "spec.selector")
+    check_label_selector(problems, section(spec, "selector"), "spec.selector")
     policies = ("AlwaysAllow", "IfHealthyBudget")
     check_choice(problems, spec.get("unhealthyPodEvictionPolicy"), "spec.unhealthyPodEvictionPolicy", policies)
     check_usual_metadata(problems, obj)

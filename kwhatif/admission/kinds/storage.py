@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from posixpath import normpath
-from typing import Any
 
 from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.kinds.cluster_classes import check_parameters, check_provisioner
@@ -20,6 +19,7 @@ from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import label_key
 from kwhatif.admission.validation.metadata import annotations_of, object_table
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.admission.validation.resources import check_not_negative
 from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector, check_node_selector
 from kwhatif.admission.validation.volume_sources import SOURCE_CHECKS, SOURCE_PATHS, check_driver_name
@@ -231,18 +231,13 @@ _CSI_NODE = object_table(
 )
 
 
-def _not_negative(problems: Problems, amount: Any, path: str) -> None:
-    if Quantity.from_json(amount) < Quantity.from_units(0):
-        problems.invalid(path, str(Quantity.from_json(amount)), "must be greater than or equal to 0")
-
-
 _CSI_STORAGE_CAPACITY = object_table(
     """
     nodeTopology                 check_label_selector
     storageClassName             text & dns_subdomain
-    capacity                     _not_negative
+    capacity                     check_not_negative
     """,
-    _not_negative,
+    check_not_negative,
     check_label_selector=check_label_selector,
 )
 

@@ -10,7 +10,7 @@ from base64 import b64decode
 from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.request import Request
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import path_segment, port_number
+from kwhatif.admission.validation.field_rules import path_segment
 from kwhatif.admission.validation.metadata import check_named, object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.objects import part_of
@@ -37,11 +37,6 @@ def _bundle(problems: Problems, bundle: str, path: str) -> None:
     problems.invalid(path, f"{len(b64decode(bundle))} bytes", "local APIServices may not have a caBundle")
 
 
-def _port(port: int) -> list[str]:
-    wrong = port_number(port)
-    return [f"port is not valid: {', '.join(wrong)}"] if wrong else []
-
-
 _SERVICE = object_table(
     """
     .                            _metadata
@@ -56,11 +51,11 @@ _SERVICE = object_table(
             local APIServices may not have insecureSkipTLSVerify
     spec.service?.namespace      needed
     spec.service?.name           needed
-    spec.service?.port           _port
+    spec.service?.port           service_port
     spec.insecureSkipTLSVerify   filled & invalid if spec.service? and spec.caBundle:
             may not be true if caBundle is present
     """,
-    *(_metadata, _bundle, _port),
+    *(_metadata, _bundle),
     names=None,
 )
 STRATEGIES = {"APIService": Strategy(_service_defaults, _SERVICE)}

@@ -13,7 +13,7 @@ from kwhatif.admission.kinds.strategy import Strategy, static_suffix
 from kwhatif.admission.other_kinds.policy_kinds import check_conditions, check_rule
 from kwhatif.admission.request import Request, each, within
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdomain, port_number
+from kwhatif.admission.validation.field_rules import dns_1035_label, dns_subdomain
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
@@ -83,11 +83,6 @@ def _path(path: str) -> list[str]:
     return wrong
 
 
-def _port(port: int) -> list[str]:
-    wrong = port_number(port)
-    return [f"port is not valid: {', '.join(wrong)}"] if wrong else []
-
-
 # Upstream reports a missing namespace at the field of the name, and a missing name at that of the namespace.
 check_client = table(
     """
@@ -95,11 +90,11 @@ check_client = table(
     .                        required unless url? or service?: exactly one of url or service is required
     service?.namespace       needed @ name
     service?.name            needed @ namespace
-    service?.port            number & _port
+    service?.port            number & service_port
     service?.path            text & _path
     url                      _check_url
     """,
-    *(_port, _path, _check_url),
+    *(_path, _check_url),
 )
 _HOOK = """
     webhooks[].name                          needed & _name

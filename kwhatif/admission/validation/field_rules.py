@@ -137,6 +137,12 @@ def port_number(port: int) -> list[str]:
     return within_range(port, 1, 65535)
 
 
+def service_port(port: int) -> list[str]:
+    """The port of a service that the API server calls."""
+    wrong = port_number(port)
+    return [f"port is not valid: {', '.join(wrong)}"] if wrong else []
+
+
 def within_range(value: int, least: int, most: int) -> list[str]:
     return [] if least <= value <= most else [f"must be between {least} and {most}, inclusive"]
 

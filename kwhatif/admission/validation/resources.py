@@ -6,6 +6,7 @@ Upstream: pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from kwhatif.admission.container_amounts import amounts, of_containers, pod_level_resource
 from kwhatif.admission.request import each
@@ -68,6 +69,11 @@ def check_quantity(problems: Problems, name: str, amount: Quantity, path: str) -
         problems.invalid(path, str(amount), "must be greater than or equal to 0")
     if is_integer(name) and amount.milli_value() % 1000:
         problems.invalid(path, str(amount), "must be an integer")
+
+
+def check_not_negative(problems: Problems, amount: Any, path: str) -> None:
+    if Quantity.from_json(amount) < _NOTHING:
+        problems.invalid(path, str(Quantity.from_json(amount)), "must be greater than or equal to 0")
 
 
 def _requirements(problems: Problems, resources: Object, path: str, name_rule: _NameRule) -> None:

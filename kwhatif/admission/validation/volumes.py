@@ -92,7 +92,7 @@ def check_claim_spec(problems: Problems, spec: Object, path: str) -> None:
     modes = spec.get("accessModes") or []
     if not modes:
         problems.required(f"{path}.accessModes", "at least 1 access mode is required")
-    check_label_selector(problems, spec.get("selector") or {}, f"{path}.selector")
+    check_label_selector(problems, section(spec, "selector"), f"{path}.selector")
     check_access_modes(problems, spec, path)
     storage = amounts(section(spec, "resources").get("requests")).get("storage")
     if storage is None:

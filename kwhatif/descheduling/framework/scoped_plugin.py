@@ -13,9 +13,11 @@ from typing import TypeVar
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector, SelectorError
+from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.descheduler_policy import Namespaces, ScopedArgs
 from kwhatif.descheduling.framework.plugin import Plugin
 from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.golang.parsing import SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,10 @@ class ScopedPlugin(Plugin[S]):
     def why_not_within(self, pod: Pod) -> str:
         """Why this plugin does not evict a pod of its scope."""
         raise NotImplementedError
+
+    def age_of(self, pod: Pod) -> int:
+        """Whole seconds since the pod was made."""
+        return (self.handle.now - start_time(pod.metadata.creation_timestamp)) // SECOND
 
     def evict_from_node(self, going: Iterable[tuple[Pod, str]]) -> bool:
         """Evict pods of one node, each for its reason, until the limit of the node is reached.

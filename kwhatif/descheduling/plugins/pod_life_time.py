@@ -14,7 +14,6 @@ from kwhatif.descheduling.framework.container_states import waiting_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.pod_evictor import Outcome
 from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
-from kwhatif.golang.parsing import SECOND
 
 _STATES = frozenset(
     (
@@ -63,15 +62,11 @@ class PodLifeTime(ScopedPlugin[PodLifeTimeArgs]):
 
     def why_not_within(self, pod: Pod) -> str:
         if not self._is_too_old(pod):
-            return f"it is {self._age(pod)} s old, not more than {self.args.max_pod_life_time_seconds} s"
+            return f"it is {self.age_of(pod)} s old, not more than {self.args.max_pod_life_time_seconds} s"
         return f"it is in none of the states {', '.join(self.args.states)}"
 
-    def _age(self, pod: Pod) -> int:
-        """Whole seconds since the pod was made."""
-        return (self.handle.now - start_time(pod.metadata.creation_timestamp)) // SECOND
-
     def _is_too_old(self, pod: Pod) -> bool:
-        return self._age(pod) > (self.args.max_pod_life_time_seconds or 0)
+        return self.age_of(pod) > (self.args.max_pod_life_time_seconds or 0)
 
     def _is_in_state(self, pod: Pod) -> bool:
         return not self.args.states or any(state in self.args.states for state in self._states_of(pod))
@@ -86,6 +81,6 @@ class PodLifeTime(ScopedPlugin[PodLifeTimeArgs]):
         yield from waiting_reasons(pod.status.container_statuses)
 
     def _reason(self, pod: Pod) -> str:
-        found = f"it is {self._age(pod)} s old, more than {self.args.max_pod_life_time_seconds} s"
+        found = f"it is {self.age_of(pod)} s old, more than {self.args.max_pod_life_time_seconds} s"
         state = next((state for state in self._states_of(pod) if state in self.args.states), "")
         return f"{found}, and its state is {state}" if state else found

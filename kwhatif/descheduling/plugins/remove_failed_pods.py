@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from kwhatif.api.core import Pod
-from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.container_states import exit_codes, failure_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 from kwhatif.golang.config_struct import Int32
-from kwhatif.golang.parsing import SECOND
 
 _LEAST_AGE = 3600
 
@@ -56,14 +54,11 @@ class RemoveFailedPods(ScopedPlugin[RemoveFailedPodsArgs]):
             return f"its phase is {pod.status.phase or 'unknown'}, not Failed"
         return "it is too young, or its owner, reason or exit code is none of those that count"
 
-    def _age(self, pod: Pod) -> int:
-        return (self.handle.now - start_time(pod.metadata.creation_timestamp)) // SECOND
-
     def _spares(self, pod: Pod) -> bool:
         """Whether the pod does not meet one of the arguments' conditions."""
         args, status = self.args, pod.status
         least = _LEAST_AGE if args.min_pod_lifetime_seconds is None else args.min_pod_lifetime_seconds
-        if self._age(pod) < least:
+        if self.age_of(pod) < least:
             return True
         if any(owner.kind in args.exclude_owner_kinds for owner in pod.metadata.owner_references or ()):
             return True
@@ -81,4 +76,4 @@ class RemoveFailedPods(ScopedPlugin[RemoveFailedPodsArgs]):
     def _reason(self, pod: Pod) -> str:
         status = pod.status
         said = status.reason or next(failure_reasons(status.container_statuses), "")
-        return f"it failed{f' ({said})' if said else ''} and is {self._age(pod)} s old"
+        return f"it failed{f' ({said})' if said else ''} and is {self.age_of(pod)} s old"

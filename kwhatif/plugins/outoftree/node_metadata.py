@@ -20,6 +20,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
+from kwhatif.golang.config_struct import one_of
 from kwhatif.golang.field_validation import Path
 from kwhatif.golang.numbers import parse_float
 from kwhatif.golang.time_layout import RFC3339, LayoutError, parse_time
@@ -30,15 +31,11 @@ _SOURCES, _TYPES = ("Label", "Annotation"), ("Number", "Timestamp")
 _OF_NUMBERS, _OF_TIMES = ("Highest", "Lowest"), ("Newest", "Oldest")
 
 
-def _words(go: str, *words: str) -> msgspec.Meta:
-    return msgspec.Meta(extra={"words": words, "go": f"v1.{go}"})
-
-
 class NodeMetadataArgs(Args):
     metadata_key: Annotated[str, msgspec.Meta(extra={"names": "numeric_label_key"})] = ""
-    metadata_source: Annotated[str, _words("MetadataSourceType", *_SOURCES)] = ""
-    metadata_type: Annotated[str, _words("MetadataValueType", *_TYPES)] = ""
-    scoring_strategy: Annotated[str, _words("MetadataScoringStrategy", *_OF_NUMBERS, *_OF_TIMES)] = ""
+    metadata_source: Annotated[str, one_of("MetadataSourceType", *_SOURCES)] = ""
+    metadata_type: Annotated[str, one_of("MetadataValueType", *_TYPES)] = ""
+    scoring_strategy: Annotated[str, one_of("MetadataScoringStrategy", *_OF_NUMBERS, *_OF_TIMES)] = ""
     timestamp_format: str = ""
     default_value: str = ""
 

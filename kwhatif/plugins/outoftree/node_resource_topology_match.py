@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -23,7 +22,7 @@ from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import MAX_SCORE, Dependency, Handle, Plugin, Scope
 from kwhatif.framework.status import Rejection
-from kwhatif.golang.config_struct import ConfigStruct
+from kwhatif.golang.config_struct import ConfigStruct, one_of
 from kwhatif.golang.field_validation import Path
 from kwhatif.plugins.shared.cell_scores import STRATEGIES, fewest_cells, lowest_score, score_cells
 from kwhatif.plugins.shared.cell_search import CellSearch, amounts_of, is_native, lacking
@@ -38,24 +37,20 @@ _STALE = "invalid node topology data"
 _FEWEST = "LeastNUMANodes"
 
 
-def _words(go: str, *words: str) -> msgspec.Meta:
-    return msgspec.Meta(extra={"words": words, "go": f"v1.{go}"})
-
-
 class NodeResourceTopologyScoring(ConfigStruct):
-    type: Annotated[str, _words("ScoringStrategyType", *STRATEGIES, _FEWEST)] = ""
+    type: Annotated[str, one_of("ScoringStrategyType", *STRATEGIES, _FEWEST)] = ""
     resources: tuple[ResourceSpec, ...] = ()
 
 
 class NodeResourceTopologyCache(ConfigStruct):
     foreign_pods_detect: (
-        Annotated[str, _words("ForeignPodsDetectMode", "None", "All", "OnlyExclusiveResources")] | None
+        Annotated[str, one_of("ForeignPodsDetectMode", "None", "All", "OnlyExclusiveResources")] | None
     ) = None
-    resync_method: Annotated[str, _words("CacheResyncMethod", "Autodetect", "All", "OnlyExclusiveResources")] | None = (
+    resync_method: Annotated[str, one_of("CacheResyncMethod", "Autodetect", "All", "OnlyExclusiveResources")] | None = (
         None
     )
-    informer_mode: Annotated[str, _words("CacheInformerMode", "Shared", "Dedicated")] | None = None
-    resync_scope: Annotated[str, _words("CacheResyncScope", "All", "OnlyResources")] | None = None
+    informer_mode: Annotated[str, one_of("CacheInformerMode", "Shared", "Dedicated")] | None = None
+    resync_scope: Annotated[str, one_of("CacheResyncScope", "All", "OnlyResources")] | None = None
 
 
 class NodeResourceTopologyMatchArgs(Args):
@@ -63,7 +58,7 @@ class NodeResourceTopologyMatchArgs(Args):
     cache_resync_period_seconds: int | None = None
     discard_reserved_nodes: bool = False
     cache: NodeResourceTopologyCache | None = None
-    preemption_mode: Annotated[str, _words("PreemptionMode", "Disabled", "Enabled")] | None = None
+    preemption_mode: Annotated[str, one_of("PreemptionMode", "Disabled", "Enabled")] | None = None
 
 
 class NodeResourceTopologyMatch(Plugin[None, None]):

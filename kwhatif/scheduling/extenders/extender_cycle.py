@@ -22,6 +22,7 @@ from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.evaluation import Evaluation, PluginScore
 from kwhatif.framework.status import EXTENDER, SKIP, Code, Rejection, Skip, Status, Verdicts
 from kwhatif.golang.formatting import go_quote
+from kwhatif.golang.numbers import wrap_int64
 from kwhatif.policy.structs import Extender as Configured
 from kwhatif.scheduling.extenders.client import Extender
 from kwhatif.scheduling.extenders.http_caller import ExtenderError
@@ -309,7 +310,7 @@ class ExtenderCycle:
         for said in answer:
             sums[said.host] = sums.get(said.host, 0) + said.score
         self.scored.update(sums)
-        raw = np.array([_int64(sums.get(node.name, 0)) for node in self.nodes], np.int64)
+        raw = np.array([wrap_int64(sums.get(node.name, 0)) for node in self.nodes], np.int64)
         return PluginScore(extender.name, extender.weight, raw, raw * SCALE)
 
     def _scores_of_fresh(self, evaluation: Evaluation) -> list[PluginScore]:
@@ -329,8 +330,3 @@ def _rejections(rejections: Sequence[tuple[ExtenderRejection, ...]]) -> Iterable
         where = np.array([opinion in opinions for opinions in rejections], np.bool_)
         detail = f"said by {opinion.extender}"
         yield Rejection(where, opinion.message, opinion.unresolvable, lambda _, detail=detail: detail)  # type: ignore[misc]
-
-
-def _int64(number: int) -> int:
-    """The number with the overflow of Go's additions."""
-    return (number + 2**63) % 2**64 - 2**63
