@@ -106,7 +106,7 @@ def _secret_warnings(obj: Object, old: Object | None) -> Iterator[str]:
         return
     data = section(obj, "data")
     for key, what in (("tls.crt", "certificate"), ("tls.key", "key")):
-        if b"-----BEGIN" not in b64decode(data.get(key) or ""):
+        if (key not in data or data[key] is not None) and b"-----BEGIN" not in b64decode(data.get(key) or ""):
             yield f"tls: failed to find any PEM data in {what} input"
             return
 

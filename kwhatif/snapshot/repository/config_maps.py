@@ -21,10 +21,13 @@ _KINDS = ("ConfigMap", "Secret")
 
 
 @dataclass(frozen=True)
-class _Values:
+class Values:
+    """What an object of some ``file`` holds; of one that is encrypted the names alone."""
+
     file: str
     namespace: str
-    data: Mapping[str, str] | None
+    data: Mapping[str, str]
+    is_encrypted: bool = False
 
 
 class ConfigMapIndex:
@@ -33,28 +36,29 @@ class ConfigMapIndex:
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
 
-    def find(self, kind: str, name: str, namespace: str, file: str) -> Mapping[str, str] | None:
-        """What one holds; None if it is not there, encrypted, or several differ and none is nearest to ``file``."""
+    def find(self, kind: str, name: str, namespace: str, file: str) -> Values | None:
+        """What one holds; None if it is not there, or several differ and none is nearest to ``file``."""
         file = self._tree.path_named(file)
         found = self._values_by_name.get((kind, name), [])
         here = [each for each in found if each.namespace in ("", namespace)] or found
         if not here:
             return None
         nearest = max(_common_length(each.file, file) for each in here)
-        data = [each.data for each in here if _common_length(each.file, file) == nearest]
-        return data[0] if all(each == data[0] for each in data) else None
+        first, *others = (each for each in here if _common_length(each.file, file) == nearest)
+        is_one = all((each.data, each.is_encrypted) == (first.data, first.is_encrypted) for each in others)
+        return first if is_one else None
 
     @cached_property
-    def _values_by_name(self) -> dict[tuple[str, str], list[_Values]]:
+    def _values_by_name(self) -> dict[tuple[str, str], list[Values]]:
         top = self._tree.at_top(os.curdir)
         files = [file for folder in self._tree.folders_below(top) for file in _manifests_in(self._tree, folder)]
         self._tree.prepare(files)
-        found: dict[tuple[str, str], list[_Values]] = {}
+        found: dict[tuple[str, str], list[Values]] = {}
         for file in files:
             for obj in _objects_in(self._tree, file):
                 metadata = obj.get("metadata")
                 if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
-                    values = _Values(file, str(metadata.get("namespace") or ""), _data_of(obj))
+                    values = Values(file, str(metadata.get("namespace") or ""), *_data_of(obj))
                     found.setdefault((part_of(obj, "kind"), metadata["name"]), []).append(values)
         return found
 
@@ -77,21 +81,23 @@ def _objects_in(tree: FileTree, file: str) -> list[dict[str, Any]]:
         return []
 
 
-def _data_of(obj: Mapping[str, Any]) -> dict[str, str] | None:
+def _data_of(obj: Mapping[str, Any]) -> tuple[dict[str, str], bool]:
+    """The texts that an object holds, and whether they are encrypted."""
+    data, texts = (part if isinstance(part, dict) else {} for part in (obj.get("data"), obj.get("stringData")))
     if is_encrypted(obj):
-        return None
-    found: dict[str, str] = {}
-    data = obj.get("data")
-    for key, value in data.items() if isinstance(data, dict) else ():
-        if part_of(obj, "kind") == "Secret":
-            try:
-                found[key] = base64.b64decode(str(value), validate=True).decode()
-            except (binascii.Error, UnicodeDecodeError):
-                return None
-        else:
-            found[key] = str(value)
-    texts = obj.get("stringData")
-    return found | {key: str(value) for key, value in (texts.items() if isinstance(texts, dict) else ())}
+        return dict.fromkeys(map(str, (*data, *texts)), ""), True
+    found = {key: str(value) for key, value in data.items()}
+    if part_of(obj, "kind") == "Secret":
+        found = {key: _decoded(value) for key, value in found.items()}
+    return found | {key: str(value) for key, value in texts.items()}, False
+
+
+def _decoded(value: str) -> str:
+    """The text of a Secret's data; empty for bytes that are none."""
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def _common_length(file: str, other: str) -> int:

@@ -11,8 +11,11 @@ from collections.abc import Callable
 from kwhatif import bounds
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OPERATOR = re.compile(r":=|:-|:\?|:\+|##|%%|//|/#|/%|\^\^|,,|[-=+?:#%/^,]")
-_DEFAULTS = frozenset({"=", ":=", ":-", "-", ":?", ":+", "+", "?"})
+# The dashes of a shell's `${NAME-word}` are none of these: Flux refuses them.
+_OPERATOR = re.compile(r":=|:-|:\?|:\+|##|%%|//|/#|/%|\^[,^]?|,[,^]?|[=:#%/]")
+_DEFAULTS = frozenset({"=", ":=", ":-", ":?", ":+"})
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
+_ESCAPED = ("\\/", "\\\\")
 
 LookUp = Callable[[str, bool], str | None]
 """The value of a variable, which need not have one if a default stands there; None if it is not known."""
@@ -34,13 +37,19 @@ class _Evaluation:
     def __init__(self, text: str, look_up: LookUp) -> None:
         self._text, self._look_up, self._at, self._depth = text, look_up, 0, 0
 
-    def text_until(self, ends: str) -> str:
-        """What comes before one of some characters, evaluated; all if there is none."""
+    def text_until(self, ends: str, *, is_escaped: bool = False) -> str:
+        """What comes before one of some characters, evaluated; all if there is none.
+
+        In what is to be replaced a backslash takes the meaning from a slash.
+        """
         found: list[str] = []
         while self._at < len(self._text) and not (ends and self._text[self._at] in ends):
             if self._text.startswith("$${", self._at):
                 found.append("${")
                 self._at += len("$${")
+            elif is_escaped and self._text.startswith(_ESCAPED, self._at):
+                found.append(self._text[self._at + 1])
+                self._at += 2
             elif self._text.startswith("${", self._at):
                 found.append(self._variable())
             else:
@@ -75,11 +84,13 @@ class _Evaluation:
         arguments: list[str] = []
         if operator is not None:
             self._at = operator.end()
-            ends = ":}" if operator[0] == ":" else "/}" if operator[0].startswith("/") else "}"
-            arguments.append(self.text_until(ends))
-            while self._text.startswith(ends[0], self._at) and ends[0] != "}":
+            is_replaced = operator[0].startswith("/")
+            ends = ":}" if operator[0] == ":" else "/}" if is_replaced else "}"
+            arguments.append(self.text_until(ends, is_escaped=is_replaced))
+            if ends[0] != "}" and self._text.startswith(ends[0], self._at):
                 self._at += 1
-                arguments.append(self.text_until(ends))
+                if not (is_replaced and self._text.startswith("}", self._at)):
+                    arguments.append(self.text_until("}", is_escaped=is_replaced))
         if not self._text.startswith("}", self._at):
             if operator is not None:
                 raise _UnclosedError
@@ -89,11 +100,12 @@ class _Evaluation:
         value = self._look_up(name[0], word in _DEFAULTS)
         if value is None:
             return None
-        return str(len(value)) if is_length else _apply(word, value, arguments)
+        return str(len(value.encode())) if is_length else _apply(word, value, arguments)
 
 
 def _apply(word: str, value: str, arguments: list[str]) -> str:
     first, second = (*arguments, "", "")[:2]
+    has_second = len(arguments) > 1
     match word:
         case "^":
             return value[:1].upper() + value[1:]
@@ -112,25 +124,19 @@ def _apply(word: str, value: str, arguments: list[str]) -> str:
         case "/" | "//":
             return value.replace(first, second, -1 if word == "//" else 1) if first else value
         case "/#":
-            return second + value.removeprefix(first) if value.startswith(first) else value
+            return second + value.removeprefix(first) if has_second and value.startswith(first) else value
         case "/%":
-            return value.removesuffix(first) + second if value.endswith(first) else value
+            return value.removesuffix(first) + second if has_second and value.endswith(first) else value
     return value or first if word in _DEFAULTS else value
 
 
 def _part(value: str, arguments: list[str]) -> str:
-    try:
-        start, *length = map(int, arguments)
-    except ValueError:
+    """A part by where it starts and, if that is said, how long it is; the whole for what is no number."""
+    if not all(map(_INTEGER.fullmatch, arguments)):
         return value
+    start, *length = map(int, arguments)
     start = start if start >= 0 else max(len(value) + start, 0)
-    return (
-        value[start:]
-        if not length
-        else value[start : start + length[0]]
-        if length[0] >= 0
-        else value[start : length[0]]
-    )
+    return value[start : start + max(length[0], 0)] if length else value[start:]
 
 
 def _without_prefix(value: str, pattern: str, *, longest: bool) -> str:

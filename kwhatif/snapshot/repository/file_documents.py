@@ -250,13 +250,8 @@ def _complete_item(
     if item.kind == "Secret" and is_encrypted(whole):
         report.encrypted.append(item.source)
         whole = without_encryption(whole)
-    variables = {**deployment.values, **options.variables}
-    substitution = Substitution(
-        variables,
-        report.room,
-        is_text=_is_text(item, whole),
-        are_complete=deployment.are_complete,
-    )
+    variables = replace(deployment, values={**deployment.values, **options.variables})
+    substitution = Substitution(variables, report.room, is_text=_is_text(item, whole))
     try:
         done = substitution.apply(whole)
     except InputError as error:
@@ -264,7 +259,7 @@ def _complete_item(
     named = substitution.named
     if substitution.is_text and named:
         # Nobody here reads more of it than its names.
-        of_names = Substitution(substitution.variables, report.room, is_text=True)
+        of_names = Substitution(variables, report.room, is_text=True)
         of_names.apply({"metadata": whole.get("metadata")})
         named = of_names.named
     if named or substitution.unknown:

@@ -7,6 +7,7 @@ Upstream: fluxcd/kustomize-controller (api/v1/kustomization_types.go), fluxcd/he
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,9 @@ SOURCE_GROUP = "source.toolkit.fluxcd.io"
 
 _OVERLAY = ("namePrefix", "nameSuffix", "images", "patches", "components", "patchesJson6902")
 _ARTIFACTS = ("Bucket", "OCIRepository")
+_SET_WORDS = {"true": True, "false": False, "null": None}
+_SET_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_SET_DOT = re.compile(r"(?<!\\)\.")
 
 
 @dataclass(frozen=True)
@@ -103,21 +107,34 @@ def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources
 
 
 def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Variables:
-    """The variables of postBuild, of which those that stand there themselves count most."""
+    """The variables of postBuild, of which those that stand there themselves count most.
+
+    Without any postBuild nothing is substituted, unless the Kustomization above adds one.
+    """
     build = section(value, "spec", "postBuild")
     namespace = text_at(section(value, "metadata"), "namespace")
     found: dict[str, str] = {}
-    # Without any postBuild nothing is substituted, unless the Kustomization above adds one.
+    encrypted: set[str] = set()
     are_complete = bool(build)
     for each in list_at(build, "substituteFrom"):
         if isinstance(each, dict):
-            kind, name = text_at(each, "kind"), text_at(each, "name")
-            data = maps.find(kind, name, namespace, item.origin.file)
-            are_complete &= data is not None
-            found |= data or {}
-    texts = section(build, "substitute")
-    values = found | {name: _text_of(text) for name, text in texts.items()}
-    return Variables(values, are_of_flux=True, are_complete=are_complete)
+            held = maps.find(text_at(each, "kind"), text_at(each, "name"), namespace, item.origin.file)
+            are_complete &= held is not None
+            if held is None:
+                continue
+            # The later of two sources has the last word.
+            if held.is_encrypted:
+                encrypted |= held.data.keys()
+                found = {name: text for name, text in found.items() if name not in held.data}
+            else:
+                encrypted -= held.data.keys()
+                found |= held.data
+    texts = {name: _text_of(text) for name, text in section(build, "substitute").items()}
+    values = {name: text.replace("\n", "") for name, text in (found | texts).items()}
+    if text_at(build, "substituteStrategy") == "Always":
+        # It substitutes even if there is nothing to substitute by.
+        values.setdefault("", "")
+    return Variables(values, True, are_complete, frozenset(encrypted - texts.keys()))
 
 
 def _text_of(value: Any) -> str:
@@ -213,8 +230,9 @@ def _patch_text(value: Any) -> Any:
 
 def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) -> Mapping[str, Any] | NotFollowed:
     reference = each if isinstance(each, dict) else {}
-    data = maps.find(text_at(reference, "kind"), text_at(reference, "name"), namespace, item.origin.file)
-    text = None if data is None else data.get(text_at(reference, "valuesKey") or "values.yaml")
+    held = maps.find(text_at(reference, "kind"), text_at(reference, "name"), namespace, item.origin.file)
+    key = text_at(reference, "valuesKey") or "values.yaml"
+    text = None if held is None or held.is_encrypted else held.data.get(key)
     if text is None:
         return {} if reference.get("optional") else NotFollowed("values that are not in this repository")
     if path := text_at(reference, "targetPath"):
@@ -225,7 +243,14 @@ def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) ->
 
 
 def _at_path(path: str, text: str) -> dict[str, Any]:
-    value: Any = text
-    for key in reversed(path.split(".")):
-        value = {key: value}
+    """A value below some keys, as Helm reads what ``--set`` says; of a quoted one the text.
+
+    Upstream: fluxcd/pkg/chartutil (values.go), helm's pkg/strvals.
+    """
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    value: Any = text[1:-1] if is_quoted else _SET_WORDS.get(text, text)
+    if not is_quoted and _SET_NUMBER.fullmatch(text):
+        value = int(text)
+    for key in reversed(_SET_DOT.split(path)):
+        value = {key.replace("\\.", "."): value}
     return dict(value)

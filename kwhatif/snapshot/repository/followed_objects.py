@@ -21,7 +21,7 @@ from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
 from kwhatif.snapshot.repository.deployments import Deployed, Deployment
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.substitutions import Substitution, SubstitutionRoom
+from kwhatif.snapshot.repository.substitutions import Substitution, SubstitutionRoom, Variables
 
 _MARKS = tuple(group.encode() for group in (argo.GROUP, flux.KUSTOMIZE_GROUP, flux.HELM_GROUP, flux.SOURCE_GROUP))
 
@@ -67,7 +67,7 @@ class FollowedObjects:
                 value = plain_of(item)
                 self._specs[item.kind, text_at(section(value, "metadata"), "name")] = section(value, "spec")
         for item in filter(is_follower, items):
-            whole = Substitution(self.variables, self.room, is_text=True).apply(plain_of(item))
+            whole = Substitution(Variables(self.variables), self.room, is_text=True).apply(plain_of(item))
             for each in self.deployments_of(replace(item, value=whole)):
                 if isinstance(each, Deployment):
                     yield each

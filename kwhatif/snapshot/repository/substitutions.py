@@ -1,14 +1,13 @@
 """Flux's substitution of ``${VAR}``, and SOPS's encryption, in an object of a repository.
 
-Only fields that matter to a cluster are substituted: scripts, data and annotations may hold such text for a shell. A
-default is used (``${VAR:=default}``, ``${VAR:-${OTHER}}``). A variable without a value is empty if all sources of
+A default is used (``${VAR:=default}``, ``${VAR:-${OTHER}}``). A variable without a value is empty if all sources of
 variables are known; else it stands for itself in names and labels, in lower case, and anywhere else makes the object
-unknown. Upstream: fluxcd/pkg/kustomize (kustomize_varsub.go).
+unknown. Scripts, data and annotations, which may hold such text for a shell, are substituted only by a Kustomization of
+Flux, and what is not known there changes nothing. Upstream: fluxcd/pkg/kustomize (kustomize_varsub.go).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,11 +17,11 @@ from kwhatif.errors import LimitError
 from kwhatif.snapshot.read.yaml_reader import plain
 from kwhatif.snapshot.repository.envsubst import evaluate
 
-_WHOLE = re.compile(r"\$\{[^{}]*(?:\$\{[^{}]*\}[^{}]*)*\}")
-_NOT_LOOKED_AT = frozenset(
+# Of no consequence for where pods run.
+_IDLE = frozenset(
     {
         *("annotations", "args", "binaryData", "command", "data", "description", "env", "exec", "image", "pattern"),
-        *("script", "stringData", "value"),
+        *("script", "stringData"),
     }
 )
 _TEXTS = frozenset({"labels", "matchLabels", "metadata", "name", "namespace", "nodeSelector", "selector"})
@@ -46,12 +45,14 @@ class SubstitutionRoom:
 class Variables:
     """Those that whoever deploys something gives it.
 
-    They ``are_of_flux`` if it is Flux that deploys, and ``are_complete`` if all their sources are known.
+    They ``are_of_flux`` if it is Flux that deploys, and ``are_complete`` if all their sources are known. ``encrypted``
+    are the names of others, whose values nobody can read.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
     are_of_flux: bool = False
     are_complete: bool = False
+    encrypted: frozenset[str] = frozenset()
 
 
 NO_VARIABLES = Variables()
@@ -61,14 +62,12 @@ NO_VARIABLES = Variables()
 class Substitution:
     """Variables with their values, and what was missing: ``named`` stand for themselves, ``unknown`` cannot be.
 
-    If all of an object ``is_text``, variables without a value stand for themselves everywhere; if they
-    ``are_complete``, they are empty.
+    If all of an object ``is_text``, variables without a value stand for themselves everywhere.
     """
 
-    variables: Mapping[str, str]
+    variables: Variables
     room: SubstitutionRoom
     is_text: bool = False
-    are_complete: bool = False
     named: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
 
@@ -80,32 +79,45 @@ class Substitution:
             return obj
         if obj.get("kind") == "CustomResourceDefinition":
             return obj
+        if self.variables.are_complete and not (self.variables.values or self.variables.encrypted):
+            # Flux leaves the texts as they are: it has nothing to substitute.
+            return obj
         return {key: value if key in ("apiVersion", "kind") else self._value(value, key) for key, value in obj.items()}
 
-    def _value(self, value: Any, key: str, *, is_text: bool = False) -> Any:
-        if key in _NOT_LOOKED_AT:
+    def _value(self, value: Any, key: str, *, is_text: bool = False, is_idle: bool = False) -> Any:
+        is_idle = is_idle or key in _IDLE
+        if is_idle and not self.variables.are_of_flux:
             return value
         is_text = is_text or key in _TEXTS
         if isinstance(value, dict):
-            return {name: self._value(each, name, is_text=is_text) for name, each in value.items()}
+            # Variables of containers and parameters of templates are pairs of names and values.
+            idle = is_idle or {"name", "value"} <= value.keys()
+            return {
+                name: self._value(each, name, is_text=is_text, is_idle=is_idle or (idle and name == "value"))
+                for name, each in value.items()
+            }
         if isinstance(value, list):
-            return [self._value(each, "", is_text=is_text) for each in value]
-        return self._text(value, is_text=is_text) if isinstance(value, str) and "${" in value else value
+            return [self._value(each, "", is_text=is_text, is_idle=is_idle) for each in value]
+        if isinstance(value, str) and "${" in value:
+            return self._text(value, is_text=is_text, is_idle=is_idle)
+        return value
 
-    def _text(self, text: str, *, is_text: bool) -> Any:
+    def _text(self, text: str, *, is_text: bool, is_idle: bool) -> Any:
         def look_up(name: str, has_default: bool) -> str | None:
-            if name in self.variables:
-                self.room.take(len(self.variables[name]))
-                return self.variables[name]
-            if has_default or self.are_complete:
+            if name in self.variables.values:
+                self.room.take(len(self.variables.values[name]))
+                return self.variables.values[name]
+            if name not in self.variables.encrypted and (has_default or self.variables.are_complete):
                 return ""
+            if is_idle:
+                return None
             stands_for_itself = is_text or self.is_text
             (self.named if stands_for_itself else self.unknown).add(name)
             return name.lower().replace("_", "-") if stands_for_itself else None
 
         # Flux substitutes in YAML: what has a value may be a number, also in an object of which only names matter.
         done = evaluate(text, look_up)
-        return done if is_text or done == text or not _WHOLE.fullmatch(text) else plain(done)
+        return done if is_text or is_idle or done == text else plain(done)
 
 
 def is_encrypted(obj: Mapping[str, Any]) -> bool:
@@ -115,5 +127,8 @@ def is_encrypted(obj: Mapping[str, Any]) -> bool:
 
 
 def without_encryption(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """A Secret with unknown content: neither its data nor SOPS's metadata."""
-    return {key: value for key, value in obj.items() if key not in ("sops", "data", "stringData")}
+    """A Secret of unknown content without SOPS's metadata: it has its keys, as one that somebody took from a dump."""
+    parts = [obj.get("data"), obj.get("stringData")]
+    keys = [key for part in parts if isinstance(part, dict) for key in part]
+    rest = {key: value for key, value in obj.items() if key not in ("sops", "data", "stringData")}
+    return rest | ({"data": dict.fromkeys(keys)} if keys else {})

@@ -10,6 +10,7 @@ import pytest
 from kwhatif.errors import UsageError
 from kwhatif.simulation.manifest_loading import variables_of
 from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.repository.envsubst import evaluate
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 DEPLOYMENT = """\
@@ -89,8 +90,82 @@ def test_a_secret_that_is_encrypted_is_one_of_unknown_content(tmp_path: Path) ->
         "sops: {mac: x, version: 3.9.0}\n"
     )
     (secret,), report = read(tmp_path, text)
-    assert secret == {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}
+    assert secret == {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"password": None}}
     assert list(report.notes()) == ["1 Secret is encrypted by SOPS: what it holds is not known"]
+
+
+VALUES = {"A": "hello", "EMPTY": "", "PATH": "a/b/c", "N": "3"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${ABSENT:=${A}}", "hello"),
+        ("${ABSENT:=${EMPTY:=${N}}x}", "3x"),
+        ("${EMPTY:-d}${A:=x}", "dhello"),
+        ("${A^}${A^^}${A,}", "HelloHELLOhello"),
+        (r"${PATH//\//-}", "a-b-c"),
+        ("${PATH/#a/z}${PATH/#a/}", "z/b/ca/b/c"),
+        ("${PATH%/*} ${PATH##*/}", "a/b c"),
+        ("${#A}${A:1:2}${A:-2}", "5elhello"),
+        ("${A: -2}", "hello"),
+        ("${A-word} $${A}", "${A-word} ${A}"),
+    ],
+)
+def test_texts_become_what_envsubst_makes_of_them(text: str, value: str) -> None:
+    assert evaluate(text, lambda name, _: VALUES.get(name, "")) == value
+
+
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: web, namespace: flux-system}
+spec:
+  path: ./web
+  sourceRef: {kind: GitRepository, name: home}
+  postBuild:
+    substitute: {ROLE: batch, ARG: fast}
+    substituteFrom: [{kind: Secret, name: settings}]
+"""
+SETTINGS = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: settings, namespace: flux-system}
+stringData: {REPLICAS: 'ENC[AES256_GCM,data:x]'}
+sops: {mac: x, version: 3.9.0}
+"""
+WEB = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  tolerations: [{key: role, value: "${ROLE}", effect: NoSchedule}]
+  containers: [{name: web, image: "web:${TAG:=1}", args: ["--${ARG}", "$${HOME}"]}]
+"""
+
+
+def read_deployed(tmp_path: Path, pod: str) -> tuple[list[dict[str, Any]], ReadingReport]:
+    (tmp_path / "web").mkdir()
+    for name, text in (("flux.yaml", FLUX), ("settings.yaml", SETTINGS), ("web/pod.yaml", pod)):
+        (tmp_path / name).write_text(text)
+    report = ReadingReport()
+    options = ReadingOptions(render="auto")
+    found = load_manifests([str(tmp_path), str(tmp_path / "web")], options=options, report=report)
+    return [manifest.raw for manifest in found if manifest.raw["kind"] == "Pod"], report
+
+
+def test_flux_substitutes_everywhere_in_what_it_deploys(tmp_path: Path) -> None:
+    (pod,), report = read_deployed(tmp_path, WEB)
+    (container,) = pod["spec"]["containers"]
+    assert (container["image"], container["args"]) == ("web:1", ["--fast", "${HOME}"])
+    assert pod["spec"]["tolerations"][0]["value"] == "batch"
+    assert list(report.gaps()) == []
+
+
+def test_a_default_does_not_stand_for_what_an_encrypted_source_says(tmp_path: Path) -> None:
+    found, report = read_deployed(tmp_path, WEB.replace("spec:", "spec:\n  priority: ${REPLICAS:=3}"))
+    assert found == []
+    assert [effect for _, effect in report.gaps()] == ["Pod web is left out"]
 
 
 def test_variables_are_told_as_name_and_value() -> None:
