@@ -130,6 +130,9 @@ def units_of(
         units[plan.origin].plan = plan
     for refusal in expanded.refusals:
         if refusal.origin not in units:
+            if refusal.origin not in others:
+                # What git has unchanged is no part of the change; it was only to be there for those that are.
+                continue
             # A claim makes no pods, but may be refused.
             units[refusal.origin] = Unit.from_manifest(others[refusal.origin])
         units[refusal.origin].refusals.append(refusal)

@@ -53,6 +53,21 @@ def test_an_object_that_the_api_server_would_store_alike_is_unchanged() -> None:
     assert told(judged(cluster(), reworded(web), base=[web])) == [("unchanged", "Deployment shop/web", 2, 2)]
 
 
+def test_what_git_has_unchanged_is_no_part_of_the_change_even_if_it_would_be_refused() -> None:
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpu", "namespace": "elsewhere"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}},
+    }
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    web = new("Deployment", "web", 2, cpu="1")
+    there = snapshot_of([node("n1", cpu="2")], [], whole=[shop])
+    result = judged(there, template, web, base=[template], rules=EVERYTHING)
+    assert [each.message for each in result.findings if "elsewhere" in each.message] == []
+    assert told(result)[0] == ("unchanged", "ResourceClaimTemplate elsewhere/gpu", 0, 0)
+
+
 def test_objects_without_pods_are_a_change_but_nothing_to_judge() -> None:
     settings = {
         "apiVersion": "v1",
