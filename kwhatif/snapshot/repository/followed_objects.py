@@ -36,13 +36,17 @@ def is_follower(item: Item) -> bool:
 
 @dataclass
 class FollowedObjects:
-    """Finds out what objects deploy of the repository that ``tree`` is of. ``variables`` are given for all of it."""
+    """Finds out what objects deploy of the repository that ``tree`` is of. ``variables`` are given for all of it.
+
+    It ``has_flux`` once a Kustomization of Flux was among the objects of files.
+    """
 
     tree: FileTree
     variables: Mapping[str, str]
     room: SubstitutionRoom
     clusters: Sequence[ArgoCluster] | None = None
     library: ChartLibrary = field(default_factory=ChartLibrary)
+    has_flux: bool = False
 
     def __post_init__(self) -> None:
         self._sets = ApplicationSets(self.tree, self.clusters)
@@ -63,6 +67,7 @@ class FollowedObjects:
         """What objects in files deploy, as they stand there; what cannot be read is passed over."""
         items = [item for file in files for item in self._items_of(file)]
         for item in items:
+            self.has_flux |= item.api_version.startswith(f"{flux.KUSTOMIZE_GROUP}/")
             if item.api_version.startswith(f"{flux.SOURCE_GROUP}/"):
                 value = plain_of(item)
                 self._specs[item.kind, text_at(section(value, "metadata"), "name")] = section(value, "spec")

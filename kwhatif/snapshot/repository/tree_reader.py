@@ -135,7 +135,8 @@ class TreeReader:
         free = [folder for folder in self._folders if not self._is_claimed(folder)]
         for folder in self._graph.roots_of(free):
             place = self._tree.place_of(folder)
-            built = self._build(folder, {}, restricted=True)
+            # Flux, which is likely to build it, lets kustomizations read what is beside them.
+            built = self._build(folder, {}, restricted=not self._followed.has_flux)
             self._cover(folder)
             if built is not None:
                 self._built[place] = built

@@ -6,7 +6,7 @@ Upstream: argoproj/argo-workflows, workflow/controller/{operator,steps,dag,workf
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.admission.response import Doubt, Object
@@ -14,7 +14,13 @@ from kwhatif.api.objects import section
 from kwhatif.bounds import make_room
 from kwhatif.golang.parsing import int64
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of
-from kwhatif.workloads.operators.operator_kind import claim_of, items_of, some_fields
+from kwhatif.workloads.operators.operator_kind import (
+    claim_of,
+    items_of,
+    known_part,
+    replace_variables,
+    some_fields,
+)
 from kwhatif.workloads.operators.task_graphs import most_at_once
 from kwhatif.workloads.workload_kind import Companions, child_pod
 
@@ -22,7 +28,8 @@ _GROUP = "argoproj.io"
 _NAME = re.compile(r"[A-Za-z][\w-]*")
 _RESULTS = frozenset({"Succeeded", "Failed", "Errored", "Skipped", "Omitted", "Daemoned", "AnySucceeded", "AllFailed"})
 _SCHEDULING = ("nodeSelector", "tolerations", "affinity", "schedulerName", "priorityClassName", "hostNetwork",
-               "serviceAccountName", "imagePullSecrets")  # fmt: skip
+               "serviceAccountName", "imagePullSecrets", "resourceClaims")  # fmt: skip
+_VARIABLE = re.compile(r"\{\{\s*([^{}]+?)\s*\}\}")
 _POD_TYPES = ("container", "script", "containerSet", "resource", "data")
 _DEEPEST = 30
 
@@ -65,10 +72,16 @@ class _Reading:
         found = self._template_of(task, library)
         if found is None:
             return []
-        pods = self.peak(*found, depth + 1)
+        template, home = found
+        pods = self.peak(self.with_values(template, task), home, depth + 1)
         times = self._times(task)
         make_room(len(pods) * times, f"Workflow {self.workflow}")
         return pods * times
+
+    def with_values(self, template: Object, task: Object) -> Object:
+        """A template with the values of its parameters: what a task gives, else their defaults."""
+        given = [*items_of(template, "inputs", "parameters"), *items_of(task, "arguments", "parameters")]
+        return dict(replace_variables(template, _VARIABLE, _values_of("inputs", given)))
 
     def _template_of(self, task: Object, library: Object) -> tuple[Object, Object] | None:
         if section(task, "inline"):
@@ -111,6 +124,12 @@ class _Reading:
         return 1
 
 
+def _values_of(home: str, parameters: Iterable[Object]) -> dict[str, str]:
+    """The values of parameters by the names that stand between braces; the later of two counts."""
+    found = {f"{home}.parameters.{each.get('name')}": each.get("value", each.get("default")) for each in parameters}
+    return {name: str(value) for name, value in found.items() if value is not None}
+
+
 def _stays(pod: tuple[Object, Object]) -> bool:
     """Whether a pod is a daemon, which keeps running during later steps."""
     return pod[0].get("daemon") is True
@@ -129,7 +148,10 @@ def _read_workflow(obj: Object, companions: Companions) -> tuple[_Reading, list[
     reference = section(spec, "workflowTemplateRef")
     if reference:
         library = reading.library(str(reference.get("name")), cluster_wide=bool(reference.get("clusterScope")))
-        reading.spec = spec = {**(library or {}), **spec}
+        spec = {**(library or {}), **spec}
+    values = _values_of("workflow", items_of(spec, "arguments", "parameters"))
+    values |= {"workflow.name": name_of(obj), "workflow.namespace": namespace_of(obj)}
+    reading.spec = spec = dict(replace_variables(spec, _VARIABLE, values))
     if spec.get("suspend") or (reference and "templates" not in spec):
         return reading, []
     found = [
@@ -139,7 +161,8 @@ def _read_workflow(obj: Object, companions: Companions) -> tuple[_Reading, list[
     ]
     if spec.get("entrypoint") is None:
         reading.unknown.append("it has no entrypoint")
-    pods = max((reading.peak(*entry) for entry in found if entry), key=len, default=[])
+    entries = [(reading.with_values(template, spec), home) for template, home in filter(None, found)]
+    pods = max((reading.peak(*entry) for entry in entries), key=len, default=[])
     most = spec.get("parallelism")
     return reading, pods if most is None else pods[: integer(most, 0)]
 
@@ -162,6 +185,22 @@ def workflow_doubts(obj: Object, companions: Companions) -> Iterator[Doubt]:
         yield Doubt(what, "that is an upper bound: it may have fewer at any time")
     for unknown in dict.fromkeys(reading.unknown):
         yield Doubt(f"{called}: {unknown}", "pods of it may be missing")
+    for place in dict.fromkeys(_unknown_places(reading.spec, [template for template, _ in pods])):
+        yield Doubt(f"{called}: {place}", "its pods are taken without")
+
+
+def _unknown_places(spec: Object, templates: Sequence[Object]) -> Iterator[str]:
+    """What of pods is not known, or not looked at: the fields with variables of the run, and patches."""
+    for each in (spec, *templates):
+        home = f"template {each.get('name')}" if each is not spec else "its spec"
+        for key, value in some_fields(each, *_SCHEDULING).items():
+            if known_part(value, _VARIABLE) != value:
+                yield f"{key} of {home} has a variable that only the run knows"
+        main = section(each, "container") or section(each, "script")
+        if any(known_part(part, _VARIABLE) != part for part in section(main, "resources").values()):
+            yield f"resources of {home} have a variable that only the run knows"
+        if each.get("podSpecPatch"):
+            yield f"podSpecPatch of {home}"
 
 
 def _claim_name(obj: Object, template: Object) -> str:
@@ -169,7 +208,9 @@ def _claim_name(obj: Object, template: Object) -> str:
 
 
 def _pod(obj: Object, spec: Object, template: Object) -> Object:
-    body: Object = {"restartPolicy": "Never", **some_fields(spec, *_SCHEDULING), **some_fields(template, *_SCHEDULING)}
+    own = {**some_fields(spec, *_SCHEDULING), **some_fields(template, *_SCHEDULING)}
+    known = {key: known_part(value, _VARIABLE) for key, value in own.items()}
+    body: Object = {"restartPolicy": "Never", **{key: value for key, value in known.items() if value}}
     if "containerSet" in template:
         containers = deep_copy_json(items_of(template, "containerSet", "containers"))
     elif "container" in template or "script" in template:
@@ -184,6 +225,10 @@ def _pod(obj: Object, spec: Object, template: Object) -> Object:
     for container in (*body["initContainers"], *body["containers"]):
         container.pop("mirrorVolumeMounts", None)
         container.pop("dependencies", None)
+        if section(container, "resources"):
+            container["resources"] = {
+                key: known_part(part, _VARIABLE) for key, part in section(container, "resources").items()
+            }
     volumes = [*items_of(spec, "volumes"), *items_of(template, "volumes")]
     volumes += [
         {"name": name_of(each), "persistentVolumeClaim": {"claimName": _claim_name(obj, each)}}

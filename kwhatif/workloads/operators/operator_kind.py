@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
@@ -116,6 +118,29 @@ def add_exclusive_affinity(spec: Object, label: str, value: str, topology_key: s
     for sort, expressions in (("podAffinity", [own]), ("podAntiAffinity", others)):
         term = {"labelSelector": {"matchExpressions": expressions}, "topologyKey": topology_key}
         with_affinity(spec, sort, "required", term)
+
+
+def replace_variables(value: Any, pattern: re.Pattern[str], known: Mapping[str, str]) -> Any:
+    """A value, with those of variables in it, whose names are the first group of ``pattern``; others stay."""
+    if isinstance(value, str):
+        return pattern.sub(lambda found: known.get(found[1], found[0]), value)
+    if isinstance(value, list):
+        return [replace_variables(each, pattern, known) for each in value]
+    if isinstance(value, dict):
+        return {
+            replace_variables(key, pattern, known): replace_variables(each, pattern, known)
+            for key, each in value.items()
+        }
+    return value
+
+
+def known_part(value: Any, pattern: re.Pattern[str]) -> Any:
+    """What of a field of a pod template is known before the run: without entries that still have variables."""
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if not pattern.search(repr((key, each)))}
+    if isinstance(value, list):
+        return [each for each in value if not pattern.search(repr(each))]
+    return None if pattern.search(repr(value)) else value
 
 
 def is_true(value: object) -> bool:

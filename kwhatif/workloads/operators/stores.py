@@ -6,6 +6,7 @@ pkg/controller/elasticsearch/nodespec/{podspec,statefulset,defaults}.go.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from kwhatif.admission.response import Object
@@ -44,13 +45,17 @@ def postgres_children(cluster: Object, companions: Companions) -> Iterator[Objec
         volumes = [("pgdata", name, section(spec, "storage"))]
         if section(spec, "walStorage"):
             volumes.append(("pg-wal", f"{name}-wal", section(spec, "walStorage")))
-        volumes += [
-            (f"tbs-{space.get('name')}", f"{name}-tbs-{space.get('name')}", section(space, "storage"))
-            for space in items_of(spec, "tablespaces")
-        ]
+        for space in items_of(spec, "tablespaces"):
+            called = _tablespace_name(str(space.get("name")))
+            volumes.append((f"tbs-{called}", f"{name}-tbs-{called}", section(space, "storage")))
         for _, claim, told in volumes:
             yield claim_of(cluster, claim, claim_spec(told), labels)
         yield _instance(cluster, name, labels, [(volume, claim) for volume, claim, _ in volumes])
+
+
+def _tablespace_name(name: str) -> str:
+    """The name of a tablespace as Kubernetes takes it (specs/volumes.go)."""
+    return re.sub("^_", "1", name).translate({ord("$"): "-", ord("_"): "-"}).lower()
 
 
 def _instance(cluster: Object, name: str, labels: dict[str, str], volumes: Sequence[tuple[str, str]]) -> Object:

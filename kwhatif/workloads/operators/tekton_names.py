@@ -14,11 +14,12 @@ from typing import Any
 
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import section
+from kwhatif.workloads.operators import operator_kind
 from kwhatif.workloads.operators.operator_kind import items_of
 
 _LONGEST = 63
 _HEAD = _LONGEST - 32
-_VARIABLE = re.compile(r"\$\(([^()]+)\)")
+VARIABLE = re.compile(r"\$\(([^()]+)\)")
 _MOST_COMBINATIONS = 10_000
 
 
@@ -82,15 +83,9 @@ def _spellings(name: str, value: Any) -> dict[str, str]:
 
 def replace_variables(value: Any, known: Mapping[str, str]) -> Any:
     """A value, with those of variables in it; what is not known stays as it stands."""
-    if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: known.get(found[1], found[0]), value) if "$(" in value else value
-    if isinstance(value, list):
-        return [replace_variables(each, known) for each in value]
-    if isinstance(value, dict):
-        return {replace_variables(key, known): replace_variables(each, known) for key, each in value.items()}
-    return value
+    return operator_kind.replace_variables(value, VARIABLE, known)
 
 
 def has_variables(value: Any) -> bool:
     """Whether there is a variable left in a value."""
-    return bool(_VARIABLE.search(repr(value)))
+    return bool(VARIABLE.search(repr(value)))

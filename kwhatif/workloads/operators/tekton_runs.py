@@ -9,14 +9,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.objects import section
 from kwhatif.workloads.objects import deep_copy_json, name_of, namespace_of
-from kwhatif.workloads.operators.operator_kind import items_of, some_fields
+from kwhatif.workloads.operators.operator_kind import items_of, known_part, some_fields
 from kwhatif.workloads.operators.task_graphs import most_at_once
 from kwhatif.workloads.operators.tekton_names import (
+    VARIABLE,
     child_name,
     combinations_of,
     has_variables,
@@ -196,7 +196,7 @@ def _pod(
     ]  # fmt: skip
     own = {}
     for key, value in some_fields(template, *_SCHEDULING).items():
-        if part := _known_part(replace_variables(value, values)):
+        if part := known_part(replace_variables(value, values), VARIABLE):
             own[key] = part
     body: Object = {"restartPolicy": "Never", "containers": [*steps, *sidecars], **own}
     body["initContainers"] = [{"name": "prepare", "image": "tekton-entrypoint"}]
@@ -210,15 +210,6 @@ def _pod(
         **labels,
     }
     return child_pod(owner, {"spec": body}, child_name(name_of(owner), "-pod"), whole_labels)
-
-
-def _known_part(value: Any) -> Any:
-    """What of a field of a pod template is known before the run: without entries with variables of results."""
-    if isinstance(value, dict):
-        return {key: each for key, each in value.items() if not has_variables((key, each))}
-    if isinstance(value, list):
-        return [each for each in value if not has_variables(each)]
-    return None if has_variables(value) else value
 
 
 def _unknown_parts(run: Object, tasks: Sequence[_Task]) -> Iterator[str]:

@@ -45,6 +45,42 @@ def test_a_deployment_config_without_a_number_of_replicas_has_none() -> None:
     assert made_of(config).pods == ()
 
 
+# --- parameters
+
+
+def test_a_workflow_has_the_values_of_its_parameters_and_is_taken_without_what_only_the_run_knows() -> None:
+    inputs = {"parameters": [{"name": "arch"}, {"name": "size", "default": "2"}]}
+    template = {
+        "name": "print",
+        "inputs": inputs,
+        "nodeSelector": {"arch": "{{inputs.parameters.arch}}", "zone": "{{ steps.pick.outputs.result }}"},
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu-{{workflow.parameters.arch}}"}],
+        "container": {"image": "a", "resources": {"requests": {"cpu": "{{inputs.parameters.size}}"}}},
+    }
+    given = {"parameters": [{"name": "arch", "value": "{{workflow.parameters.arch}}"}]}
+    steps = [[{"name": "one", "template": "print", "arguments": given}]]
+    spec = {
+        "entrypoint": "main",
+        "arguments": {"parameters": [{"name": "arch", "value": "amd64"}]},
+        "templates": [{"name": "main", "steps": steps}, template],
+    }
+    workflow = example("Workflow.argoproj.io") | {"spec": spec}
+    (pod,) = made_of(workflow).pods
+    assert pod["spec"]["nodeSelector"] == {"arch": "amd64"}
+    assert pod["spec"]["resourceClaims"][0]["resourceClaimName"] == "gpu-amd64"
+    assert pod["spec"]["containers"][1]["resources"]["requests"]["cpu"] == "2"
+    assert doubts(workflow)[1] == (
+        "Workflow diamond: nodeSelector of template print has a variable that only the run knows"
+    )
+
+
+def test_a_tablespace_is_called_as_kubernetes_takes_it() -> None:
+    cluster = example("Cluster.postgresql.cnpg.io")
+    cluster["spec"] |= {"instances": 1, "tablespaces": [{"name": "_Hot_$1", "storage": {"size": "1Gi"}}]}
+    (pod,) = made_of(cluster).pods
+    assert claims_in(pod)[-1] == f"{name_of(pod)}-tbs-1hot--1"
+
+
 # --- job sets
 
 
