@@ -90,6 +90,20 @@ def _add_init_container(pod: Object, container: Object) -> None:
     ]
 
 
+def _add_volumes(pod: Object, *volumes: Object) -> None:
+    """Volumes that a template may mount although it does not have them."""
+    spec = part_of(pod, "spec")
+    spec["volumes"] = [*(spec.get("volumes") or ()), *volumes]
+
+
+def _ssh_volume(job: Object) -> Object:
+    return {"name": "ssh-auth", "secret": {"secretName": f"{name_of(job)}-ssh"}}
+
+
+def _config_volume(job: Object) -> Object:
+    return {"name": "mpi-job-config", "configMap": {"name": f"{name_of(job)}-config"}}
+
+
 pytorch_children = role_children("pytorchReplicaSpecs", "pytorchjob", first_worker=True)
 tensorflow_children = role_children("tfReplicaSpecs", "tfjob", ("chief", "master"), first_worker=True)
 xgboost_children = role_children("xgbReplicaSpecs", "xgboostjob")
@@ -105,6 +119,7 @@ def mpi_children(job: Object, companions: Companions) -> Iterator[Object]:
         if role == "launcher" and of_v2:
             labels = {f"{_TRAINING}/job-name": name_of(job), f"{_TRAINING}/job-role": "launcher"}
             pod = child_pod(job, template, "launcher-", {**labels, f"{_TRAINING}/operator-name": "mpi-operator"})
+            _add_volumes(pod, _ssh_volume(job), _config_volume(job))
             part_of(pod, "spec").setdefault("restartPolicy", str(spec.get("restartPolicy") or "OnFailure"))
             metadata = {"labels": section(part_of(pod, "metadata"), "labels")}
             limit = section(job, "spec", "runPolicy").get("backoffLimit", 6)
@@ -114,7 +129,9 @@ def mpi_children(job: Object, companions: Companions) -> Iterator[Object]:
         for index in range(1 if role == "launcher" else size):
             pod = _role_pod(job, operator, role, spec, template, index)
             part_of(pod, "metadata", "labels")[f"{_TRAINING}/job-role"] = role
+            _add_volumes(pod, _ssh_volume(job) if of_v2 else _config_volume(job))
             if role == "launcher":
+                _add_volumes(pod, {"name": "mpi-job-kubectl", "emptyDir": {}})
                 part_of(pod, "metadata")["name"] = f"{name_of(job)}-launcher"
                 _add_init_container(pod, _DELIVERY)
             yield pod

@@ -74,6 +74,24 @@ def test_a_workflow_has_the_values_of_its_parameters_and_is_taken_without_what_o
     )
 
 
+@pytest.mark.parametrize(
+    ("version", "launcher", "worker"),
+    [
+        ("v2beta1", ["ssh-auth", "mpi-job-config"], ["ssh-auth"]),
+        ("v1", ["mpi-job-config", "mpi-job-kubectl"], ["mpi-job-config"]),
+    ],
+)
+def test_pods_of_an_mpi_job_have_the_volumes_that_their_templates_may_mount(
+    version: str, launcher: list[str], worker: list[str]
+) -> None:
+    job = example("MPIJob.kubeflow.org") | {"apiVersion": f"kubeflow.org/{version}"}
+    volumes = {name_of(pod): [each["name"] for each in pod["spec"]["volumes"]] for pod in made_of(job).pods}
+    assert {"launcher" if "launcher" in name else "worker": found for name, found in volumes.items()} == {
+        "launcher": launcher,
+        "worker": worker,
+    }
+
+
 def test_a_tablespace_is_called_as_kubernetes_takes_it() -> None:
     cluster = example("Cluster.postgresql.cnpg.io")
     cluster["spec"] |= {"instances": 1, "tablespaces": [{"name": "_Hot_$1", "storage": {"size": "1Gi"}}]}
