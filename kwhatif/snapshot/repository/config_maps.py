@@ -88,11 +88,11 @@ def _data_of(obj: Mapping[str, Any]) -> tuple[dict[str, str], bool]:
         return dict.fromkeys(map(str, (*data, *texts)), ""), True
     found = {key: str(value) for key, value in data.items()}
     if part_of(obj, "kind") == "Secret":
-        found = {key: _decoded(value) for key, value in found.items()}
+        found = {key: _decode_text(value) for key, value in found.items()}
     return found | {key: str(value) for key, value in texts.items()}, False
 
 
-def _decoded(value: str) -> str:
+def _decode_text(value: str) -> str:
     """The text of a Secret's data; empty for bytes that are none."""
     try:
         return base64.b64decode(value, validate=True).decode()

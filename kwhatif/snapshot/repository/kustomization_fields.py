@@ -38,6 +38,7 @@ _FORMER = {"bases": "resources", "imageTags": "images"}
 _SAID_OF_ORIGINS = ("buildMetadata",)
 """Annotations on where an object comes from: of names that are not those of the repository."""
 
+_VERSIONS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "Component": "kustomize.config.k8s.io/v1alpha1"}
 _PATCHES, _SCHEMA = "patchesStrategicMerge", "openapi"
 _LISTS = (*TREES, "transformers", *_INPUTS, *_WITH_PATHS, *_GENERATORS, *_FORMER, _PATCHES)
 _KNOWN = (
@@ -84,6 +85,11 @@ def canonical_fields(value: Mapping[str, Any], problems: list[str]) -> dict[str,
     What kustomize does not know, or could read in two ways, is left out and is a problem.
     """
     fields = _rename(value, (*_KNOWN, _PATCHES, _SCHEMA), problems)
+    kind = fields.get("kind") or "Kustomization"
+    if kind not in _VERSIONS:
+        problems.append("kind: expected Kustomization or Component")
+    elif fields.get("apiVersion") not in (None, "", _VERSIONS[kind]):
+        problems.append(f"apiVersion: expected {_VERSIONS[kind]} for a {kind}")
     for key in _LISTS:
         if fields.get(key) is not None and not isinstance(fields[key], list):
             problems.append(f"{key}: expected a list")

@@ -160,7 +160,7 @@ class TreeReader:
 
     def _build(self, folder: str, overlay: Mapping[str, Any], *, restricted: bool) -> list[Item] | None:
         """The objects of a kustomization; None if it cannot be built, which is noted. Raises InputError if it must."""
-        source = os.path.normpath(self._tree.display(folder))
+        source = self._source_of(folder)
         files = [file for one in self._graph.reach_of(folder) for file in (*one.files, *one.inputs)]
         self._items.files_read |= set(map(self._tree.place_of, files))
         try:
@@ -316,7 +316,13 @@ class TreeReader:
         lost = [*deployment.lost, *(key for key in deployment.overlay if key != "namespace")]
         if lost:
             self._report.lost.setdefault(deployment.owner, lost)
+        why = self._report.not_rendered[self._source_of(unit.kustomization)]
+        self._account.note([self._file_of(deployment)], FileUse.failed, f"what it deploys cannot be built: {why}")
         yield from self._items.items_of_files(unit.files, deployment)
+
+    def _source_of(self, folder: str) -> str:
+        """A kustomization as messages name it."""
+        return os.path.normpath(self._tree.display(folder))
 
     def _units_of(self, deployment: Deployment) -> Iterator[_Unit]:
         path = deployment.path

@@ -16,6 +16,8 @@ from kwhatif.commands.gate.files import account_files
 from kwhatif.results.gate import GateFiles
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.repository.kustomization_fields import read_fields
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from tests.security.repositories import write_files
 
@@ -162,6 +164,35 @@ def test_a_changed_chart_that_cannot_be_rendered_does_not_pass_unless_it_is_acce
     )
     assert (found.verdict, found.exit_code, found.note) == ("warn", 0, "")
     assert any("chart/values.yaml" in gap.what and "accepted" in gap.effect for gap in found.fidelity.gaps)
+
+
+def test_who_deploys_what_cannot_be_built_is_not_read_either(tmp_path: Path) -> None:
+    write_files(tmp_path, {name: text for name, text in REPOSITORY.items() if name.startswith(("flux", "deployed"))})
+    write_files(tmp_path, {"common/cpu.yaml": PATCH})
+    apps = tmp_path / "flux" / "apps.yaml"
+    apps.write_text(apps.read_text().replace("spec: {", "spec: {components: [../absent], "))
+    _, report = read(tmp_path)
+    entry = report.files.entries[str(apps)]
+    assert entry.use.is_gap
+    assert entry.reason == "what it deploys cannot be built: '../absent' is not there, and nothing is fetched"
+
+
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [
+        ("kind: Kustomizatio", "kind: expected Kustomization or Component"),
+        (
+            "kind: Component\napiVersion: kustomize.config.k8s.io/v1beta1",
+            "apiVersion: expected kustomize.config.k8s.io/v1alpha1 for a Component",
+        ),
+    ],
+)
+def test_a_kustomization_of_another_kind_or_version_is_not_built(head: str, problem: str, tmp_path: Path) -> None:
+    write_files(tmp_path, {"kustomization.yaml": f"{head}\nresources: [web.yaml]\n", "web.yaml": deployment("web")})
+    problems: list[str] = []
+    file = tmp_path / "kustomization.yaml"
+    read_fields(Text(str(file), file.read_bytes()), problems)
+    assert problems == [problem]
 
 
 def test_nothing_to_judge_is_said_once_every_changed_file_was_looked_at(tmp_path: Path) -> None:
