@@ -164,7 +164,7 @@ class Resources:
         there = self.matching(lambda each: each == identity)
         if not there:
             if resource.behavior in ("merge", "replace"):
-                raise InputError(f"{identity} is not there; cannot {resource.behavior} it")
+                raise NoMatchError(f"{identity} is not there; cannot {resource.behavior} it")
             self.append(resource)
             return
         if len(there) > 1 or resource.behavior not in ("merge", "replace"):

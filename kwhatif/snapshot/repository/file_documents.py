@@ -279,10 +279,12 @@ def _complete_item(
 
 
 def _is_text(item: Item, whole: Mapping[str, Any]) -> bool:
-    """Whether a variable without a value changes nothing that matters, whatever it stands for in an object."""
-    known = kind_of(item.api_version, item.kind)
-    if known is not None:
-        return known.idle
+    """Whether a variable without a value changes nothing that matters, whatever it stands for in an object.
+
+    What the API server checks, such as an address, cannot be another word.
+    """
+    if kind_of(item.api_version, item.kind) is not None:
+        return False
     return item.api_version.partition("/")[0] in _DEPLOYERS or not _has_key(whole, "containers")
 
 

@@ -20,11 +20,16 @@ from kwhatif.snapshot.repository.envsubst import evaluate
 # Of no consequence for where pods run.
 _IDLE = frozenset(
     {
-        *("annotations", "args", "binaryData", "command", "data", "description", "env", "exec", "image", "pattern"),
+        *("annotations", "args", "binaryData", "command", "data", "description", "exec", "image", "pattern"),
         *("script", "stringData"),
     }
 )
-_TEXTS = frozenset({"labels", "matchLabels", "metadata", "name", "namespace", "nodeSelector", "selector"})
+_TEXTS = frozenset(
+    {
+        *("host", "hosts", "hostnames", "externalName", "labels", "matchLabels", "metadata", "name", "namespace"),
+        *("nodeSelector", "secretName", "selector"),
+    }
+)
 _DISABLED = "kustomize.toolkit.fluxcd.io/substitute"
 
 

@@ -94,6 +94,24 @@ def test_a_secret_that_is_encrypted_is_one_of_unknown_content(tmp_path: Path) ->
     assert list(report.notes()) == ["1 Secret is encrypted by SOPS: what it holds is not known"]
 
 
+def test_what_the_api_server_checks_is_no_word_that_stands_for_a_variable(tmp_path: Path) -> None:
+    policy = (
+        "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\n"
+        "spec: {podSelector: {}, egress: [{to: [{ipBlock: {cidr: '${HOME_NET}'}}]}]}\n"
+    )
+    found, report = read(tmp_path, policy)
+    assert found == []
+    assert [effect for _, effect in report.gaps()] == ["NetworkPolicy a is left out"]
+
+
+def test_a_secret_whose_name_is_a_variable_is_no_wrong_name(tmp_path: Path) -> None:
+    variable = "env: [{name: KEY, valueFrom: {secretKeyRef: {name: '${PLUGIN_keys}', key: a}}}], resources"
+    (web,), report = read(tmp_path, DEPLOYMENT.replace("resources", variable))
+    (container,) = web["spec"]["template"]["spec"]["containers"]
+    assert container["env"][0]["valueFrom"]["secretKeyRef"]["name"] == "plugin-keys"
+    assert [effect for _, effect in report.gaps()] == ["in names and labels their own names stand for variables"]
+
+
 VALUES = {"A": "hello", "EMPTY": "", "PATH": "a/b/c", "N": "3"}
 
 
