@@ -6,6 +6,7 @@ exists in the cluster is updated, and its rollout planned.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -91,6 +92,7 @@ class _Expansion:
         self._verb = verb
         self._nodes: list[Object] | None = None
         self._to_reconcile: list[tuple[Object, str, tuple[FieldChange, ...]]] = []
+        self._generated = Counter[tuple[object, str, str]]()
         self._scaling = WorkloadScaling(self._world, position, self._server.doubts)
         self._creations = PendingCreations(self._server)
         self._done = ExpandedManifests(
@@ -264,8 +266,7 @@ class _Expansion:
                 return
             obj = stored.object
         elif not name_of(obj):
-            generated = f"{obj['metadata'].get('generateName', '')}{template_hash({'spec': section(obj, 'spec')})}"
-            obj = {**obj, "metadata": {**obj["metadata"], "name": generated}}
+            obj = {**obj, "metadata": {**obj["metadata"], "name": self._generate_name(obj)}}
         obj = as_admitted(obj)
         wanted = draft_pods(obj, kind, self._companions, make_native)
         there = [] if as_new else operator_pods(obj, wanted, self._world)
@@ -288,6 +289,15 @@ class _Expansion:
             return operator_rollout(obj, kind, wanted, mine, admit)
 
         self._update(obj, obj, origin, begin)
+
+    def _generate_name(self, obj: Object) -> str:
+        """A name of its own for each object that has only the beginning of one; equal inputs have equal names."""
+        spec = {"spec": section(obj, "spec")}
+        prefix = str(part_of(obj, "metadata").get("generateName", ""))
+        key = (obj.get("kind"), namespace_of(obj), f"{prefix}{template_hash(spec)}")
+        self._generated[key] += 1
+        number = self._generated[key]
+        return key[2] if number == 1 else f"{prefix}{template_hash({**spec, 'number': number})}"
 
     def _doubt_new(self, obj: Object) -> None:
         """Note that a workload whose pods exist already is hardly new."""

@@ -139,3 +139,10 @@ def test_a_kind_of_the_users_own_is_in_the_namespace_that_is_asked_for() -> None
 def test_another_namespace_is_another_object() -> None:
     companions = Companions([at_home(PIPELINE, "other")])
     assert companions.find("tekton.dev", "Pipeline", "default", "p") is None
+
+
+def test_two_runs_of_one_text_are_two_with_names_of_their_own() -> None:
+    pipeline = {"tasks": [{"name": "a", "taskSpec": {"steps": [{"name": "a", "image": "a"}]}}]}
+    again = {**run(pipeline), "metadata": {"generateName": "run-"}}
+    made = kwhatif.expand([again, again])
+    assert len({each.pod for each in made.pods}) == len(made.pods) == 2
