@@ -248,6 +248,8 @@ def chances(
     strict: bool = False,
     recursive: bool = False,
     namespace: str = 'default',
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> ChancesResult:
     """Place pods many times, each time leaving to chance what kube-scheduler leaves to it, and count what happens.
@@ -529,11 +531,14 @@ def explain(
     load: Path = '',
     kueue_config: Path = '',
     strict: bool = False,
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> ExplainResult:
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
-    Each pod is looked at by itself; one that runs already, as if it had not got its node yet."""
+    Each pod is looked at by itself; one that runs already, as if it had not got its node yet. With autoscale, pods
+    that wait are placed together, so that nodes may come for them."""
 
 def explain_consolidation(
     nodes: str | Sequence[str],
@@ -727,6 +732,8 @@ def outage(
     strict: bool = False,
     recursive: bool = False,
     namespace: str = 'default',
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> OutageResult:
     """Take away nodes, zones or pools, one after the other, and tell what becomes of the pods that ran there.
@@ -1145,6 +1152,8 @@ def sweep(
     strict: bool = False,
     recursive: bool = False,
     namespace: str = 'default',
+    autoscale: Path | Sequence[Path] = (),
+    provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> SweepResult:
     """Try many scheduler policies on the same pods: which are best, and which settings matter.

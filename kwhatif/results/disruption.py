@@ -123,6 +123,11 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
         return sum(hit.quorum_lost for hit in self.hits) + sum(gang.loses_quorum for gang in gangs)
 
     @property
+    def new_nodes(self) -> int:
+        """How many nodes autoscalers add for its pods."""
+        return sum(each.nodes for each in self.outcome.added_nodes)
+
+    @property
     def stuck(self) -> int:
         """Pods that have no node in the end, of those that are or would be recreated."""
         return self.pending + self.waiting + self.homeless

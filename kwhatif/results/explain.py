@@ -9,7 +9,7 @@ import msgspec
 from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.outcome import Outcome
-from kwhatif.results.place import FailedCreate, Placement, Refusal, Score, Victim
+from kwhatif.results.place import FailedCreate, Placement, Refusal, ScaleUp, Score, Victim
 
 
 class Blocker(ResultStruct, frozen=True, kw_only=True):
@@ -162,7 +162,8 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     """The explanation of pods: of each that is named, and of one for each workload that is placed as a whole.
 
     Members of groups that are scheduled together are explained as ``groups``, not one by one. Where pods of manifests
-    or of a workload are placed together, ``workloads`` tell how that goes, and the ``outcome`` is that of ``place``.
+    or of a workload are placed together, ``workloads`` tell how that goes, and the ``outcome`` is that of ``place``,
+    with what autoscalers add as its ``scale_up``.
     """
 
     rows: ClassVar[str] = "pods"
@@ -181,6 +182,7 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
+    scale_up: ScaleUp | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def good(self) -> bool:

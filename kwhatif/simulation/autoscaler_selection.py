@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
-from kwhatif import bounds
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import describe_value
+from kwhatif.api.node_provisioning import NodePool
+from kwhatif.bounds import SETTINGS_BYTES
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers import instance_types_document as catalogues
 from kwhatif.simulation.autoscalers import node_groups_document as node_groups
-from kwhatif.simulation.autoscalers.catalogues import noting_unread
-from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler, moment_of, observation_time_of, warn_of
+from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue, without_zone
+from kwhatif.simulation.autoscalers.node_groups import (
+    GroupAutoscaler,
+    groups_without,
+    moment_of,
+    observation_time_of,
+    warn_of,
+)
+from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.autoscalers.node_pools import PoolAutoscaler, pools_of
-from kwhatif.simulation.autoscalers.scaler import Autoscaler, Scaler
+from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.autoscalers.catalogues import noting_unread
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.run import Run
@@ -23,41 +35,71 @@ from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_paths
-from kwhatif.snapshot.read.objects import Document, decode, head_of, read_documents
+from kwhatif.snapshot.read.objects import decode, head_of, read_documents
 from kwhatif.snapshot.read.other_documents import advice_on_machines, sort_of_document, sort_of_kind
 
 ORDERS = 2
-"""The number of other orders of nodes and pods in which a first plan is made, to find out what is left to chance."""
+"""The number of other orders of nodes and pods, to find out what is left to chance."""
 
 _POOLS = ("karpenter.sh/v1", "NodePool")
 
 
-def scalers(scenario: PreparedScenario, notes: Notes) -> Callable[[], Scaler]:
-    """A factory of autoscalers in their initial state, by the documents of a scenario.
+@dataclass(frozen=True)
+class Autoscalers:
+    """The autoscalers of a question in their initial state, to make a ``Scaler`` of for each of its runs.
+
+    ``covered`` and ``expanded`` are those of the scenario that is run. The first plan is made in so many other
+    ``orders``, too. The ``digest`` is that of the documents.
+    """
+
+    groups: Sequence[ConfiguredGroups]
+    catalogues: Sequence[OfferedCatalogue]
+    pools: Sequence[NodePool]
+    covered: Collection[str]
+    expanded: ExpandedManifests
+    now: datetime
+    provision: float
+    digest: str
+    orders: int = ORDERS
+
+    def __call__(self) -> Scaler:
+        """Autoscalers for one run."""
+        of_groups = [GroupAutoscaler(known, self.orders) for known in self.groups]
+        return Scaler(
+            [*of_groups, *(PoolAutoscaler(known, self.pools) for known in self.catalogues)],
+            self._snapshot_of,
+            self.now,
+            self.provision,
+        )
+
+    def _snapshot_of(self, session: Session, waiting: Sequence[Pod]) -> Snapshot:
+        return snapshot_after_run(session.snapshot, self.covered, self.expanded, Run(session, left=waiting))
+
+    def without_orders(self) -> Autoscalers:
+        """The same for many runs, of which each is one of many ways it may go."""
+        return replace(self, orders=0)
+
+    def without(self, nodes: Collection[str], zone: str = "") -> Autoscalers:
+        """The same once these nodes are gone; a ``zone`` that is gone as a whole gives no new ones."""
+        return replace(
+            self,
+            groups=[groups_without(known, nodes, zone) for known in self.groups],
+            catalogues=[without_zone(known, zone) for known in self.catalogues] if zone else self.catalogues,
+        )
+
+
+def find_autoscalers(scenario: PreparedScenario, notes: Notes) -> Autoscalers:
+    """The autoscalers of a scenario, by the documents that it names: one for each document of NodeGroups or
+    InstanceTypes. NodePools stand in for those of the snapshot.
 
     Raises InputError for invalid documents, and for those of no autoscaler.
     """
-    made = _build_factories(
-        scenario.inputs.autoscale, scenario.snapshot, notes, moment_of(scenario.snapshot, scenario.inputs.now)
-    )
-
-    def later(session: Session, waiting: Sequence[Pod]) -> Snapshot:
-        return snapshot_after_run(
-            session.snapshot, scenario.edited.covered, scenario.expanded, Run(session, left=waiting)
-        )
-
-    now = observation_time_of(scenario.snapshot, scenario.inputs.now)
-    return lambda: Scaler([make() for make in made], later, now, scenario.inputs.provision)
-
-
-def _build_factories(
-    files: Sequence[str], snapshot: Snapshot, notes: Notes, now: int
-) -> list[Callable[[], Autoscaler]]:
-    """One for each document of NodeGroups or InstanceTypes; NodePools stand in for those of the snapshot."""
-    groups: list[node_groups.ConfiguredGroups] = []
-    offered: list[catalogues.OfferedCatalogue] = []
+    snapshot, now = scenario.snapshot, moment_of(scenario.snapshot, scenario.inputs.now)
+    groups: list[ConfiguredGroups] = []
+    offered: list[OfferedCatalogue] = []
     pools: list[str] = []
-    for document in (document for file in files for document in _documents(file)):
+    texts = [text for file in scenario.inputs.autoscale for text in read_paths([file], max_bytes=SETTINGS_BYTES)]
+    for document in (document for text in texts for document in read_documents(text)):
         head, source = head_of(document), document.origin.file
         if head == _POOLS:
             pools += [source] if source not in pools else []
@@ -71,9 +113,10 @@ def _build_factories(
             found += advice_on_machines([head[1]])
             problem = f"expected NodeGroups, InstanceTypes, or NodePools of Karpenter, found {found}"
             raise InputError(problem, source=source, place="$.kind")
+    files = ", ".join(scenario.inputs.autoscale)
     for what, number in ((node_groups.KIND, len(groups)), (catalogues.KIND, len(offered))):
         if number > 1:
-            raise InputError(f"expected one document of {what}, found {number}", source=", ".join(files))
+            raise InputError(f"expected one document of {what}, found {number}", source=files)
     if pools and not offered:
         raise InputError("expected InstanceTypes beside NodePools, found none", source=", ".join(pools))
     for known in groups:
@@ -81,12 +124,13 @@ def _build_factories(
     for known_types in offered:
         if known_types.incomplete:
             notes.warn(f"{known_types.source}: the catalogue is incomplete: {known_types.incomplete}")
-    return [
-        *(partial(GroupAutoscaler, known, ORDERS) for known in groups),
-        *(partial(PoolAutoscaler, known, pools_of(snapshot, pools)) for known in offered),
-    ]
-
-
-def _documents(file: str) -> list[Document]:
-    texts = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
-    return [document for text in texts for document in read_documents(text)]
+    return Autoscalers(
+        groups,
+        offered,
+        pools_of(snapshot, pools) if offered else (),
+        scenario.edited.covered,
+        scenario.expanded,
+        observation_time_of(snapshot, scenario.inputs.now),
+        scenario.inputs.provision,
+        hashlib.sha256(b"\0".join(text.data for text in texts)).hexdigest(),
+    )

@@ -205,9 +205,9 @@ def session(state: PipelineState) -> PipelineState:
                 opened = scenario.new_session(**options)
             scenario = replace(scenario, only_session=opened)
         if scenario.inputs.autoscale:
-            from kwhatif.simulation.autoscaler_selection import scalers
+            from kwhatif.simulation.autoscaler_selection import find_autoscalers
 
-            scenario = replace(scenario, make_scaler=scalers(scenario, state.notes))
+            scenario = replace(scenario, autoscalers=find_autoscalers(scenario, state.notes))
         prepared.append(scenario)
     first = prepared[0]
     if first.inputs.with_map and len(prepared) == 1:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kwhatif.results.base import Gap
     from kwhatif.scheduling.driver import DriverOptions
     from kwhatif.scheduling.setup import Setup
+    from kwhatif.simulation.autoscaler_selection import Autoscalers
     from kwhatif.simulation.autoscalers.scaler import Scaler
     from kwhatif.simulation.edits.edited import EditedSnapshot
     from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
@@ -86,7 +87,7 @@ class PreparedScenario(LoadedScenario):
     ``expand_again`` expands manifests with updates once more, as the cluster was before any of it: ``before_change``,
     which is there only where it may be needed. ``pods_to_schedule`` are the pods of the question; ``named_pods`` are
     explained by themselves, each on the cluster as it is. ``unknown_kinds`` are those of the manifests that may or may
-    not make pods. ``make_scaler`` makes autoscalers for another run. ``only_session`` is that of a question whose
+    not make pods. ``autoscalers`` are those that are asked, if any are. ``only_session`` is that of a question whose
     answer takes one run.
     """
 
@@ -96,7 +97,7 @@ class PreparedScenario(LoadedScenario):
     pods_to_schedule: Sequence[PodToSchedule] = ()
     named_pods: Sequence[PodToSchedule] = ()
     unknown_kinds: Sequence[str] = ()
-    make_scaler: Callable[[], Scaler] | None = None
+    autoscalers: Autoscalers | None = None
     only_session: Session | None = None
 
     @classmethod
@@ -113,7 +114,7 @@ class PreparedScenario(LoadedScenario):
     @property
     def scaler(self) -> Scaler | None:
         """Autoscalers in their initial state, if there are any."""
-        return None if self.make_scaler is None else self.make_scaler()
+        return None if self.autoscalers is None else self.autoscalers()
 
     def new_rollouts(self) -> Sequence[Rollout]:
         """The updates for one more run, since each can begin only once."""

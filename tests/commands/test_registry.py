@@ -115,6 +115,18 @@ def test_whoever_takes_a_cluster_has_every_option_about_one(entry: Entry) -> Non
             assert {name for name, _, _ in flags_of(group)} <= there
 
 
+def test_whoever_schedules_pods_takes_autoscalers() -> None:
+    """The question about autoscalers names them in its own way; a trimmed snapshot is for one decision."""
+    asking = [each for each in COMMANDS if takes_cluster(each.command) and "policy" not in each.command.lacks]
+    without = {
+        each.name
+        for each in asking
+        if issubclass(each.command.takes or object, ScenarioOptions)
+        and not issubclass(each.command.takes or object, AutoscaledOptions)
+    }
+    assert without == {"autoscale plan", "snapshot trim"}
+
+
 @pytest.mark.parametrize(("name", "question"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
 def test_a_function_has_a_keyword_for_each_option_and_says_what_it_is(name: str, question: Any) -> None:
     function = getattr(kwhatif, name)

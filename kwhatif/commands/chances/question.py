@@ -21,6 +21,7 @@ from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
     from kwhatif.commands.chances.trials import ChancesBase, Counts
@@ -43,6 +44,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
     nodes, where a search for nodes begins and which of them its workers find.
     """
 
+    takes = AutoscaledOptions
     no = "in a trial a pod finds no node"
     examples = (
         f"{MANIFESTS}/web.yaml {CLUSTER} --trials 200",
@@ -113,11 +115,18 @@ class Chances(FleetOptions, Question[ChancesResult]):
         ground = StudyBase.from_scenario(scenario)
         session = ground.session
         shown = place_pods(
-            ground.fork(), scenario.pods_to_schedule, rollouts=scenario.new_rollouts(), others=scenario.unknown_kinds
+            ground.fork(),
+            scenario.pods_to_schedule,
+            rollouts=scenario.new_rollouts(),
+            others=scenario.unknown_kinds,
+            scaler=scenario.scaler,
         )
-        common = ChancesBase(ground, scenario.new_rollouts, self.topology_key, updates=bool(scenario.expanded.rollouts))
+        updates = bool(scenario.expanded.rollouts)
+        autoscalers = None if scenario.autoscalers is None else scenario.autoscalers.without_orders()
+        common = ChancesBase(ground, scenario.new_rollouts, self.topology_key, updates, autoscalers)
         trials = [Trial(number, self.seed) for number in range(self._most_trials)]
-        of = f"{ground.digest} {self.topology_key}" if self.rows is not None else ""
+        machines = "" if autoscalers is None else autoscalers.digest
+        of = f"{ground.digest} {self.topology_key} {machines}" if self.rows is not None else ""
         study = Study("Trying", common, trials, run_trial, TrialOutcome, of)
         counts, errors = Counts({node.name: zone_of(node) for node in session.cluster.columns.nodes}, self.max_skew), []
         outcomes = run(study, self._executor_for(common), self.rows)
@@ -140,6 +149,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             scenario.unknown_kinds,
             scenario.expanded.rollouts,
             by_group=bool(shown.groups),
+            autoscaled=autoscalers is not None,
         )
         workloads, fidelity = tuple(counts.workloads()), assess(basis)
         result = ChancesResult(
@@ -153,6 +163,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             workloads=workloads,
             pods=tuple(counts.pods()),
             groups=tuple(counts.groups()) or msgspec.UNSET,
+            growth=msgspec.UNSET if autoscalers is None else tuple(counts.growth()),
             chance=tuple(_left_to_chance(session, has_groups=bool(shown.groups))),
             errors=tuple(dict.fromkeys(errors)),
             fidelity=fidelity,
@@ -207,7 +218,9 @@ class Chances(FleetOptions, Question[ChancesResult]):
         if ground.is_picklable:
             return self.executor
         if not isinstance(self.executor, LocalExecutor):
-            raise UsageError("--on: updates of workloads that run already are tried in this process only")
+            raise UsageError(
+                "--on: updates of workloads that run already, and --autoscale, are tried in this process only"
+            )
         return LocalExecutor(1)
 
 

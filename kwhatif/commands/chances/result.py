@@ -8,7 +8,7 @@ from typing import ClassVar
 import msgspec
 
 from kwhatif.results.base import Fidelity, ResultStruct
-from kwhatif.results.outcome import Concluded
+from kwhatif.results.outcome import Concluded, NodeCount
 from kwhatif.results.place import FailedCreate, Refusal
 
 Z = 1.959963984540054
@@ -100,12 +100,20 @@ class PodChances(ResultStruct, frozen=True, kw_only=True):
     nodes: tuple[PlaceChances, ...] = ()
 
 
+class GrowthChances(ResultStruct, frozen=True, kw_only=True):
+    """How likely it is that autoscalers add just these nodes, which cost so much a month."""
+
+    added_nodes: tuple[NodeCount, ...]
+    cost: float | None
+    probability: Probability
+
+
 class ChancesResult(Concluded, frozen=True, kw_only=True):
     """Workloads and pods with their chances, from a number of ``trials`` with one ``seed``.
 
     ``wanted`` trials were asked for; fewer were made if all intervals were narrow enough (``precision``) before.
     ``max_skew`` over ``topology_key`` is what counts as skewed above. ``chance`` says in sentences what was left to
-    chance. ``errors`` are those of trials that came to none.
+    chance. ``growth`` is what autoscalers add, where they are asked. ``errors`` are those of trials that came to none.
     """
 
     rows: ClassVar[str] = "workloads"
@@ -124,6 +132,7 @@ class ChancesResult(Concluded, frozen=True, kw_only=True):
     workloads: tuple[WorkloadChances, ...]
     pods: tuple[PodChances, ...] = ()
     groups: tuple[GroupChances, ...] | msgspec.UnsetType = msgspec.UNSET
+    growth: tuple[GrowthChances, ...] | msgspec.UnsetType = msgspec.UNSET
     chance: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kwhatif.commands.chances.result import ChancesResult, PlaceChances, WorkloadChances
+from kwhatif.commands.chances.result import ChancesResult, GrowthChances, PlaceChances, WorkloadChances
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table
@@ -34,6 +34,9 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
     blocks += build_table("GROUPS", ("group", "scheduled"), [(each.group, each.scheduled) for each in groups])
     domains = [(each.group, d.name, d.probability, f"{d.pods:.2f}") for each in groups for d in each.domains]
     blocks += build_table("DOMAINS OF GROUPS", ("group", "domain", "chance", "pods on average"), domains)
+    growth = result.growth if isinstance(result.growth, tuple) else ()
+    columns = ("nodes that come", "a month", "chance")
+    blocks += build_table("AUTOSCALERS ADD", columns, map(_describe_growth, growth), Grouping("plan"))
     zones = [row for each in result.workloads for row in _places(each, each.zones, len(each.zones))]
     blocks += build_table("ZONES", ("workload", "zone", "chance", "pods on average"), zones, Grouping("zone"))
     nodes = [
@@ -46,6 +49,11 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
     blocks.append(verdict_of(result.outcome))
     blocks += [Heading("LEFT TO CHANCE"), Lines(result.chance, listed=True)]
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
+
+
+def _describe_growth(growth: GrowthChances) -> tuple[str, str, str]:
+    nodes = ", ".join(f"{each.nodes} of {each.group}" for each in growth.added_nodes) or NONE
+    return nodes, "-" if growth.cost is None else f"{growth.cost:,.2f}", str(growth.probability)
 
 
 def _places(workload: WorkloadChances, places: Sequence[PlaceChances], most: int) -> Iterator[tuple[str, ...]]:

@@ -20,6 +20,7 @@ import msgspec
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.chances.result import (
     GroupChances,
+    GrowthChances,
     PendingChances,
     PlaceChances,
     PodChances,
@@ -33,8 +34,11 @@ from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Subject
 from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.outcome import NodeCount
+from kwhatif.simulation.autoscaler_selection import Autoscalers
 from kwhatif.simulation.cluster_use import pods_by_place, skew_of
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
+from kwhatif.simulation.node_pools import zone_of
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
@@ -62,7 +66,8 @@ class GroupTrial(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     """What a trial came to: of each workload's pods the nodes ("" for none), how many others each workload evicted, and
     by how many pods its fullest place exceeds its emptiest. ``pending`` counts all pods that wait in the end,
-    those recreated for evicted ones included. ``groups`` are those of the pods.
+    those recreated for evicted ones included. ``groups`` are those of the pods. ``growth`` is what autoscalers added,
+    for how much ``cost`` a month; a new node goes by its group and zone (``new_zones``), whatever its name.
     """
 
     homes: dict[str, dict[str, str]]
@@ -70,19 +75,23 @@ class Outcome(msgspec.Struct, frozen=True):
     skews: dict[str, int]
     pending: int = 0
     groups: dict[str, GroupTrial] = msgspec.field(default_factory=dict)
+    growth: dict[str, int] | None = None
+    cost: float | None = None
+    new_zones: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ChancesBase:
     """The base of all trials: a cluster, the arriving pods, and the topology key of skew.
 
-    If there are ``updates``, each trial needs ``rollouts`` of its own.
+    If there are ``updates``, each trial needs ``rollouts`` of its own. ``autoscalers`` may help in each of them.
     """
 
     base: StudyBase
     rollouts: Callable[[], Sequence[Rollout]]
     topology_key: str
     updates: bool = False
+    autoscalers: Autoscalers | None = None
 
     @cached_property
     def session(self) -> Session:
@@ -101,13 +110,15 @@ class ChancesBase:
 
     @property
     def is_picklable(self) -> bool:
-        """Whether it can be sent to other processes: updates are walked through by functions of this one."""
-        return not self.updates
+        """Whether it can be sent to other processes: updates and autoscalers are walked through by functions of this
+        one.
+        """
+        return not self.updates and self.autoscalers is None
 
     @contextmanager
     def trial(self) -> Iterator[Session]:
         """A session to try something in."""
-        if not self.session.driver.undoable:
+        if self.autoscalers is not None or not self.session.driver.undoable:
             yield self.base.fork()
             return
         before = self.session.cluster.checkpoint()
@@ -117,7 +128,7 @@ class ChancesBase:
             self.session.cluster.go_back(before)
 
     def __reduce__(self) -> tuple[type[ChancesBase], tuple[StudyBase, Callable[[], Sequence[Rollout]], str]]:
-        # Who travels has no updates.
+        # Who travels has no updates and no autoscalers.
         return ChancesBase, (self.base, tuple, self.topology_key)
 
 
@@ -132,7 +143,9 @@ def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
             random.setstate(dice)
             session.driver.take_chances(random)
 
-        run = place_pods(session, asked, rollouts=ground.rollouts() if ground.updates else (), prepare=take_chances)
+        rollouts = ground.rollouts() if ground.updates else ()
+        scaler = None if ground.autoscalers is None else ground.autoscalers()
+        run = place_pods(session, asked, rollouts=rollouts, scaler=scaler, prepare=take_chances)
         return _outcome(ground, session, run)
 
 
@@ -171,21 +184,36 @@ def workload_of(item: PodToSchedule) -> str:
 
 def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
     items = {item.pod.key: item for item in run.pods_to_schedule}
+    new = _describe_new_nodes(run)
     homes: dict[str, dict[str, str]] = {}
     evicted: dict[str, int] = {}
     for placement in run.placements:
         workload = workload_of(items[placement.pod])
         if placement.outcome == "skipped":
             continue
-        homes.setdefault(workload, {})[placement.pod] = (
-            placement.node if placement.good else run.at_home.get(placement.pod, "")
-        )
+        home = placement.node if placement.good else run.at_home.get(placement.pod, "")
+        homes.setdefault(workload, {})[placement.pod] = new[home][0] if home in new else home
         if placement.victims:
             evicted[workload] = evicted.get(workload, 0) + len(placement.victims)
     skews = {name: _skew(ground, session, items, name, pods) for name, pods in homes.items()}
     by_name = dict(sorted((name, dict(sorted(pods.items()))) for name, pods in homes.items()))
     groups = {each.group: _group_trial(each) for each in sorted(run.groups, key=lambda each: each.group)}
-    return Outcome(by_name, evicted, skews, len(run.pending), groups)
+    growth, cost = None, None
+    if run.scale_up is not None:
+        growth = dict(sorted(Counter(each.group for each in run.scale_up.nodes).items()))
+        cost = run.scale_up.cost if growth else 0.0
+    return Outcome(by_name, evicted, skews, len(run.pending), groups, growth, cost, dict(new.values()))
+
+
+def _describe_new_nodes(run: Run) -> dict[str, tuple[str, str]]:
+    """What a new node is called among those of all trials, and its zone."""
+    if run.scale_up is None:
+        return {}
+    groups = {each.node: each.group for each in run.scale_up.nodes}
+    zones = {node.name: zone_of(node) for node in run.end.cluster.columns.nodes if node.name in groups}
+    return {
+        name: (f"new node of {groups[name]}" + (f" in {zone}" if zone else ""), zone) for name, zone in zones.items()
+    }
 
 
 def _group_trial(group: GroupOutcome) -> GroupTrial:
@@ -259,9 +287,10 @@ class Counts:
     """
 
     def __init__(self, zones: Mapping[str, str], max_skew: int) -> None:
-        self._zones, self._max_skew = zones, max_skew
+        self._zones, self._max_skew = dict(zones), max_skew
         self._workloads: dict[str, _Workload] = {}
         self._groups: dict[str, _Group] = {}
+        self._growth: Counter[tuple[tuple[tuple[str, int], ...], float | None]] = Counter()
         self._before: dict[int, dict[tuple[str, str], float]] = {}
         self.trials = 0
         self.pending = 0
@@ -270,6 +299,9 @@ class Counts:
         """One more trial."""
         self.trials += 1
         self.pending += outcome.pending > 0
+        self._zones |= outcome.new_zones
+        if outcome.growth is not None:
+            self._growth[tuple(outcome.growth.items()), outcome.cost] += 1
         for group, came_to in outcome.groups.items():
             counted = self._groups.setdefault(group, _Group())
             counted.scheduled += came_to.scheduled
@@ -337,6 +369,13 @@ class Counts:
                 scheduled=Probability.from_counts(found.scheduled, self.trials),
                 domains=found.domains.summarize(self.trials),
             )
+
+    def growth(self) -> Iterator[GrowthChances]:
+        """What autoscalers add, the likeliest first."""
+        ranked = sorted(self._growth.items(), key=lambda each: (-each[1], each[0][0]))
+        for (groups, cost), times in ranked:
+            nodes = tuple(NodeCount(group=group, nodes=number) for group, number in groups)
+            yield GrowthChances(added_nodes=nodes, cost=cost, probability=Probability.from_counts(times, self.trials))
 
     def pods(self) -> Iterator[PodChances]:
         """The pods by workload and name."""

@@ -69,7 +69,7 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
             scenario.expand_again or (lambda: scenario.expanded),
             replayed,
             scenario.unknown_kinds,
-            scenario.make_scaler,
+            scenario.autoscalers,
         )
 
     def _label(self, side: int, scenario: PreparedScenario) -> str:

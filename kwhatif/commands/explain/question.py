@@ -16,17 +16,18 @@ from kwhatif.errors import UsageError
 from kwhatif.results.explain import ExplainResult
 from kwhatif.simulation.command import Command, Output
 from kwhatif.simulation.flag import values_of
-from kwhatif.simulation.scenario_options import RECURSIVE, PodOptions, ScenarioOptions
+from kwhatif.simulation.scenario_options import RECURSIVE, AutoscaledOptions, PodOptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class _ExplainPods(ExplainAfterOptions, PodOptions, Command[ExplainResult]):
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
-    Each pod is looked at by itself; one that runs already, as if it had not got its node yet.
+    Each pod is looked at by itself; one that runs already, as if it had not got its node yet. With --autoscale, pods
+    that wait are placed together, so that nodes may come for them.
     """
 
-    takes = ScenarioOptions
+    takes = AutoscaledOptions
     lacks: ClassVar[frozenset[str]] = frozenset({"verb", "at"})
     no = "a pod finds no node (of a node: it stays)"
     prints = Output(("text", "wide", "json", "yaml", "markdown"), rows_help="Show every node, however many there are.")
@@ -62,7 +63,8 @@ class Explain(
 ):
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
-    Each pod is looked at by itself; one that runs already, as if it had not got its node yet.
+    Each pod is looked at by itself; one that runs already, as if it had not got its node yet. With --autoscale, pods
+    that wait are placed together, so that nodes may come for them.
     """
 
     functions: ClassVar[Mapping[str, str]] = {

@@ -83,10 +83,12 @@ class ExplainPods(PodQuestion[ExplainResult]):
     ) -> PreparedScenario:
         workloads = [name for name in names if PodReference(name).several]
         of_workloads = self.find_named(scenario, workloads, choice)
-        waiting = [item for item in of_workloads if is_waiting(item.pod)]
+        single = self.find_named(scenario, [name for name in names if name not in workloads], choice)
+        # Autoscalers are asked about all pods that wait.
+        together = [*of_workloads, *(single if scenario.inputs.autoscale else ())]
+        waiting = list({item.pod.key: item for item in together if is_waiting(item.pod)}.values())
         given = {item.pod.key for item in waiting}
         others = [item for item in of_workloads if item.pod.key not in given]
-        single = self.find_named(scenario, [name for name in names if name not in workloads], choice)
         named = [item for item in (*single, *others) if item.pod.key not in given]
         moved = scenario.edited.waiting_pods if scenario.manifests or not names else ()
         asked = [*moved, *scenario.expanded.pods, *waiting]
@@ -104,6 +106,7 @@ class ExplainPods(PodQuestion[ExplainResult]):
                 rollouts=scenario.expanded.rollouts,
                 others=scenario.unknown_kinds,
                 is_meant=lambda item: item.pod.key not in moved,
+                scaler=scenario.scaler,
             )
             found = dataclasses.replace(found, run=dataclasses.replace(found.run, **scenario.refusal_fields))
             parts.append(found.answer())
@@ -214,6 +217,7 @@ class ExplainRun(Question[ExplainResult]):
             pods=tuple(reports),
             fidelity=assess(dataclasses.replace(run, about={item.pod.key for item in tried})),
             warnings=scenario.session.setup.configuration.warnings,
+            scale_up=run.scale_up or msgspec.UNSET,
         )
         parts = [Answer(result, [run])]
         if own.files:
@@ -227,7 +231,7 @@ class ExplainRun(Question[ExplainResult]):
             run_after = dataclasses.replace(after.run, refusals=own.expanded.refusals, failed=own.expanded.failed)
             parts.append(dataclasses.replace(after, run=run_after).answer())
         if others:
-            placed = format_count(sum(each.outcome == "placed" for each in run.placements), "pod")
+            placed = format_count(sum(each.outcome in ("placed", "autoscaled") for each in run.placements), "pod")
             state = f"after {placed} found a node"
             parts += _explain_named(scenario, end, others, self.explain_options, state=state)
         return _in_one(parts)

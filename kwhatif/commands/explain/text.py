@@ -33,7 +33,7 @@ from kwhatif.render.explain_nodes import (
 )
 from kwhatif.render.page_spec import PageSpec, PodOutcomes
 from kwhatif.render.pod_groups import group_report_blocks
-from kwhatif.render.sections import fidelity_blocks
+from kwhatif.render.sections import fidelity_blocks, scale_up_blocks
 from kwhatif.render.tie_choice import choice_of
 from kwhatif.results.amounts import format_count, format_ordinal, format_some
 from kwhatif.results.explain import (
@@ -46,7 +46,7 @@ from kwhatif.results.explain import (
     WorkloadReport,
 )
 from kwhatif.results.outcome import FITS, Outcome, lead_with
-from kwhatif.results.place import Placement
+from kwhatif.results.place import Placement, ScaleUp
 
 MOST_HOMES = 4
 """The nodes of a workload are named up to this number."""
@@ -70,6 +70,8 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
             heading = Heading(f"{number} OF {len(result.pods)}: {report.pod}")
             blocks.append(Part((heading, *told), urgent=not report.placement.good))
     unknown = result.outcome.unknown if isinstance(result.outcome, Outcome) else ()
+    if isinstance(result.scale_up, ScaleUp):
+        blocks += scale_up_blocks(result.scale_up)
     return [*blocks, *refusal_blocks(result.refusals, result.failed), *fidelity_blocks(result.fidelity, unknown)]
 
 

@@ -9,7 +9,7 @@ to rest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,19 +18,22 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.api.core import Pod
+from kwhatif.api.core import Node, Pod
+from kwhatif.api.node_provisioning import NodeClaim
 from kwhatif.api.objects import section
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
+from kwhatif.commands.outage.failures import ZONE, FailingCluster, NodeFailure
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.outcome import EvictedPod
 from kwhatif.scheduling.controllers import Replacements, is_made_elsewhere
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
+from kwhatif.simulation.autoscaler_selection import Autoscalers
+from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_outcomes import GroupMembers, disrupted_groups, running_members
@@ -139,10 +142,12 @@ class FailureEffects:
 
     session: Session
     unreachable: bool = False
+    autoscalers: Autoscalers | None = None
 
     @cached_property
     def _failing(self) -> FailingCluster:
-        return FailingCluster(self.session.cluster, self.session.setup)
+        # Nodes that come cannot be taken back.
+        return FailingCluster(self.session.cluster, self.session.setup, isolated=self.autoscalers is not None or None)
 
     @cached_property
     def standing(self) -> Baseline:
@@ -179,7 +184,12 @@ class FailureEffects:
                     )
                 else:
                     queue.append((old, info))
-            run = losses.place(self.session.driven_by(driver), queue)
+            session, scaler = self.session.driven_by(driver), None
+            if self.autoscalers is not None:
+                session.snapshot = _snapshot_without(session.snapshot, node_failure.nodes)
+                zone = node_failure.name if node_failure.kind == ZONE else ""
+                scaler = self.autoscalers.without(node_failure.nodes, zone)()
+            run = losses.place(session, queue, scaler)
             headroom = tuple(_headroom(driver.cluster))
             groups = tuple(disrupted_groups(members, driver.cluster))
         return losses.failure(node_failure, run, headroom, groups)
@@ -226,14 +236,16 @@ class _Losses:
             LostPod(pod=old.key, node=self.home[old.uid], workload=workload, outcome=outcome, **more),
         )
 
-    def place(self, session: Session, replaced: Sequence[tuple[PodInfo, PodInfo]]) -> Run:
-        """Schedule the replacements, and run to rest."""
+    def place(self, session: Session, replaced: Sequence[tuple[PodInfo, PodInfo]], scaler: Scaler | None) -> Run:
+        """Schedule the replacements, and run to rest; autoscalers may help."""
         queue = [(PodToSchedule(info.pod, ran_before=True), info) for _, info in replaced]
-        tried = PlacementRun(session, spares_futile=True)
+        tried = PlacementRun(session, scaler, spares_futile=True)
         tried.schedule_taken_up(queue)
         emptied = [old for old, _ in replaced]
         asked = [item for item, _ in queue]
-        run = settle_cluster(session, tried, asked, cause="evicted", emptied=emptied, origins=self.standing.origins)
+        run = settle_cluster(
+            session, tried, asked, scaler, cause="evicted", emptied=emptied, origins=self.standing.origins
+        )
         placements = {each.pod: each for each in run.placements}
         for old, info in replaced:
             found = placements[info.key]
@@ -301,6 +313,18 @@ def _name_of(victim: EvictedPod) -> str:
     return f"Pod {victim.pod}" if victim.workload is None else victim.workload.replace("/", " ", 1)
 
 
+def _snapshot_without(snapshot: Snapshot, nodes: Collection[str]) -> Snapshot:
+    """The snapshot once these nodes are gone, as autoscalers see it."""
+    left = snapshot.copy()
+    gone = [node for node in snapshot.objects.list_all(Node) if node.name in nodes]
+    machines = {node.spec.provider_id for node in gone if node.spec.provider_id}
+    left.objects.put(Node, [node for node in snapshot.objects.list_all(Node) if node.name not in nodes])
+    left.objects.put(Pod, [pod for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name not in nodes])
+    claims = snapshot.objects.list_all(NodeClaim)
+    left.objects.put_if_any(NodeClaim, [claim for claim in claims if claim.status.provider_id not in machines])
+    return left
+
+
 def _headroom(cluster: Cluster) -> Iterator[Headroom]:
     """The allocatable and requested amounts of the nodes that are left and take pods."""
     rows = cluster.node_order
@@ -319,13 +343,14 @@ class OutageBase:
 
     base: StudyBase
     unreachable: bool
+    autoscalers: Autoscalers | None = None
 
     @cached_property
     def effects(self) -> FailureEffects:
-        return FailureEffects(self.base.fork(), self.unreachable)
+        return FailureEffects(self.base.fork(), self.unreachable, self.autoscalers)
 
-    def __reduce__(self) -> tuple[type[OutageBase], tuple[StudyBase, bool]]:
-        return OutageBase, (self.base, self.unreachable)
+    def __reduce__(self) -> tuple[type[OutageBase], tuple[StudyBase, bool, Autoscalers | None]]:
+        return OutageBase, (self.base, self.unreachable, self.autoscalers)
 
 
 def simulate_failure(ground: OutageBase, node_failure: NodeFailure) -> Failure:

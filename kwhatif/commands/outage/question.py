@@ -18,6 +18,7 @@ from kwhatif.simulation.flag import Flag, split_words
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
+from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
     from kwhatif.simulation.session import PodToSchedule, Session
@@ -36,6 +37,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
     look for other nodes and may evict others.
     """
 
+    takes = AutoscaledOptions
     no = "a failure is not survived"
     examples = (
         f"{CLUSTER}",
@@ -116,6 +118,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         from kwhatif.commands.outage.verdict import outcome_of_outage
         from kwhatif.fleet.dispatch import run
         from kwhatif.fleet.study import FailedTask, Study
+        from kwhatif.simulation.autoscaler_selection import find_autoscalers
         from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.run import Run
         from kwhatif.simulation.placement.runs import place_scenario
@@ -123,12 +126,16 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
 
         (scenario,) = scenarios
         wanted = self._select_failures()
-        scenario, before = place_scenario(scenario)
+        autoscalers = scenario.autoscalers
+        scenario, before = place_scenario(scenario, scenario.scaler)
+        if autoscalers is not None and before is not None:
+            autoscalers = find_autoscalers(scenario, notes)
         ground = StudyBase.from_scenario(scenario)
         session = ground.session
         gone, there = find_failures(wanted, session.snapshot.objects.list_all(Node))
-        of = f"{ground.digest} {self.unreachable}" if self.rows is not None else ""
-        study = Study("Failing", OutageBase(ground, self.unreachable), gone, simulate_failure, Failure, of)
+        of = f"{ground.digest} {self.unreachable} {autoscalers and autoscalers.digest}" if self.rows is not None else ""
+        base = OutageBase(ground, self.unreachable, None if autoscalers is None else autoscalers.without_orders())
+        study = Study("Failing", base, gone, simulate_failure, Failure, of)
         rows = run(study, self.executor, self.rows)
         failures, errors = [], []
         for world, found in zip(gone, rows, strict=True):
@@ -152,7 +159,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
             survive=tuple(self.survive),
             require=tuple(self.require),
             errors=tuple(errors),
-            assumed=tuple(self._list_assumptions(wanted, there)),
+            assumed=tuple(self._list_assumptions(wanted, there, autoscaled=autoscalers is not None)),
             before=() if before is None else tuple(before.placements),
             rollouts=() if before is None else before.rollouts,
             fidelity=assess(record, before),
@@ -175,7 +182,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
                 required=kind in self.survive,
             )
 
-    def _list_assumptions(self, wanted: FailureOptions, there: dict[str, int]) -> Iterator[str]:
+    def _list_assumptions(self, wanted: FailureOptions, there: dict[str, int], *, autoscaled: bool) -> Iterator[str]:
         from kwhatif.commands.outage.failures import PAIR
 
         if self.unreachable:
@@ -188,7 +195,11 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
                 "the nodes are deleted, so that all their pods are recreated, those of StatefulSets included "
                 "(--unreachable: they stay in the cluster and do not answer)"
             )
-        yield "pods that wait for a node already are not tried again, and no autoscaler adds nodes"
+        waiting = "pods that wait for a node already are not tried again"
+        if autoscaled:
+            yield f"{waiting}; autoscalers add nodes for the others, but none in a zone that fails"
+        else:
+            yield f"{waiting}, and no autoscaler adds nodes (--autoscale)"
         if wanted.pairs and there[PAIR] > wanted.most_pairs:
             sample = f"a sample of {wanted.most_pairs} is tried (--seed {wanted.seed})"
             yield f"of {there[PAIR]} pairs of nodes {sample}"

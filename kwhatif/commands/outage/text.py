@@ -33,7 +33,7 @@ _OUTCOMES = ("back", "pending", "waiting", "lost")
 
 def outage_blocks(result: OutageResult) -> list[Block]:
     """The report."""
-    harmful = [each for each in result.failures if any(each.badness[:-1])]
+    harmful = [each for each in result.failures if any(each.badness[:-1]) or each.new_nodes]
     blocks = build_table(
         "PLACED BEFORE",
         ("pod [pod, same]", "node [node]"),
@@ -69,9 +69,13 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
         "evicts": [each.evicted for each in harmful],
         "workloads down": [each.down for each in harmful],
         "no quorum": [each.quorums_lost for each in harmful],
+        "new nodes": [each.new_nodes for each in harmful],
     }
     columns: dict[str, Sequence[object]] = {"failure": [each.title for each in harmful]}
     columns |= {name: numbers for name, numbers in counts.items() if any(numbers)}
+    if any(each.new_nodes for each in harmful):
+        costs = (each.outcome.cost for each in harmful)
+        columns["a month"] = [NONE if cost is None else f"{cost:,.2f}" for cost in costs]
     for resource in ("cpu", "memory"):
         columns[f"{resource} left"] = [_left(each.headroom, resource) for each in harmful]
     spare = {"nodes": 1, "back": 2, "memory left": 3, "cpu left": 4}
@@ -177,6 +181,7 @@ def _words_of_failure(failure: Failure) -> str:
     told = [format_count(failure.stuck, "pod") + " without a node"] if failure.stuck else []
     told += [f"{failure.lost} lost"] if failure.lost else []
     told += [format_count(failure.down, "workload") + " down"] if failure.down else []
+    told += [format_count(failure.new_nodes, "new node")] if failure.new_nodes else []
     return ", ".join(told) or "all come back"
 
 

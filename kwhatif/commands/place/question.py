@@ -148,7 +148,7 @@ class Place(Question[PlaceResult]):
         from kwhatif.snapshot.read.files import display_path
 
         files = [display_path(file) for file in scenario.inputs.manifests if isinstance(file, str)]
-        number = sum(placement.outcome == "placed" for placement in run.placements)
+        number = sum(placement.outcome in ("placed", "autoscaled") for placement in run.placements)
         text = f"place {format_count(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
         after = snapshot_after_run(scenario.session.snapshot, scenario.edited.covered, scenario.expanded, run, text)
         write_snapshot(after, self.write_snapshot)

@@ -20,8 +20,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.sweep.result import Influence, Level, LevelMean, Measures, Objective, PriorityCount
 from kwhatif.commands.sweep.space_document import Axis
 from kwhatif.errors import UsageError
-from kwhatif.results.place import Placement
 from kwhatif.simulation.cluster_use import in_use, skews_of, use_of
+from kwhatif.simulation.placement.run import Run
 
 MIN, MAX = "min", "max"
 
@@ -45,6 +45,7 @@ MEASURES = (
     Measure("evictions", MIN, lambda found: found.evictions, "pods evicted for others"),
     Measure("cost", MIN, lambda found: found.cost, "of the nodes in use, by the hour"),
     Measure("nodesInUse", MIN, lambda found: found.nodes_in_use, "nodes with pods that no daemon set made"),
+    Measure("nodesAdded", MIN, lambda found: found.nodes_added, "nodes that autoscalers add"),
     Measure("nodesEmpty", MAX, lambda found: found.nodes_empty, "the other nodes"),
     Measure("moved", MIN, lambda found: found.moved, "pods on another node than by today's policy"),
     Measure("zoneSkew", MIN, lambda found: found.zone_skew, "most minus fewest pods of a zone, of all workloads"),
@@ -76,17 +77,14 @@ def scalars(found: Sequence[Measures]) -> dict[str, float]:
     return means
 
 
-def measure_cluster(
-    cluster: Cluster,
-    placements: Sequence[Placement],
-    evictions: int,
-    today: Mapping[str, str],
-    prices: Mapping[str, float],
-) -> Measures:
-    """The measures of a cluster after a run. ``today`` has the nodes by today's policy, ``prices`` those of nodes.
+def measure_run(run: Run, today: Mapping[str, str], prices: Mapping[str, float]) -> Measures:
+    """The measures of a run. ``today`` has the nodes by today's policy, ``prices`` those of nodes.
 
     A node without a price, where others have one, costs nothing.
     """
+    cluster, placements = run.end.cluster, run.placements
+    added = () if run.scale_up is None else run.scale_up.nodes
+    prices = {**prices, **{each.node: each.price or 0.0 for each in added}} if prices else {}
     pending = Counter(placement.priority for placement in placements if not placement.good)
     use = use_of(cluster)
     names, working = cluster.columns.names, in_use(cluster)
@@ -95,7 +93,8 @@ def measure_cluster(
         pending_by_priority=tuple(
             PriorityCount(priority=priority, pods=pods) for priority, pods in sorted(pending.items(), reverse=True)
         ),
-        evictions=evictions,
+        evictions=len(run.victims),
+        nodes_added=None if run.scale_up is None else len(added),
         nodes_in_use=use.used,
         nodes_empty=use.empty,
         resources=use.resources,

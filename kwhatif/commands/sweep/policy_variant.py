@@ -15,13 +15,14 @@ import msgspec
 from kwhatif.api.decode import step
 from kwhatif.bounds import pods_to_make
 from kwhatif.commands.capacity.capacity import room_for
-from kwhatif.commands.sweep.measures import measure_cluster
+from kwhatif.commands.sweep.measures import measure_run
 from kwhatif.commands.sweep.result import Level, Measures
 from kwhatif.commands.sweep.space_document import PERCENTAGE, PLUGIN, STRATEGY, WEIGHT, Space, argument_of
 from kwhatif.errors import InputError, KwhatifError, UsageError
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.render import as_document
 from kwhatif.scheduling.setup import Setup
+from kwhatif.simulation.autoscaler_selection import Autoscalers
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_in_turn
@@ -199,7 +200,7 @@ class SweepCluster:
     """A cluster, and what is placed there by each policy: ``replayed`` pods first, then those the ground asks about.
 
     ``again`` expands manifests with updates, for each run anew. ``prices`` are those of nodes. ``today`` is where pods
-    are by today's policy.
+    are by today's policy. ``autoscalers`` help in each run.
     """
 
     base: StudyBase
@@ -209,6 +210,7 @@ class SweepCluster:
     prices: Mapping[str, float]
     most_pods: int
     today: Mapping[str, str] = field(default_factory=dict)
+    autoscalers: Autoscalers | None = None
 
 
 @dataclass(frozen=True)
@@ -237,12 +239,13 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
             replayed=site.replayed.pods,
             rollouts=rollouts,
             others=scenario.unknown_kinds,
+            scaler=None if site.autoscalers is None else site.autoscalers(),
         )
 
 
 def measures_of(site: SweepCluster, run: Run) -> Measures:
     """The measures of a run. Afterwards the cluster may be full of probes."""
-    found = measure_cluster(run.end.cluster, run.placements, len(run.victims), site.today, site.prices)
+    found = measure_run(run, site.today, site.prices)
     if site.probe is None:
         return found
     with pods_to_make(site.most_pods):

@@ -11,7 +11,7 @@ from kwhatif.commands.sweep.result import SweepResult
 from kwhatif.simulation.command import Command, Output
 from kwhatif.simulation.flag import Argument, values_of
 from kwhatif.simulation.inputs import Files
-from kwhatif.simulation.scenario_options import ScenarioOptions
+from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Sweep(SweepOptions, FleetOptions, Command[SweepResult]):
     Exit codes: 0 policies were compared, 2 usage or input error.
     """
 
-    takes = ScenarioOptions
+    takes = AutoscaledOptions
     lacks: ClassVar[frozenset[str]] = frozenset({"verb", "at", "call_extenders"})
     prints = Output(rows_help="Show all policies and settings. Default: the front, and what matters most.")
     examples = (

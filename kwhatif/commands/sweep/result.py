@@ -26,6 +26,7 @@ class Measures(ResultStruct, frozen=True, kw_only=True):
     pending         pods that found no node; by priority, the highest first
     evictions       pods that had to go for others
     nodes_in_use    nodes with a pod that no daemon set made; the others are empty
+    nodes_added     nodes that autoscalers add; None without autoscalers
     resources       utilisation in percent of each node's, its mean and deviation, and the largest free amount of a node
     probe_room      how many probe pods would fit afterwards, if there is a probe
     zone_skew       of each workload the pods in its fullest zone minus those in its emptiest, in all
@@ -38,6 +39,7 @@ class Measures(ResultStruct, frozen=True, kw_only=True):
     pending_by_priority: tuple[PriorityCount, ...] = ()
     evictions: int
     nodes_in_use: int
+    nodes_added: int | None = None
     nodes_empty: int
     resources: tuple[Use, ...] = ()
     probe_room: int | None = None

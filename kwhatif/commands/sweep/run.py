@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.api.core import Node
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.commands.common_options import FleetOptions
-from kwhatif.commands.sweep.measures import front_of, influences_of, measure_cluster, objectives_of, ranks_of, scalars
+from kwhatif.commands.sweep.measures import front_of, influences_of, measure_run, objectives_of, ranks_of, scalars
 from kwhatif.commands.sweep.options import SweepOptions
 from kwhatif.commands.sweep.points import BATCH, Refiner, points_of
 from kwhatif.commands.sweep.policy_variant import (
@@ -169,14 +169,17 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
             if unknown:
                 notes.warn(f"nodes without a price, which count as free: of instance type {', '.join(unknown)}")
         base = StudyBase.from_scenario(scenario)
-        return SweepCluster(base, scenario.replayed, scenario.expand_again, probe, prices, reading.max_pods)
+        autoscalers = None if scenario.autoscalers is None else scenario.autoscalers.without_orders()
+        again, replayed = scenario.expand_again, scenario.replayed
+        return SweepCluster(base, replayed, again, probe, prices, reading.max_pods, autoscalers=autoscalers)
 
     def _check_objectives(self, objectives: Sequence[Objective], site: SweepCluster, run: Run) -> None:
-        known = {*scalars([measure_cluster(run.end.cluster, run.placements, 0, {}, site.prices)])}
+        known = {*scalars([measure_run(run, {}, site.prices)])}
         known |= {"probeRoom"} if site.probe else set()
         for each in objectives:
             if each.measure not in known:
-                why = {"cost": "--prices", "probeRoom": "--probe"}.get(each.measure, "nodes that have such a thing")
+                options = {"cost": "--prices", "nodesAdded": "--autoscale", "probeRoom": "--probe"}
+                why = options.get(each.measure, "nodes that have such a thing")
                 raise UsageError(f"--objective {each.measure}: nothing is known of it without {why}")
 
     def _write(self, best: PolicyPoint, text: str, notes: Notes) -> None:
@@ -235,6 +238,7 @@ class _SweepRun:
                 sorted(site.prices.items()),
                 site.most_pods,
                 site.again is not None,
+                site.autoscalers and site.autoscalers.digest,
             ]
             for site in self.sites.sites
         ]

@@ -17,7 +17,7 @@ The schema of the format is ``schemas/instance-types.schema.json``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -225,6 +225,18 @@ def catalogue_in(document: Document) -> OfferedCatalogue:
     """The catalogue of a document that has been read. Raises InputError with the place of a mistake."""
     source = document.origin.file
     return _build_with_source(own_document(document, KIND, InstanceTypesFile, source), source)
+
+
+def without_zone(known: OfferedCatalogue, zone: str) -> OfferedCatalogue:
+    """The catalogue while nothing is to be had in a zone."""
+    types = [
+        replace(
+            each,
+            offerings=tuple(replace(one, available=one.available and one.zone != zone) for one in each.offerings),
+        )
+        for each in known.catalogue.types
+    ]
+    return replace(known, catalogue=Catalogue(types))
 
 
 def _build_with_source(file: InstanceTypesFile, source: str) -> OfferedCatalogue:

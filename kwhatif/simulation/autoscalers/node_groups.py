@@ -4,7 +4,7 @@ it adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
@@ -24,6 +24,7 @@ from kwhatif.clock import read_clock
 from kwhatif.progress import track
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.node_pools import zone_of
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -189,6 +190,20 @@ def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str,
         group: status.reasons or [status.plugin] for group, status in remaining.rejected.items()
     }
     return {**why, **remaining.skipped} or {"": [found.why_not(pod) or found.error or found.result]}
+
+
+def groups_without(known: ConfiguredGroups, nodes: Collection[str], zone: str = "") -> ConfiguredGroups:
+    """The groups once these nodes are gone, and nobody asks the cloud for them any more; where a whole ``zone`` is,
+    without those that would make new nodes there.
+    """
+    left = []
+    for group in known.groups:
+        staying = tuple(name for name in group.nodes if name not in nodes)
+        template = group.template
+        if zone and template is not None and zone_of(template) == zone:
+            continue
+        left.append(replace(group, nodes=staying, target=group.target - (len(group.nodes) - len(staying))))
+    return replace(known, groups=NodeGroups(left))
 
 
 def warn_of(known: ConfiguredGroups, notes: Notes) -> None:

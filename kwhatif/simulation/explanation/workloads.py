@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from kwhatif.progress import track
 from kwhatif.results.explain import ExplainResult, GroupReport, PodReport, WorkloadReport
 from kwhatif.results.place import Placement
+from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.explanation.explain import decide_pod, report_of
 from kwhatif.simulation.explanation.fixes import TrialCluster
@@ -55,6 +56,7 @@ class WorkloadExplanation:
             pods=self.pods,
             fidelity=fidelity,
             warnings=session.setup.configuration.warnings,
+            scale_up=self.run.scale_up or msgspec.UNSET,
         )
         return Answer(result, [self.run])
 
@@ -67,16 +69,17 @@ def explain_workloads(
     rollouts: Sequence[Rollout] = (),
     others: Sequence[str] = (),
     is_meant: Callable[[PodToSchedule], bool] = lambda item: True,
+    scaler: Scaler | None = None,
 ) -> WorkloadExplanation:
     """Place pods and updates as ``place`` does, in a copy of the cluster, and explain the workloads.
 
-    Those of other pods are explained only if one of their pods finds no node.
+    Those of other pods are explained only if one of their pods finds no node. Autoscalers may help.
     """
     looking.check(session)
     origins = PodOrigins.of(session.snapshot)
     recorder = WorkloadRecorder(origins.owner_of)
     recorder.session = placing = session.fork(detailed=True, imagined=True, observer=recorder)
-    run = place_pods(placing, asked, rollouts=rollouts, others=others)
+    run = place_pods(placing, asked, rollouts=rollouts, others=others, scaler=scaler)
     items = {item.pod.key: item for item in run.pods_to_schedule if group_of(session, item) is None}
     by_owner: dict[str, list[Placement]] = {origins.owner_of(item.pod): [] for item in items.values()}
     for each in run.placements:

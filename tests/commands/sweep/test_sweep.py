@@ -13,16 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwhatif
-from kwhatif.commands.sweep.measures import front_of, influences_of, measure_cluster, objectives_of, ranks_of, scalars
+from kwhatif.commands.sweep.measures import front_of, influences_of, measure_run, objectives_of, ranks_of, scalars
 from kwhatif.commands.sweep.points import points_of
 from kwhatif.commands.sweep.policy_variant import apply_settings, build_variant, describe_differences
 from kwhatif.commands.sweep.result import Objective, SweepResult
 from kwhatif.commands.sweep.space_document import Axis, Space, read_space
 from kwhatif.errors import InputError, UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
+from kwhatif.results.outcome import EvictedPod
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.autoscalers.node_prices import read_prices
+from kwhatif.simulation.placement.run import Run
 from tests.builders import FEATURES, node, pod
 from tests.cli.running import TESTS, run
 from tests.simulation.sessions import session_of
@@ -123,7 +125,8 @@ def test_measures_of_a_small_cluster_by_hand() -> None:
     ]
     session = session_of(nodes, pods)
     today = {"default/one": "a", "default/two": "b"}
-    found = measure_cluster(session.cluster, placements, 3, today, {"a": 0.5, "b": 0.25})
+    victims = tuple(EvictedPod(pod=f"default/old-{number}") for number in range(3))
+    found = measure_run(Run(session, (), placements, victims=victims), today, {"a": 0.5, "b": 0.25})
     assert scalars([found]) == {
         "pending": 2,
         "evictions": 3,
