@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from kwhatif.results.base import Gap
     from kwhatif.scheduling.driver import DriverOptions
     from kwhatif.scheduling.setup import Setup
-    from kwhatif.simulation.autoscaler_selection import Autoscalers
     from kwhatif.simulation.autoscalers.scaler import Scaler
     from kwhatif.simulation.edits.edited import EditedSnapshot
     from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
+    from kwhatif.simulation.placement.autoscalers import Autoscalers
     from kwhatif.simulation.session import PodToSchedule, Session
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.load import Manifest

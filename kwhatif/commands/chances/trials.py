@@ -35,11 +35,11 @@ from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Subject
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.outcome import NodeCount
-from kwhatif.simulation.autoscaler_selection import Autoscalers
 from kwhatif.simulation.cluster_use import pods_by_place, skew_of
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.node_pools import zone_of
 from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session

@@ -32,9 +32,9 @@ from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.outcome import EvictedPod
 from kwhatif.scheduling.controllers import Replacements, is_made_elsewhere
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
-from kwhatif.simulation.autoscaler_selection import Autoscalers
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.placement.conclusion import conclude
 from kwhatif.simulation.placement.group_outcomes import GroupMembers, disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import PlacementRun

@@ -20,7 +20,6 @@ from kwhatif.simulation.scenario_options import AutoscaledOptions
 if TYPE_CHECKING:
     from kwhatif.scheduling.driver import DriverOptions
     from kwhatif.simulation.placement.run import Run
-    from kwhatif.simulation.session import PodToSchedule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +93,6 @@ class Place(Question[PlaceResult]):
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return not (self.with_pending or scenario.edited.has_moved_pods)
 
-    def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
-        if self.timeline and scenario.expanded.rollouts:
-            name = scenario.expanded.rollouts[0].name
-            raise UsageError(f"{name} is in the cluster already: updates are planned step by step, not with --timeline")
-        return super().select_pods(scenario)
-
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"seed": self.seed, "detailed": self.detailed}
 
@@ -110,6 +103,7 @@ class Place(Question[PlaceResult]):
             return simulate_timeline(
                 scenario.session,
                 scenario.pods_to_schedule,
+                rollouts=scenario.expanded.rollouts,
                 recreate=self.recreate,
                 others=scenario.unknown_kinds,
                 scaler=scenario.scaler,

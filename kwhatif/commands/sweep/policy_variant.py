@@ -22,8 +22,8 @@ from kwhatif.errors import InputError, KwhatifError, UsageError
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.policy.render import as_document
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.autoscaler_selection import Autoscalers
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
+from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.runs import place_in_turn
 from kwhatif.simulation.replay import ReplayedPods

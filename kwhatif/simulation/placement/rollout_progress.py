@@ -59,6 +59,7 @@ class RolloutProgress:
         for claim in self.rollout.claims(step):
             simulation.claim(claim)
         for _, item in self._create_pods(step):
+            self._run.removed.discard(item.pod.key)
             simulation.take(item)
         for name in step.removes:
             key = self._key_of(name)

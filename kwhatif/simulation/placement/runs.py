@@ -15,7 +15,7 @@ from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
-from kwhatif.simulation.placement.rollout_progress import roll_out_all
+from kwhatif.simulation.placement.rollout_progress import RolloutProgress, roll_out_all
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
 from kwhatif.simulation.scenario import PreparedScenario
@@ -26,6 +26,7 @@ def simulate_timeline(
     session: Session,
     asked: Sequence[PodToSchedule],
     *,
+    rollouts: Sequence[Rollout] = (),
     recreate: bool = True,
     others: Sequence[str] = (),
     scaler: Scaler | None = None,
@@ -34,17 +35,20 @@ def simulate_timeline(
     """Let all pods arrive at once and run until nothing more can change.
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
-    come for pods that find none. The ``story`` is part of the result.
+    come for pods that find none. Updates begin at once, too, and take each step when the scheduler rests. The ``story``
+    is part of the result.
     """
     origins = PodOrigins.of(session.snapshot)
     run, simulation = PlacementRun(session), ClusterSimulation(session, origins, scaler=scaler, recreate=recreate)
     arriving = [(item, info) for item in asked if (info := run.take_up(item)) is not None]
+    pods = list(asked)
+    updates = [RolloutProgress(rollout, run, pods) for rollout in rollouts]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
         simulation.arrive(item, info)
-    simulation.run()
-    asked = [*asked, *simulation.created_later]
+    simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
+    asked = [*pods, *simulation.created_later]
     simulator = simulation.simulator
-    placements = run.placements + simulation.placements()
+    placements = run.placements + [each for each in simulation.placements() if each.pod not in run.removed]
     replacements = simulation.replacements()
     scale_up = None
     if scaler is not None:
@@ -53,7 +57,8 @@ def simulate_timeline(
     tried = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in asked if item.pod.key not in tried]
     attempts = (attempt for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted)
-    left = [pending_pod_of(attempt) for attempt in attempts if attempt.is_made]
+    made = (pending_pod_of(attempt) for attempt in attempts if attempt.is_made)
+    left = [pod for pod in made if pod.key not in run.removed]
     unclaimed = {item.pod.key: item.pod for item in asked}
     found = simulation.run_of(placements[len(run.placements) :], replacements)
     return dataclasses.replace(
@@ -65,6 +70,9 @@ def simulate_timeline(
         events=tuple(simulator.diary.events) if story else (),
         scale_up=scale_up,
         groups=gang_outcomes(session, asked, placements),
+        rollouts=tuple(each.plan for each in updates),
+        updates=rollouts,
+        removed=run.removed,
         left=(*left, *aside, *simulator.strangers),
         pending=(*origins.pending(run.placements, unclaimed, {}), *found.pending),
     )

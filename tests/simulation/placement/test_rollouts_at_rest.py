@@ -119,10 +119,11 @@ ROWS = {
 }
 
 
+@pytest.mark.parametrize("timeline", [False, True], ids=["at once", "over time"])
 @pytest.mark.parametrize("name", ROWS)
-def test_an_update_at_rest(name: str, tmp_path: Path) -> None:
+def test_an_update_at_rest(name: str, timeline: bool, tmp_path: Path) -> None:
     row = ROWS[name]
-    found = placed(tmp_path, row.there, row.manifests)
+    found = placed(tmp_path, row.there, row.manifests, timeline=timeline)
     assert [each.unfinished for each in found.rollouts if each.unfinished] == list(row.unfinished)
     assert len(found.outcome.victims) == row.victims
     assert ("stuck" in found.verdict) is bool(row.unfinished)
@@ -170,7 +171,30 @@ def test_no_update_that_waits_could_go_on(
         manifests.append(deployment(f"d{number}", then, cpu, image="app:2" if updated else "app:1", **of))
     out = tmp_path / "o"
     first = placed(tmp_path, there, manifests, write_snapshot=out)
+    over_time = placed(tmp_path, there, manifests, timeline=True)
+    assert _end_of(over_time) == _end_of(first)
     again = kwhatif.place(manifests, snapshot=str(out), with_pending=True)
     assert again.outcome.evicted == 0
     waited = {each.object: each.unfinished for each in first.rollouts if each.unfinished}
     assert waited.items() <= {each.object: each.unfinished for each in again.rollouts}.items()
+
+
+def _end_of(found: PlaceResult) -> tuple[object, ...]:
+    """What is left, by workload, and how far each update has come."""
+    pending = sorted(each.workload or each.pod for each in found.outcome.pending)
+    return pending, {each.object: each.unfinished for each in found.rollouts}
+
+
+def test_the_story_of_an_update_has_each_step(tmp_path: Path) -> None:
+    there = [plain_node("n1", "3"), *running(deployment("web", 2, "1"))]
+    found = placed(tmp_path, there, [deployment("web", 2, "1", image="app:2")], timeline=True)
+    story = [(each.time, each.what) for each in found.timeline if each.what in ("queued", "bound", "gone")]
+    assert story == [
+        (0.0, "queued"),
+        (0.0, "bound"),
+        # The next one is made as an old one goes, and has room once that has left.
+        (0.0, "queued"),
+        (30.0, "gone"),
+        (30.0, "bound"),
+        (60.0, "gone"),
+    ]
