@@ -527,6 +527,7 @@ MAPPINGS_OF_OURS = {
     "matches of our patterns": {
         *("admission.validation.rows read", "api.selectors found", "cel.declarations found"),
         *("commands.diff.run found", "commands.gate.excerpts found", "commands.gate.excerpts item"),
+        "simulation.explanation.workload_changes found",
         *("fleet.executor_selection found", "golang.parsing told", "redaction.component_texts found"),
         *("redaction.pseudonyms found", "redaction.reveal found", "simulation.autoscalers.aks_types parts"),
         *("usage.samples row", "workloads.controllers form"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from kwhatif.commands.registry import load
 from kwhatif.errors import UsageError
-from kwhatif.render.blocks import Block, Commands, Facts, Gaps, Heading, Lines, Table, Verdict, flatten_blocks
+from kwhatif.render.blocks import Block, Commands, Facts, Gaps, Heading, Lines, Patch, Table, Verdict, flatten_blocks
 from kwhatif.render.html.drawings import (
     groups_data,
     json_in_page,
@@ -214,7 +214,7 @@ def plain_blocks(blocks: Iterable[Block], first_table: int) -> Iterator[dict[str
                 yield {"heading": sentence(text)}
             case Lines(texts, listed):
                 yield {"lines": texts, "listed": listed}
-            case Commands(texts):
+            case Commands(texts) | Patch(texts):
                 yield {"lines": texts, "listed": True}
             case Table():
                 yield {"table": first_table}

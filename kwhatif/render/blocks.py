@@ -137,7 +137,14 @@ class Gaps:
     brief: tuple[Block, ...]
 
 
-Block = Verdict | Heading | Facts | Lines | Table | Commands | Part | Gaps
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Lines of a file, as a unified diff has them. They are never wrapped, so that they can be pasted."""
+
+    texts: tuple[str, ...]
+
+
+Block = Verdict | Heading | Facts | Lines | Table | Commands | Patch | Part | Gaps
 
 
 def flatten_blocks(blocks: Iterable[Block]) -> list[Block]:

@@ -20,6 +20,7 @@ from kwhatif.render.blocks import (
     Heading,
     Lines,
     Part,
+    Patch,
     Table,
     Verdict,
     inline_gaps,
@@ -165,6 +166,10 @@ def _render_block(block: Block) -> str:
             return "  \n".join(map(escape_line, texts))
         case Commands(texts):
             return "\n".join(f"- {code(text)}" for text in texts)
+        case Patch(texts):
+            longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            return "\n".join([f"{fence}diff", *(text.replace("\n", " ") for text in map(clean, texts)), fence])
         case Table(columns, rows, more=more):
             heads = [each.header if each.name else each.header[:1].upper() + each.header[1:] for each in columns]
             drawn = render_table([*map(escape_markdown, heads)], [[*map(escape_markdown, row)] for row in rows])

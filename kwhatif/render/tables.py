@@ -15,6 +15,7 @@ from kwhatif.render.blocks import (
     Heading,
     Lines,
     Part,
+    Patch,
     Table,
     Verdict,
     flatten_blocks,
@@ -128,7 +129,7 @@ def _render_block(block: Block, screen: Screen) -> list[str]:
             ]
         case Lines(texts):
             return [line for text in texts for line in screen.wrap(text, "  ")]
-        case Commands(texts):
+        case Commands(texts) | Patch(texts):
             return [clean(text) for text in texts]
         case Table():
             return _table(block, screen)

@@ -110,13 +110,30 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
         return self.placement.good or bool(self.placement.victims)
 
 
+class WorkloadFix(ResultStruct, frozen=True, kw_only=True):
+    """A change of a workload, of a quota or of the nodes that was tried and lets all pods of the workload run.
+
+    So many of them find a node (``placed``), and so many that run are replaced, as the template is another one.
+    ``victims`` have to leave for it, and ``pending`` pods wait that would not without it (``namespace/name``). The
+    ``patch`` are the lines of the objects that differ, as a unified diff of their YAML.
+    """
+
+    change: str
+    placed: int
+    replaces: int = 0
+    victims: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    patch: tuple[str, ...] = ()
+
+
 class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
     """How the pods of a workload (``Kind/namespace/name``) come out when all that was asked about is placed.
 
     Of its ``pods``, ``alone`` counts those that find a node each by itself in the cluster as it is, ``together`` those
     that find one together, and ``evicting`` those of them that evict others. ``nodes`` are how many of them go where.
     ``identical``: no plugin can tell them apart. The pod that is ``explained`` is the first that finds no node, else
-    the first that evicts others, else the first of all; its ``number`` is that in the scheduler's order.
+    the first that evicts others, else the first of all; its ``number`` is that in the scheduler's order. The ``fixes``
+    are those that let all of its pods run, of the changes ``tried``.
     """
 
     workload: str
@@ -128,6 +145,8 @@ class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
     explained: str = ""
     number: int = 0
     nodes: dict[str, int] = msgspec.field(default_factory=dict)
+    fixes: tuple[WorkloadFix, ...] = ()
+    tried: int = 0
 
 
 class GroupFix(ResultStruct, frozen=True, kw_only=True):

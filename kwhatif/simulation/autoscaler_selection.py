@@ -11,6 +11,7 @@ from kwhatif.bounds import SETTINGS_BYTES
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers import instance_types_document as catalogues
 from kwhatif.simulation.autoscalers import node_groups_document as node_groups
+from kwhatif.simulation.autoscalers.catalogues import noting_unread
 from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
 from kwhatif.simulation.autoscalers.node_groups import (
     moment_of,
@@ -19,7 +20,6 @@ from kwhatif.simulation.autoscalers.node_groups import (
 )
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.autoscalers.node_pools import pools_of
-from kwhatif.simulation.autoscalers.catalogues import noting_unread
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.scenario import PreparedScenario

@@ -19,6 +19,7 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.commands.common_options import EXPLANATION
 from kwhatif.commands.explain.options import ExplainAfterOptions
+from kwhatif.commands.explain.workload_fixes import WorkloadFixes
 from kwhatif.commands.place.question import Place
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
@@ -78,6 +79,10 @@ class ExplainPods(PodQuestion[ExplainResult]):
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"detailed": True}
 
+    def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> PreparedScenario:
+        before = scenario.snapshot.copy() if self.explain_options.fixes else None
+        return dataclasses.replace(super().expand(scenario, scenarios), before_change=before)
+
     def select(
         self, scenario: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
     ) -> PreparedScenario:
@@ -109,6 +114,9 @@ class ExplainPods(PodQuestion[ExplainResult]):
                 scaler=scenario.scaler,
             )
             found = dataclasses.replace(found, run=dataclasses.replace(found.run, **scenario.refusal_fields))
+            if self.explain_options.fixes and scenario.before_change is not None:
+                fixes = WorkloadFixes(scenario, scenario.before_change, found.run)
+                found = dataclasses.replace(found, workloads=tuple(fixes.of_all(found.workloads, found.pods)))
             parts.append(found.answer())
         parts += _explain_named(
             scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.explain.fix_text import fix_blocks, workload_fix_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import (
@@ -24,7 +25,6 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.explain_nodes import (
     arithmetic_blocks,
-    describe_victims_of_fix,
     feasible_blocks,
     missing,
     nearest,
@@ -64,6 +64,9 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
         facts = [] if several else [("Pod", report.pod)]
         facts += _facts(report, result.nodes, result.fidelity.rules)
         told = [Facts(tuple(facts)), *_pod(report, result.nodes, everything, with_alike=with_alike)]
+        workload = workloads.get(report.pod)
+        told += fix_blocks(report, none=workload is None or not workload.tried)
+        told += workload_fix_blocks(workload) if workload is not None else ()
         if not several:
             blocks += told
         else:
@@ -231,7 +234,6 @@ def _pod(report: PodReport, nodes: int, everything: bool, *, with_alike: bool) -
     else:
         yield from _nodes(report, nodes, everything)
     yield from _evictions(report)
-    yield from _fixes(report)
 
 
 def _facts(report: PodReport, nodes: int, minor: str) -> Iterator[tuple[str, str]]:
@@ -388,21 +390,6 @@ def _format_priority_sum(eviction: Eviction) -> str:
     number = len(eviction.victims)
     rest = eviction.sum_of_priorities - number * 2**31
     return f"{number} * 2^31" + (f" {'+' if rest > 0 else '-'} {abs(rest)}" if rest else "")
-
-
-def _fixes(report: PodReport) -> Iterator[Block]:
-    if report.limit:
-        yield Lines((f"{report.limit[0].upper()}{report.limit[1:]}.",))
-    if report.fixes:
-        works = "this works" if len(report.fixes) == 1 else "these work"
-        yield Heading(f"FIXES: tried {format_count(report.tried, 'change')}, {works}")
-        if any(fix.victims for fix in report.fixes):
-            rows = tuple((fix.change, fix.node, describe_victims_of_fix(fix) or NONE) for fix in report.fixes)
-            yield table(("change", "leads to [node]", "evicts"), rows)
-        else:
-            yield table(("change", "leads to [node]"), tuple((fix.change, fix.node) for fix in report.fixes))
-    elif report.tried:
-        yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
 
 
 def _page_verdict(result: ExplainResult) -> str:

@@ -240,6 +240,20 @@ def _raise_siblings(session: Session, origins: PodOrigins, pod: Pod, priority: i
         cluster.assume(raised, row)
 
 
+def suggested_pods(session: Session, asked: PodToSchedule) -> Iterator[tuple[str, Pod]]:
+    """Changes of a pod that finds no node, as plugins suggest them, in words and as the changed pod."""
+    info = session.info(asked)
+    diagnosis = session.driver.decide(info).diagnosis
+    if diagnosis is None or diagnosis.verdicts is None:
+        return
+    there = {plugin.name: plugin for plugin in session.driver.scheduler_for(info).framework.all_plugins}
+    for name, where in only_blocked_by(diagnosis.verdicts).items():
+        if name in there and where.any():
+            for change, edited in there[name].suggestions(info, session.cluster, np.flatnonzero(where).tolist()):
+                if isinstance(edited, Pod):
+                    yield change, edited
+
+
 def only_blocked_by(verdicts: Verdicts) -> dict[str, BoolArray]:
     """Plugin -> bool[N]: nodes that this plugin rejects and no other does."""
     by_plugin: dict[str, BoolArray] = {}

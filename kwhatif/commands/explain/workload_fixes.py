@@ -1,0 +1,257 @@
+"""Changes of workloads that let all their pods run, each verified by placing the changed manifests as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from msgspec.structs import replace
+
+from kwhatif.api.core import Pod
+from kwhatif.api.objects import section
+from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.commands.place.question import Place
+from kwhatif.errors import KwhatifError
+from kwhatif.policy.render import yaml_text
+from kwhatif.results.amounts import format_count
+from kwhatif.results.explain import PodReport, WorkloadFix, WorkloadReport
+from kwhatif.results.place import FailedCreate
+from kwhatif.simulation.edits.document import apply_edits, read_edit
+from kwhatif.simulation.explanation.fixes import MOST_PRIORITY, suggested_pods
+from kwhatif.simulation.explanation.workload_changes import (
+    WorkloadChange,
+    change_of_pod,
+    change_of_quota,
+    changes_of_workload,
+    rules_that_differ,
+)
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.node_pools import pool_of
+from kwhatif.simulation.pipeline import PipelineState, expand, merge, queue, session
+from kwhatif.simulation.placement.pod_origins import PodOrigins
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
+from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest, load_manifests
+from kwhatif.workloads.objects import integer, name_of, namespace_of
+
+MOST_TRIALS = 16
+"""How many changes of a workload are tried."""
+
+MOST_WORKLOADS = 3
+"""For how many workloads changes are tried."""
+
+MOST_CLASSES = 2
+"""How many priority classes are tried."""
+
+_MAKES = {"Deployment": "ReplicaSet", "CronJob": "Job"}
+"""What the controllers of these kinds make pods by."""
+
+
+@dataclass
+class WorkloadFixes:
+    """Tries changes of the workloads that were explained, with the manifests of a scenario (``before`` they came).
+
+    ``explained`` is the run without any change, in a ``session``.
+    """
+
+    scenario: PreparedScenario
+    before: Snapshot
+    explained: Run
+
+    def of_all(self, workloads: Sequence[WorkloadReport], reports: Sequence[PodReport]) -> Iterator[WorkloadReport]:
+        """The workloads with the changes that help: of the first of those with a pod that finds no node."""
+        by_pod, left = {each.pod: each for each in reports}, MOST_WORKLOADS
+        for each in workloads:
+            report = by_pod[each.explained]
+            if left and (not report.placement.good or self._not_created(each.workload, self.explained)):
+                left -= 1
+                yield self.of(each, report)
+            else:
+                yield each
+
+    def of(self, workload: WorkloadReport, report: PodReport) -> WorkloadReport:
+        """The workload with the changes that help all its pods, and how many were tried."""
+        manifest = self._manifest_of(workload.workload)
+        if manifest is None:
+            return workload
+        fixes: list[WorkloadFix] = []
+        answered: set[str] = set()
+        tried = 0
+        for change in self._changes(workload, report, manifest):
+            if tried >= MOST_TRIALS:
+                break
+            if change.about in answered:
+                continue
+            tried += 1
+            fix = self._try(workload.workload, manifest, change)
+            if fix is not None:
+                answered.add(change.about)
+                fixes.append(fix)
+        return replace(workload, fixes=tuple(fixes), tried=tried)
+
+    def _manifest_of(self, workload: str) -> Manifest | None:
+        """The object of a workload (``Kind/namespace/name``): of the manifests, else of the cluster."""
+        kind, _, key = workload.partition("/")
+        namespace, _, name = key.partition("/")
+        wanted = kind, namespace, name
+        for manifest in self.scenario.manifests:
+            # Of a pod alone its own report says all that helps.
+            if manifest.key == wanted and kind != "Pod":
+                return manifest
+        # What runs already comes anew with an update.
+        for body in self.before.whole.get(kind, ()) if kind in ("Deployment", "StatefulSet") else ():
+            if _key_of(kind, body) == wanted:
+                bare = {key: value for key, value in body.items() if key != "status"}
+                return load_manifests([bare], namespace)[0]
+        return None
+
+    @staticmethod
+    def _not_created(workload: str, run: Run) -> list[FailedCreate]:
+        """What controllers could not create of a workload: itself, or the replica sets and jobs that it makes."""
+        kind, namespace, name = workload.split("/")
+        found = []
+        for failed in run.not_created:
+            owner, _, key = failed.owner.partition(" ")
+            there, _, made = key.rpartition("/")
+            alike = made == name if owner == kind else _MAKES.get(kind) == owner and made.rpartition("-")[0] == name
+            found += [failed] if alike and there in ("", namespace) else []
+        return found
+
+    # --- what is tried
+
+    def _changes(self, workload: WorkloadReport, report: PodReport, manifest: Manifest) -> Iterator[WorkloadChange]:
+        for failed in self._not_created(workload.workload, self.explained):
+            if change := change_of_quota(failed, manifest.obj.namespace, self.before.whole.get("ResourceQuota", ())):
+                yield change
+        of_pod = [*self._changes_of_pod(report)]
+        suggested = {field for _, pod, edited in of_pod for field in rules_that_differ(pod, edited)}
+        stuck = any(each.unfinished for each in self.explained.rollouts if each.object == _object_of(workload.workload))
+        wanted = integer(section(manifest.raw, "spec").get("replicas"), 1)
+        without = workload.pods - workload.together
+        without += sum(each.pods for each in self._not_created(workload.workload, self.explained))
+        runs = any(manifest.key == _key_of(kind, each) for kind, all_of in self.before.whole.items() for each in all_of)
+        classes = self._classes(report)
+        fitting = wanted - without
+        yield from changes_of_workload(manifest.raw, suggested, fitting, stuck=stuck, runs=runs, classes=classes)
+        helps = {fix.change for fix in report.fixes}
+        for words, pod, edited in of_pod:
+            if words in helps and not rules_that_differ(pod, edited):
+                change = change_of_pod(manifest.raw, words, pod, edited)
+                yield from [change] if change is not None else []
+        if manifest not in self.scenario.manifests:
+            return
+        short = [each.node for each in report.nodes if each.blockers and all(one.short for one in each.blockers)]
+        yield from self._machines(short, workload.pods - workload.together)
+
+    def _changes_of_pod(self, report: PodReport) -> Iterator[tuple[str, Pod, Pod]]:
+        """What is suggested for the pod that stands for all, where it is a change of its spec."""
+        item = next((each for each in self.explained.pods_to_schedule if each.pod.key == report.pod), None)
+        if item is None or report.placement.good:
+            return
+        for change, edited in suggested_pods(self.explained.end.sandbox(), item):
+            yield change, item.pod, edited
+
+    def _classes(self, report: PodReport) -> list[str]:
+        """Priority classes that are high enough to evict some pod, the lowest first."""
+        cluster = self.explained.session.cluster
+        mine = report.placement.priority
+        others = [info.priority for info, _ in cluster.pods() if info.priority >= mine]
+        if report.placement.good or not others:
+            return []
+        higher = [
+            each
+            for each in cluster.objects.list_all(PriorityClass)
+            if max(mine, min(others)) < each.value < MOST_PRIORITY and each.preemption_policy != "Never"
+        ]
+        return [each.name for each in sorted(higher, key=lambda each: (each.value, each.name))[:MOST_CLASSES]]
+
+    def _machines(self, like: Sequence[str], missing: int) -> Iterator[WorkloadChange]:
+        """One more node of each pool, or one for each pod."""
+        named = {node.name: node for node in self.explained.session.cluster.columns.given}
+        pools = {pool_of(named[name]) or name: name for name in reversed(like) if name in named}
+        for pool, name in sorted(pools.items()):
+            for count in dict.fromkeys((1, missing)):
+                nodes = format_count(count, "node")
+                words = f"add {nodes} like {name}" + (f" ({pool})" if pool != name else "")
+                yield WorkloadChange(words, f"nodes of {pool}", (), add_nodes={"count": count, "like": name})
+
+    # --- what comes of it
+
+    def _try(self, workload: str, manifest: Manifest, change: WorkloadChange) -> WorkloadFix | None:
+        """The change with its effects; None if a pod of the workload is without a node all the same."""
+        try:
+            run = self._place(manifest, change)
+        except KwhatifError:
+            return None
+        origins, items = PodOrigins.of(run.session.snapshot), {item.pod.key: item for item in run.pods_to_schedule}
+        mine = [
+            each
+            for each in run.placements
+            if each.pod in items and each.pod not in run.removed and origins.owner_of(items[each.pod].pod) == workload
+        ]
+        pending = {each.workload or f"Pod/{each.pod}" for each in run.pending}
+        rollouts = [each for each in run.rollouts if each.object == _object_of(workload)]
+        missing = self._not_created(workload, run) or run.refusals or workload in pending
+        stuck = any(each.unfinished for each in rollouts) or not all(each.good for each in mine)
+        if missing or stuck or not (mine or rollouts):
+            return None
+        before = {each.pod for each in self.explained.pending}
+        known = {each.pod for each in self.explained.victims}
+        return WorkloadFix(
+            change=change.change,
+            placed=len(mine) + sum(each.keeps for each in rollouts),
+            replaces=sum(each.removes for each in rollouts),
+            victims=tuple(each.pod for each in run.victims if each.pod not in known),
+            pending=tuple(each.pod for each in run.pending if each.pod not in before),
+            patch=tuple(_patch(change, manifest, self.before)),
+        )
+
+    def _place(self, manifest: Manifest, change: WorkloadChange) -> Run:
+        """Place all that was asked about, with the changed objects."""
+        changed = load_manifests(list(change.objects), manifest.obj.namespace)
+        keys = {each.key for each in changed}
+        manifests = [*(each for each in self.scenario.manifests if each.key not in keys), *changed]
+        if manifest.key not in {each.key for each in manifests}:
+            manifests.append(manifest)
+        edited = dataclasses.replace(self.scenario.edited, snapshot=self.before.copy())
+        if change.add_nodes:
+            grown = apply_edits(edited.snapshot, [read_edit({"addNodes": change.add_nodes}, "")], manifests)
+            edited = dataclasses.replace(edited, snapshot=grown.snapshot)
+        loaded = LoadedScenario(
+            self.scenario.inputs,
+            self.scenario.scheduler_options,
+            read=dataclasses.replace(self.scenario.read, manifests=manifests),
+            edited=edited,
+            scheduler=self.scenario.scheduler,
+        )
+        question = Place(manifests=("-",), detailed=False)
+        state = PipelineState(question, [loaded], Notes(), loaded=[loaded])
+        for stage in (expand, queue, merge, session):
+            state = stage(state)
+        (prepared,) = state.prepared
+        return dataclasses.replace(question.try_out(prepared), **prepared.refusal_fields)
+
+
+def _patch(change: WorkloadChange, manifest: Manifest, before: Snapshot) -> Iterator[str]:
+    """The lines of the changed objects that differ, with those around them."""
+    for body in change.objects:
+        old: Mapping[str, Any] = manifest.raw
+        if body.get("kind") != old.get("kind"):
+            kind = body.get("kind", "")
+            old = next(each for each in before.whole[kind] if _key_of(kind, each) == _key_of(kind, body))
+            old = {key: value for key, value in old.items() if key != "status"}
+        was, then = (yaml_text(dict(each)).splitlines() for each in (old, body))
+        title = f"{body.get('kind')} {section(body, 'metadata').get('name')}"
+        yield from unified_diff(was, then, f"{title} as it is", f"{title} changed", n=2, lineterm="")
+
+
+def _key_of(kind: str, body: dict[str, Any]) -> tuple[str, str, str]:
+    return kind, namespace_of(body), name_of(body)
+
+
+def _object_of(workload: str) -> str:
+    return workload.replace("/", " ", 1)

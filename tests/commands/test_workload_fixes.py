@@ -1,0 +1,134 @@
+"""What would let all pods of a workload run: each change was placed as a whole, and its lines can be pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kwhatif
+from kwhatif.commands.explain.text import explain_blocks
+from kwhatif.render.tables import text_of
+from kwhatif.results.explain import WorkloadFix
+from tests.scheduler_plugin_builders import Json, namespace_named, plain_node, write_cluster
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+PEERS: Json = {"labelSelector": {"matchLabels": {"app": "web"}}}
+APART: Json = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{**PEERS, "topologyKey": ZONE}]}}
+SPREAD: Json = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **PEERS}
+QUOTA: Json = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "team", "namespace": "default"},
+    "spec": {"hard": {"requests.cpu": "2"}},
+    "status": {"hard": {"requests.cpu": "2"}, "used": {"requests.cpu": "0"}},
+}
+
+
+def node(name: str, zone: str, cpu: str = "4") -> Json:
+    return plain_node(name, cpu, zone=zone)
+
+
+def web(replicas: int, cpu: str = "1", **spec: Any) -> Json:
+    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu}}}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {**spec, "containers": [container]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """``fixes`` are the changes with how many pods then run; ``lines`` stand in one of the patches."""
+
+    there: Sequence[Json]
+    workload: Json
+    fixes: Mapping[str, int]
+    lines: Sequence[str] = field(default_factory=list)
+
+
+ROWS = {
+    "more replicas than zones that must be apart": Row(
+        [node("a", "a"), node("b", "b"), node("b2", "b")],
+        web(3, affinity=APART),
+        {
+            f"keep pods apart by node, not by {ZONE}": 3,
+            f"prefer the anti-affinity over {ZONE}, in place of requiring it": 3,
+            "run 2 replicas, not 3": 2,
+        },
+        [f"-            topologyKey: {ZONE}", f"+            topologyKey: {HOST}", "-  replicas: 3", "+  replicas: 2"],
+    ),
+    "a spread over a zone that is full": Row(
+        [node("a", "a", "1"), node("b", "b", "8")],
+        web(4, topologySpreadConstraints=[SPREAD]),
+        {
+            f"raise maxSkew over {ZONE} from 1 to 2": 4,
+            f"prefer the spread over {ZONE} (whenUnsatisfiable: ScheduleAnyway)": 4,
+            "run 3 replicas, not 4": 3,
+            "add 1 node like a": 4,
+        },
+        ["-        maxSkew: 1", "+        maxSkew: 2", "+        whenUnsatisfiable: ScheduleAnyway"],
+    ),
+    "a quota without room": Row(
+        [node("a", "a", "8"), QUOTA],
+        web(4),
+        {"raise quota team: requests.cpu from 2 to 4": 4, "run 2 replicas, not 4": 2},
+        ['-    requests.cpu: "2"', '+    requests.cpu: "4"'],
+    ),
+}
+
+
+def explained(tmp_path: Path, there: Sequence[Json], *manifests: Json) -> kwhatif.ExplainResult:
+    return kwhatif.explain(list(manifests), snapshot=write_cluster(tmp_path, namespace_named("default"), *there))
+
+
+def fixes_of(found: Any) -> tuple[WorkloadFix, ...]:
+    (workload,) = found.workloads
+    return tuple(workload.fixes)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_lets_all_pods_of_a_workload_run(name: str, tmp_path: Path) -> None:
+    row = ROWS[name]
+    fixes = fixes_of(explained(tmp_path, row.there, row.workload))
+    assert {each.change: each.placed for each in fixes} == row.fixes
+    lines = {line for each in fixes for line in each.patch}
+    assert lines.issuperset(row.lines), sorted(lines)
+
+
+def test_each_fix_is_what_place_says_of_the_changed_manifest(tmp_path: Path) -> None:
+    row = ROWS["more replicas than zones that must be apart"]
+    cluster = write_cluster(tmp_path, namespace_named("default"), *row.there)
+    changed = web(3, affinity=yaml.safe_load(yaml.safe_dump(APART).replace(ZONE, HOST)))
+    placed = kwhatif.place(changed, snapshot=cluster)
+    assert placed.outcome.good
+    assert placed.totals.placed == fixes_of(explained(tmp_path, row.there, row.workload))[0].placed
+
+
+def test_a_fix_says_who_has_to_leave_for_it(tmp_path: Path) -> None:
+    urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
+    there = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "old", "namespace": "default"},
+        "spec": {"nodeName": "a", "containers": [{"name": "m", "resources": {"requests": {"cpu": "3"}}}]},
+        "status": {"phase": "Running"},
+    }
+    fixes = fixes_of(explained(tmp_path, [node("a", "a"), urgent, there], web(2)))
+    (ranked,) = (each for each in fixes if "priority class" in each.change)
+    assert (ranked.change, ranked.placed, ranked.victims) == ("run it as priority class urgent", 2, ("default/old",))
+
+
+def test_the_report_has_the_lines_to_paste_and_not_that_nothing_helps(tmp_path: Path) -> None:
+    row = ROWS["more replicas than zones that must be apart"]
+    text = text_of(explain_blocks(explained(tmp_path, row.there, row.workload)))
+    assert "FIXES OF Deployment/default/web: tried 3 changes, these let all its pods run" in text
+    assert f"+            topologyKey: {HOST}" in text
+    assert "none of" not in text
