@@ -55,6 +55,10 @@ ensure_venv = $(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 
 # --- the tasks
 
+.PHONY: demo-serve
+demo-serve: $(INSTALLED_DEV) ## answer questions about the sample cluster over HTTP, until Ctrl-C
+	@$(BIN)/kwhatif serve --snapshot samples/cluster $(ARGS)
+
 .PHONY: demo
 demo: $(INSTALLED) ## place the sample pods on the sample cluster, and explain one that does not fit
 	$(call answer, place samples/manifests/web.yaml samples/manifests/urgent.yaml samples/manifests/too-big.yaml \

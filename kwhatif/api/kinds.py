@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import is_
 from typing import TypeVar, cast
 
 from kwhatif.api import core, devices, kueue, pod_groups, scheduler_plugins
@@ -385,4 +384,5 @@ class Objects:
 
 
 def _are_same(one: Sequence[Resource], other: Sequence[Resource]) -> bool:
-    return len(one) == len(other) and all(map(is_, one, other))
+    # The comparison of lists looks at identity first, and is ten times as fast as a loop over both.
+    return one == other

@@ -81,9 +81,9 @@ class CommandLine:
         chosen = choose(shown)
         answer.check(chosen)
         if values.get("server"):
-            result = self._ask_server(chosen, values, answer)
-        else:
-            result = ask(chosen, self._build_inputs(command, chosen, values, answer))
+            # It is not asked for explanations of a run, so no command for that is offered.
+            answer.finish(self._ask_server(shown, chosen, values, answer))
+        result = ask(chosen, self._build_inputs(command, chosen, values, answer))
         if chosen is shown and hasattr(chosen, "explain"):
             result = result.with_context(command=asked_command())
         answer.finish(result)
@@ -119,7 +119,7 @@ class CommandLine:
                 _join(each, found)
         return found
 
-    def _ask_server(self, chosen: Command[Any], values: Values, answer: Answer) -> Result:
+    def _ask_server(self, command: Command[Any], chosen: Command[Any], values: Values, answer: Answer) -> Result:
         """The answer of a server. Raises UsageError for options about another cluster, and for pages."""
         from kwhatif.serve.client import ServerAddress
 
@@ -127,7 +127,7 @@ class CommandLine:
             raise UsageError("--server: the cluster is the server's, or another one")
         if answer.is_mapped:
             raise UsageError("--server: a page is made of the cluster itself, which a server does not send")
-        return ServerAddress(values.get("server", ""), values.get("server_token", "")).ask(chosen, values)
+        return ServerAddress(values.get("server", ""), values.get("server_token", "")).ask(command, chosen, values)
 
     def _build_inputs(self, command: Command[Any], chosen: Command[Any], values: Values, answer: Answer) -> Any:
         """What the ``chosen`` command takes; the one that has the options names the files.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -395,6 +396,11 @@ HOOKS: Mapping[str, str] = {
 
 def extension_points(plugin: type[Plugin[Any, Any]]) -> frozenset[str]:
     """The extension points a plugin class has."""
+    return _extension_points(plugin)
+
+
+@cache
+def _extension_points(plugin: Any) -> frozenset[str]:
     found = {point for point, hook in HOOKS.items() if overrides(plugin, hook)}
     if overrides(plugin, "unreserve"):
         found.add("reserve")

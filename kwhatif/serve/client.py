@@ -38,15 +38,19 @@ class ServerAddress:
     url: str
     token_file: str = ""
 
-    def ask(self, command: Command[Any], given: Mapping[str, Any]) -> Result:
-        """The answer to a command's question, with its notes; ``given`` are the options that it takes besides its own.
+    def ask(self, command: Command[Any], chosen: Command[Any], given: Mapping[str, Any]) -> Result:
+        """The answer to the question that a command has ``chosen``, with its notes; ``given`` are the options that it
+        takes besides its own.
 
         Raises UsageError for what is not asked of servers, ClusterError where none answers, and what it answers.
         """
-        route = next((each for each in routes().values() if each.question is type(command)), None)
-        if route is None:
+        known = routes().values()
+        found = [(each, chosen) for each in known if each.question is type(chosen)]
+        found += [(each, command) for each in known if isinstance(command, each.question)]
+        if not found:
             raise UsageError("--server: this is not asked of a server")
-        body = msgspec.json.encode(dict(_fields(route, command, given)))
+        route, options = found[0]
+        body = msgspec.json.encode(dict(_fields(route, options, given)))
         return self._result(route, *self._send(route, body))
 
     def _send(self, route: Route, body: bytes) -> tuple[int, bytes]:

@@ -4,7 +4,7 @@ create.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -119,13 +119,14 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
 
     Claims among them get their volumes, where that is not left to the scheduler.
     """
-    places: dict[type[Resource], dict[tuple[str, str], int]] = {}
+    places: dict[type[Resource], ChainMap[tuple[str, str], int]] = {}
     added = []
     for obj in objects:
         there, name = snapshot.objects.list_all(type(obj)), (obj.namespace, obj.name)
-        known = places.setdefault(type(obj), {})
-        if not known:
-            known.update({(other.namespace, other.name): place for place, other in enumerate(there)})
+        if type(obj) not in places:
+            # What the snapshot itself has is the same for every question; what comes is put in front.
+            places[type(obj)] = ChainMap({}, _places_of(snapshot, type(obj)))
+        known = places[type(obj)]
         added.append(f"{_name_of(obj)} {'replaced' if name in known else 'added'}")
         if name in known:
             there[known[name]] = obj
@@ -142,6 +143,15 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
         notes.note(text)
     if len(told) > _MOST_NAMED:
         notes.note(f"and {len(told) - _MOST_NAMED} more claims get a volume")
+
+
+def _places_of(snapshot: Snapshot, kind: type[Resource]) -> dict[tuple[str, str], int]:
+    """Where each object of a kind stands in its list, by namespace and name."""
+
+    def number() -> dict[tuple[str, str], int]:
+        return {(obj.namespace, obj.name): place for place, obj in enumerate(snapshot.objects.list_all(kind))}
+
+    return snapshot.objects.share(("places", kind), (kind.__name__,), number)
 
 
 def _count_disruptions(snapshot: Snapshot, added: Sequence[Resource]) -> None:

@@ -14,7 +14,7 @@ from kwhatif.results.gate import Subject
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.objects import controller_of, name_of, namespace_of
 
-_HASH = "pod-template-hash"
+TEMPLATE_HASH = "pod-template-hash"
 
 
 class Owners:
@@ -48,7 +48,7 @@ class Owners:
         above = self._above.get((kind, pod.namespace, name))
         if above is not None:
             return above
-        suffix = (pod.metadata.labels or {}).get(_HASH)
+        suffix = (pod.metadata.labels or {}).get(TEMPLATE_HASH)
         if kind == "ReplicaSet" and suffix and name.endswith(f"-{suffix}"):
             # A deployment names its replica sets so, and no other controller gives pods this label.
             return Subject(kind="Deployment", namespace=pod.namespace, name=name.removesuffix(f"-{suffix}"))

@@ -78,13 +78,17 @@ def _possible(recorded: Mapping[str, bool], minor: str, notes: Notes) -> Iterato
 
 def minors_of_kubelets(snapshot: Snapshot) -> dict[str, str]:
     """The minors of the nodes' kubelets, the newest first, each with the first version found of it."""
-    found: dict[str, str] = {}
-    for node in snapshot.objects.list_all(Node):
-        version = node.status.node_info.kubelet_version if node.status.node_info is not None else None
-        with contextlib.suppress(UsageError):
-            if version:
-                found.setdefault(minor_of(version), version)
-    return {minor: found[minor] for minor in reversed(sort_minors(found))}
+
+    def find() -> dict[str, str]:
+        found: dict[str, str] = {}
+        for node in snapshot.objects.list_all(Node):
+            version = node.status.node_info.kubelet_version if node.status.node_info is not None else None
+            with contextlib.suppress(UsageError):
+                if version:
+                    found.setdefault(minor_of(version), version)
+        return {minor: found[minor] for minor in reversed(sort_minors(found))}
+
+    return snapshot.objects.share(minors_of_kubelets, (Node.__name__,), find)
 
 
 def minor_in_name(file: str) -> str:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.running import run
+
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
@@ -54,9 +56,9 @@ class Server:
 
 @contextmanager
 def serving(*words: str) -> Iterator[Server]:
-    command = [sys.executable, "-m", "kwhatif", "serve", "--snapshot", str(SAMPLES / "cluster")]
+    command = [sys.executable, "-m", "kwhatif", "serve", "--snapshot", "cluster"]
     process = subprocess.Popen(
-        [*command, "--listen", "127.0.0.1:0", *words], stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        [*command, "--listen", "127.0.0.1:0", *words], cwd=SAMPLES, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
     try:
         assert process.stderr is not None
@@ -82,6 +84,48 @@ def test_an_answer_is_the_one_that_the_command_prints(server: Server) -> None:
     assert (status, headers["content-type"], headers["kwhatif-exit-code"]) == (200, "application/json", "0")
     assert json.loads(body)["kind"] == "PlaceResult"
     assert server.request("POST", "/v1/place", QUESTION)[2] == body
+
+
+ALIKE = (
+    "place manifests/web.yaml",
+    "place -f manifests/too-big.yaml -o json --cordon general-a-1",
+    "place manifests/web.yaml -o wide --cordon general-a-1",
+    "place --with-pending --now 2026-03-01T12:00:00Z -o json",
+    "explain reindex-3-2f9gk",
+    "explain manifests/too-big.yaml --node gpu-b-1 -o yaml",
+    "drain general-a-2 -o markdown",
+    "gate manifests/web.yaml -o sarif",
+    "capacity manifests/checkout.yaml -o json",
+    "outage --by topology.kubernetes.io/zone",
+    "diff manifests/web.yaml --policy default --policy default",
+    "expand manifests/checkout.yaml",
+)
+
+
+@pytest.mark.parametrize("words", ALIKE)
+def test_a_command_prints_the_same_whether_it_asks_a_server(server: Server, words: str) -> None:
+    here = run(*words.split(), "--snapshot", "cluster", folder=SAMPLES)
+    there = run(*words.split(), "--server", f"http://127.0.0.1:{server.port}", folder=SAMPLES)
+    assert (there.code, there.out) == (here.code, here.out), there.err
+
+
+REFUSED_OPTIONS = {
+    "place manifests --server URL": "a directory is not sent",
+    "place manifests/web.yaml --plugin a:b --server URL": "--plugin: is not asked of a server",
+    "place manifests/web.yaml --write-snapshot out.json --server URL": "--write-snapshot: is not asked of a server",
+    "place manifests/web.yaml --live --server URL": "the cluster is the server's",
+    "place nowhere.yaml --server URL": "no such file",
+    "place manifests/web.yaml --max-pods 1 --server URL": "--max-pods",
+    "snapshot trim general-a-1 -o a.json --server URL": "not asked of a server",
+    "place manifests/web.yaml --server http://127.0.0.1:1": "no answer",
+}
+
+
+@pytest.mark.parametrize(("words", "problem"), REFUSED_OPTIONS.items())
+def test_what_is_not_asked_of_a_server_is_said(server: Server, words: str, problem: str) -> None:
+    ran = run(*words.replace("URL", f"http://127.0.0.1:{server.port}").split(), folder=SAMPLES)
+    assert (ran.code, ran.out) == (2, "")
+    assert problem in ran.err
 
 
 def test_the_document_of_the_api_names_every_question(server: Server) -> None:

@@ -25,7 +25,7 @@ from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Gap
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
-from kwhatif.simulation.ownership import Owners
+from kwhatif.simulation.ownership import TEMPLATE_HASH, Owners
 from kwhatif.simulation.placement.gaps_of_verdict import TAKEN_FOR_NEW
 from kwhatif.simulation.session import PodToSchedule, Session, is_unattempted, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
@@ -240,10 +240,28 @@ def find_missing_owners(snapshot: Snapshot, workloads: Collection[str]) -> dict[
         return {}
     namespaces = {name.partition(" ")[2].partition("/")[0] for name in unknown}
     owners = Owners(snapshot, namespaces)
-    there = cast("list[Pod]", snapshot.objects.in_namespaces(Pod.__name__, namespaces))
-    pods = (pod for pod in there if pod.controller is not None)
-    counts = Counter(str(owners.workload_of(pod)) for pod in pods if not pod.is_finished)
+    counts = Counter[str]()
+    for pod, number in _pods_by_controller(snapshot, frozenset(namespaces)):
+        counts[str(owners.workload_of(pod))] += number
     return {name: counts[name] for name in sorted(unknown) if counts[name]}
+
+
+def _pods_by_controller(snapshot: Snapshot, namespaces: frozenset[str]) -> list[tuple[Pod, int]]:
+    """A pod of each controller that has some in these namespaces, and how many unfinished ones there are."""
+
+    def count() -> list[tuple[Pod, int]]:
+        first: dict[tuple[str, str | None, str | None, str | None], Pod] = {}
+        numbers = Counter[tuple[str, str | None, str | None, str | None]]()
+        for pod in cast("list[Pod]", snapshot.objects.in_namespaces(Pod.__name__, namespaces)):
+            owner = pod.controller
+            if owner is not None and not pod.is_finished:
+                # What a workload is found by (``Owners.workload_of``).
+                key = pod.namespace, owner.kind, owner.name, (pod.metadata.labels or {}).get(TEMPLATE_HASH)
+                first.setdefault(key, pod)
+                numbers[key] += 1
+        return [(pod, numbers[key]) for key, pod in first.items()]
+
+    return snapshot.objects.share((_pods_by_controller, namespaces), (Pod.__name__,), count)
 
 
 def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterator[Gap]:
