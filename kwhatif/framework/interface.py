@@ -396,7 +396,8 @@ HOOKS: Mapping[str, str] = {
 
 def extension_points(plugin: type[Plugin[Any, Any]]) -> frozenset[str]:
     """The extension points a plugin class has."""
-    return _extension_points(plugin)
+    key: Any = plugin  # mypy takes the hash of instances for that of the class
+    return _extension_points(key)
 
 
 @cache
