@@ -173,10 +173,13 @@ COMMANDS = {
 
 
 def readers() -> set[str]:
-    """The commands that read files which others wrote, as they are called."""
+    """The commands that read files which others wrote, as they are called; ``serve`` does not end by itself."""
     return {
         name.removesuffix(" plan")
         for name, entry in all_commands().items()
-        if takes_cluster(entry.command)
-        or any(each.flag.file in ("in", "manifests", "cluster") for each in parameters_of(entry.command))
+        if name != "serve"
+        and (
+            takes_cluster(entry.command)
+            or any(each.flag.file in ("in", "manifests", "cluster") for each in parameters_of(entry.command))
+        )
     }
