@@ -22,6 +22,8 @@ MOST = 100
 """Jobs that are kept, those that are done among them."""
 
 KEPT_SECONDS = 600.0
+"""From the beginning of a question."""
+
 _KEPT_BYTES = 256 * 1024**2
 _ALIVE_SECONDS = 15.0
 
@@ -76,13 +78,8 @@ def _forget(jobs: dict[str, Job]) -> None:
     for key, job in reversed(list(jobs.items())):
         if job.reply is not None:
             size += len(job.reply.body)
-            if size > _KEPT_BYTES or time.monotonic() - job.begun > KEPT_SECONDS + service_seconds(job):
+            if size > _KEPT_BYTES or time.monotonic() - job.begun > KEPT_SECONDS:
                 del jobs[key]
-
-
-def service_seconds(job: Job) -> float:
-    """What a question may take at most stays out of its time to be looked at."""
-    return 0.0 if job.reply is None else 60.0
 
 
 def routes(service: Service) -> list[Route]:
