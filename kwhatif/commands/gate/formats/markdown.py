@@ -12,6 +12,7 @@ from kwhatif.commands.gate.formats.words import (
     describe_change,
     format_location,
     headline,
+    lines_around,
     numbers,
     place_of,
     shorten_text,
@@ -89,7 +90,7 @@ def _above(result: GateResult) -> Iterator[_Part]:
 
 def _collapsible_parts(result: GateResult) -> Iterator[_Part]:
     if result.findings:
-        whole = [_in_full(finding, result.explain_command_of(finding.pod)) for finding in result.findings]
+        whole = [_in_full(result, finding) for finding in result.findings]
         yield _details("Findings in full", _Part("", whole))
     changes = [change for change in result.changes if change.what != "unchanged"]
     if changes:
@@ -126,7 +127,7 @@ def _table(headers: Sequence[str], rows: Sequence[Sequence[str]], most: int = 1_
     return _Part(f"\n{head}\n{rule}\n", [f"{line}\n" for line in lines], most=most)
 
 
-def _in_full(finding: Finding, command: str) -> str:
+def _in_full(result: GateResult, finding: Finding) -> str:
     """One paragraph. Each of its lines begins with a word of ours, so that no text makes a list or a heading."""
     names = ", ".join(filter(None, (code(finding.rule), _about(finding), _where(finding))))
     lines = [
@@ -136,6 +137,10 @@ def _in_full(finding: Finding, command: str) -> str:
     ]
     lines += [f"Measured: {_text(numbers(finding))}"] if finding.numbers else []
     lines += [f"Hint: {_text(finding.hint)}"] if finding.hint else []
+    changed = 0 if finding.location is None else finding.location.line
+    for number, text in lines_around(result, finding):
+        lines.append(f"{'Changed line' if number == changed else 'Line'} {number}: {_name(text)}")
+    command = result.explain_command_of(finding.pod)
     lines += [f"Explained by: {code(command)}"] if command else []
     return "\n" + "  \n".join(lines) + "\n"
 

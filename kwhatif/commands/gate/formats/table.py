@@ -11,6 +11,7 @@ from dataclasses import replace
 from kwhatif.commands.gate.formats.words import (
     describe_change,
     format_location,
+    lines_around,
     place_of,
     shorten_text,
     tally,
@@ -56,7 +57,7 @@ class _Report:
         self._screen, self._gaps, self._terminal = screen, gaps, terminal
 
     def whole(self, result: GateResult) -> list[str]:
-        return self._compose(result, self._findings(result), details=True)
+        return self._compose(result, self._findings(result, with_lines=True), details=True)
 
     def without_details(self, result: GateResult) -> list[str]:
         """What changed without how, and only rules that found something."""
@@ -119,10 +120,17 @@ class _Report:
         yield ""
         yield from self._screen.wrap(f"{more}--all shows reasons, hints, places, and the commands that explain")
 
-    def _findings(self, result: GateResult) -> list[list[str]]:
-        return [[*self._finding(finding, result.explain_command_of(finding.pod))] for finding in result.findings]
+    def _findings(self, result: GateResult, *, with_lines: bool = False) -> list[list[str]]:
+        return [
+            [
+                *self._finding(
+                    each, result.explain_command_of(each.pod), lines_around(result, each) if with_lines else ()
+                )
+            ]
+            for each in result.findings
+        ]
 
-    def _finding(self, finding: Finding, command: str) -> Iterator[str]:
+    def _finding(self, finding: Finding, command: str, lines: Sequence[tuple[int, str]]) -> Iterator[str]:
         level = finding.level.upper()
         names = [f"{level:<5}", finding.rule, str(finding.subject or ""), format_location(place_of(finding))]
         first, *rest = self._screen.align_names([shorten_text(clean(name), LONGEST_NAME) for name in names if name])
@@ -132,6 +140,9 @@ class _Report:
         yield from self._screen.wrap(finding.message, "  ", "  ")
         if finding.hint:
             yield from self._screen.wrap(f"hint: {finding.hint}", "        ", "  ")
+        for number, text in lines:
+            mark = ">" if finding.location is not None and number == finding.location.line else " "
+            yield shorten_text(f"  {mark} {number:>4} | {clean(text)}".rstrip(), self._screen.columns)
         if command:
             yield f"  {clean(command)}"
 

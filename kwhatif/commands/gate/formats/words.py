@@ -15,6 +15,9 @@ from kwhatif.results.gate import Change, Exemption, Finding, GateResult, Locatio
 RULES_FILE = Location(file=".kwhatif.yaml")
 """Where a finding points that no manifest is to blame for, in formats that cannot do without a file."""
 
+_AROUND = 2
+"""How many lines stand before a changed line, and after it."""
+
 _STATUSES = ("failed", "warned", "exempted", "passed", "not applicable", "off")
 
 
@@ -39,6 +42,15 @@ class RuleReport:
     def summary(self) -> str:
         """What the outcomes have to say, on one line."""
         return "; ".join(filter(None, (outcome.summary or outcome.threshold for outcome in self.outcomes)))
+
+
+def lines_around(result: GateResult, finding: Finding) -> list[tuple[int, str]]:
+    """The changed line of a finding with those beside it; none where it points at the beginning of a manifest."""
+    place = finding.location
+    shown = result.excerpts.get(place, ()) if place is not None else ()
+    if place is None or not shown or place.line <= shown[0][0]:
+        return []
+    return [(number, text) for number, text in shown if abs(number - place.line) <= _AROUND]
 
 
 def by_rule(result: GateResult) -> list[RuleReport]:
