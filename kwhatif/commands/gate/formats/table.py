@@ -46,7 +46,8 @@ def gate_table(result: GateResult, screen: Screen = PLAIN, *, everything: bool =
     """
     terminal = screen.width is not None
     report = _Report(screen if terminal else replace(screen, width=WIDTH), gaps, terminal=terminal)
-    for ways in (report.whole, report.without_details, report.brief) if not everything else (report.whole,):
+    shorter = () if everything else (report.without_lines, report.without_details, report.brief)
+    for ways in (report.whole, *shorter):
         if len(lines := ways(result)) <= MOST_LINES:
             break
     return in_text("".join(f"{line}\n" for line in lines))
@@ -58,6 +59,10 @@ class _Report:
 
     def whole(self, result: GateResult) -> list[str]:
         return self._compose(result, self._findings(result, with_lines=True), details=True)
+
+    def without_lines(self, result: GateResult) -> list[str]:
+        """The same without the lines of manifests."""
+        return self._compose(result, self._findings(result), details=True)
 
     def without_details(self, result: GateResult) -> list[str]:
         """What changed without how, and only rules that found something."""
