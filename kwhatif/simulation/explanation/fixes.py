@@ -242,6 +242,8 @@ def _raise_siblings(session: Session, origins: PodOrigins, pod: Pod, priority: i
 
 def suggested_pods(session: Session, asked: PodToSchedule) -> Iterator[tuple[str, Pod]]:
     """Changes of a pod that finds no node, as plugins suggest them, in words and as the changed pod."""
+    if session.driver.scheduler(asked.pod.spec.scheduler_name) is None:
+        return
     info = session.info(asked)
     diagnosis = session.driver.decide(info).diagnosis
     if diagnosis is None or diagnosis.verdicts is None:
