@@ -32,6 +32,7 @@ class ObjectMeta(Base):
     generate_name: str | None = None
     namespace: str | None = None
     uid: str | None = None
+    resource_version: str | None = None
     labels: Labels | None = None
     annotations: Labels | None = None
     creation_timestamp: str | None = None

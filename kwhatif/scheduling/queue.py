@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import floor
 from typing import Any
 
-from kwhatif.api.core import Namespace
+from kwhatif.api.core import Namespace, Pod
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence, QueueingHint, always
 from kwhatif.framework.status import Status
@@ -50,6 +50,20 @@ def is_helped_by_new_pod(waiting: PodInfo, rejectors: frozenset[str], happening:
 
 LEFTOVER_AFTER = 300.0
 """Seconds after which a pod that no event has brought back is tried again."""
+
+OFTEN = 32
+"""How often a pod counts as refused that waited before the simulation began: so often that it backs off for the longest
+time. A snapshot does not say how often it was; pods that are new come back sooner.
+"""
+
+
+def was_refused(pod: Pod) -> bool:
+    """Whether the scheduler has said of a pod that no node will do."""
+    return any(
+        one.type == "PodScheduled" and one.status == "False" and one.reason == "Unschedulable"
+        for one in pod.status.conditions or ()
+    )
+
 
 Hints = Mapping[ClusterEvent, QueueingHint]
 

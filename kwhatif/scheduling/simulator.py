@@ -21,7 +21,7 @@ from kwhatif.progress import report_progress
 from kwhatif.scheduling.attempt import MAX_FAILURES, NOT_MADE_YET, Attempt, RetryLimit, rejectors_of
 from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
 from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.queue import LEFTOVER_AFTER, QueuedPod, SchedulingQueue
+from kwhatif.scheduling.queue import LEFTOVER_AFTER, OFTEN, QueuedPod, SchedulingQueue, was_refused
 from kwhatif.scheduling.requeueing import Requeueing
 from kwhatif.scheduling.timeline import Agenda, EntryKind, EventLog, next_tick
 
@@ -149,6 +149,10 @@ class Simulator:
         elif (found := self.cluster.find(uid)) is not None:
             self._begin_deletion(found[0])
 
+    def remove_after(self, uid: str, seconds: float) -> None:
+        """Delete a pod, or its replacement, for good, so many seconds from now."""
+        self._agenda.add(self.now + seconds, EntryKind.ARRIVAL, lambda: self.remove(uid))
+
     def complete_at(self, uid: str, at: float) -> None:
         """Complete a pod at a moment, if it still exists."""
         self._agenda.add(at, EntryKind.GONE, lambda: self._remove_pod(uid, deleted=False))
@@ -190,9 +194,12 @@ class Simulator:
 
     # --- the loop
 
-    def run(self, until: float = math.inf) -> None:
-        """Until no pod is active, nothing is on its way, and no retry could end differently; or until a moment."""
-        while (moment := self._next()) is not None and moment <= until:
+    def run(self, until: float = math.inf, *, leftovers: bool = True) -> None:
+        """Until no pod is active, nothing is on its way, and no retry could end differently; or until a moment.
+
+        Without ``leftovers`` nobody waits for pods that are tried again because they have waited for five minutes.
+        """
+        while (moment := self._next(leftovers=leftovers)) is not None and moment <= until:
             self._move_to(moment)
             self._agenda.run(moment)
             self._settle()
@@ -206,7 +213,7 @@ class Simulator:
                 self._cycle(pod)
             self.at_rest()
 
-    def _next(self) -> float | None:
+    def _next(self, *, leftovers: bool) -> float | None:
         """The next moment at which there is something to do; of the periodic flushes, those that could matter."""
         moments = self.driver.deadlines()
         if self._agenda.next is not None:
@@ -217,7 +224,7 @@ class Simulator:
             end = min(self.queue.backoff_end(pod) for pod in backing_off)
             on_time = self.cluster.shapes.features.backoff_ends_on_time and end > self.now and end % BACKOFF_TICK == 0
             moments.append(end if on_time else next_tick(max(end, self.now), BACKOFF_TICK))
-        stale = self._requeueing.stale_pods()
+        stale = self._requeueing.stale_pods() if leftovers else ()
         if stale:
             due = min(pod.timestamp for pod in stale) + LEFTOVER_AFTER
             moments.append(next_tick(max(due, self.now), LEFTOVER_TICK))
@@ -237,6 +244,8 @@ class Simulator:
         self._say(pod, "queued", why)
         self.cluster.pending.add(pod.pod)
         queued = self._queued[pod.uid] = QueuedPod(pod, name)
+        if why == "created" and was_refused(pod.pod):
+            queued.attempts = queued.unschedulable = OFTEN
         self.queue.add(queued)
         self._check_gate(queued)
         if pod.nominated and queued.gate is None:

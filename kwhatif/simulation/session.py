@@ -25,6 +25,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import Storage
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Dependency
+from kwhatif.golang.parsing import int64
 from kwhatif.results.base import Gap
 from kwhatif.results.place import FailedCreate
 from kwhatif.scheduling.attempt import Attempt
@@ -90,14 +91,23 @@ class Creations(Protocol):
 
 
 def pending_pods(snapshot: Snapshot) -> list[PodToSchedule]:
-    """The snapshot's own pods that wait for a node, the oldest first."""
+    """The snapshot's own pods that wait for a node: who came to the queue first, as far as the snapshot can tell.
+
+    A pod that was tried is at the end of the queue again (AddUnschedulableIfNotPresent of pkg/scheduler/backend/queue).
+    The scheduler writes what it came to into the pod when that differs from the last time, which the version of the
+    object shows; without versions pods come by age.
+    """
 
     def sort() -> list[Pod]:
         waiting = filter(is_waiting, snapshot.objects.list_all(Pod))
-        return sorted(waiting, key=lambda pod: pod.metadata.creation_timestamp or "")
+        return sorted(waiting, key=_written_last)
 
     waiting = snapshot.objects.share(is_waiting, (Pod.__name__,), sort)
     return [PodToSchedule(pod, snapshot.source) for pod in waiting]
+
+
+def _written_last(pod: Pod) -> tuple[int, str]:
+    return int64(pod.metadata.resource_version or "") or 0, pod.metadata.creation_timestamp or ""
 
 
 def is_waiting(pod: Pod) -> bool:

@@ -162,9 +162,11 @@ class ClusterSimulation:
             if info.shape.terminating:
                 # The time of its deletion is unknown; at most its whole grace period is left.
                 self.simulator.delete(info.uid, grace_of(info))
-        self.simulator.run()
-        while controllers():
-            self.simulator.run()
+        for leftovers in (False, True):
+            # Controllers go on as soon as the scheduler rests.
+            self.simulator.run(leftovers=leftovers)
+            while controllers():
+                self.simulator.run(leftovers=leftovers)
 
     # --- how it ended
 

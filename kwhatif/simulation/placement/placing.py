@@ -293,13 +293,17 @@ class PlacementRun:
 
     def would_move(self) -> bool:
         """Whether a pod that found no node would find one now, or would evict others. Nothing is changed."""
+        early = self.tried_too_early()
+        # Whether a group fits is found out by its cycle.
+        if any(self.is_member(taken) for taken in early):
+            return True
+        return self.finds_room(taken.info for taken in early if taken.info is not None)
+
+    def finds_room(self, pods: Iterable[PodInfo]) -> bool:
+        """Whether one of these pods would find a node, by evicting others or not. Nothing is changed."""
         driver, seen = self._session.driver, set[int]()
-        for taken in self.tried_too_early():
-            info = taken.info
-            if self.is_member(taken):
-                # Whether a group fits is found out by its cycle.
-                return True
-            if info is None or info.shape.index in seen:
+        for info in pods:
+            if info.shape.index in seen:
                 continue
             # Pods of one shape meet the same nodes, so one of them stands for all.
             seen.add(info.shape.index)

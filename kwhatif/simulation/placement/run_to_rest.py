@@ -52,7 +52,7 @@ def settle_cluster(
         rounds = GroupRounds(session, tried, asked, causes, origins)
         rounds.run(updates)
         run = rounds.settle()
-    elif tried.evicted or tried.would_move():
+    elif tried.evicted or any(each.has_yielded for each in updates) or tried.would_move():
         further = _Continuation(session, tried, asked, causes, origins, scaler)
         further.run(updates)
         run = further.settle()

@@ -168,7 +168,7 @@ def place_in_turn(
         tried = PlacementRun(session, scaler)
         tried.replay(replayed)
         tried.schedule_all(asked)
-    updates = roll_out_all(rollouts, tried, pods)
+    updates = roll_out_all(rollouts, tried, pods, yields=not tried.goes_in_rounds)
     return settle_cluster(session, tried, pods, scaler, updates=updates, others=others)
 
 
