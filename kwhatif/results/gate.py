@@ -82,9 +82,12 @@ class RuleOutcome(ResultStruct, frozen=True, kw_only=True):
 
 
 class Change(ResultStruct, frozen=True, kw_only=True):
-    """One object of the change, and what became of its pods; ``details`` name the fields that differ."""
+    """One object of the change, and what became of its pods; ``details`` name the fields that differ.
 
-    what: Literal["added", "changed", "removed", "unchanged"]
+    What is ``kept`` has left the manifests, and whoever deploys them leaves it where it is.
+    """
+
+    what: Literal["added", "changed", "removed", "kept", "unchanged"]
     subject: Subject
     location: Location | None = None
     pods_before: int = 0
@@ -213,9 +216,9 @@ class GateResult(Result, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many objects were added, changed, removed and left as they are."""
+        """How many objects were added, changed, removed, kept and left as they are."""
         found = Counter(change.what for change in self.changes)
-        return {what: found[what] for what in ("added", "changed", "removed", "unchanged")}
+        return {what: found[what] for what in ("added", "changed", "removed", "kept", "unchanged")}
 
     @property
     def exit_code(self) -> int:

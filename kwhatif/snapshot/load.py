@@ -46,7 +46,7 @@ class Manifest:
 
     ``obj`` has only apiVersion, kind and names: the rest is validated by the API server. ``raw`` is the whole object as
     plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name. Its file or
-    itself ``is_named``, unless it was found in a directory.
+    itself ``is_named``, unless it was found in a directory. ``keeps`` is why it stays once it is in no manifest.
     """
 
     obj: Resource
@@ -54,6 +54,7 @@ class Manifest:
     raw: dict[str, Any]
     instead_of: Origin | None = None
     is_named: bool = True
+    keeps: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -174,7 +175,7 @@ def _manifest(item: Item, namespace: str, namespaced: Collection[tuple[str, str]
     elif (item.api_version.partition("/")[0], item.kind) in namespaced and isinstance(metadata, dict):
         put_in_namespace(obj, namespace)
         whole = {**whole, "metadata": {**whole["metadata"], "namespace": obj.namespace}}
-    return Manifest(obj, item.origin, whole)
+    return Manifest(obj, item.origin, whole, keeps=item.keeps)
 
 
 def _identity(obj: Resource, item: Item) -> tuple[str, ...]:

@@ -70,6 +70,9 @@ def compare_manifests(
         found.apply.append(manifest)
         found.changes.append(_change("added" if old is None else "changed", manifest, details))
     for manifest in before.values():
+        if manifest.keeps:
+            found.changes.append(_change("kept", manifest, (f"it stays in the cluster: {manifest.keeps}",)))
+            continue
         found.removed.append(manifest)
         found.changes.append(_change("removed", manifest))
     found.apply.sort(key=lambda manifest: makes_pods(manifest.raw, templates))

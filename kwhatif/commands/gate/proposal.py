@@ -185,7 +185,7 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
     for change in changes:
         before, unit = counts[change.subject], units.get(change.subject)
         if unit is None:
-            yield replace(change, pods_before=before, pods_after=before if change.what == "unchanged" else 0)
+            yield replace(change, pods_before=before, pods_after=0 if change.what == "removed" else before)
             continue
         what = change.what
         if proposal.read.base is None and unit.plan is not None:

@@ -125,7 +125,11 @@ class Resource:
         self.metadata["name"] = name
 
     def take_over(self, old: Resource) -> None:
-        """Stand in the place of an object: its names, and its labels and annotations beside the own ones."""
+        """Stand in the place of an object: its names, and its labels and annotations beside the own ones.
+
+        A name gets a hash if both have it, since kustomize remembers that in an annotation, of which the old object's
+        counts (mergeStringMapsWithBuildAnnotations).
+        """
         for key in ("labels", "annotations"):
             if merged := {**old.texts(key), **self.texts(key)}:
                 self.metadata[key] = merged
@@ -133,6 +137,7 @@ class Resource:
         if old.namespace:
             self.metadata["namespace"] = old.namespace
         self.former, self.prefixes, self.suffixes = [*old.former], [*old.prefixes], [*old.suffixes]
+        self.is_hashed &= old.is_hashed
 
 
 class Resources:

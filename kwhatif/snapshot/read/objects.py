@@ -162,7 +162,10 @@ class _List(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One object, not yet decoded. ``place`` is where it stands in its document, ``$`` or ``$.items[3]``."""
+    """One object, not yet decoded. ``place`` is where it stands in its document, ``$`` or ``$.items[3]``.
+
+    ``keeps`` is why it stays in the cluster once it has left the manifests; empty if it goes.
+    """
 
     value: Any
     api_version: str
@@ -170,6 +173,7 @@ class Item:
     origin: Origin
     source: str
     place: str
+    keeps: str = ""
 
 
 def decode(value: Any, type_: type[T]) -> T:

@@ -33,15 +33,22 @@ GROUP = "argoproj.io"
 KINDS = ("Application", "ApplicationSet")
 
 _PLUGIN = NotFollowed("made by plugins, which are not run")
+_UNRESTRICTED = re.compile(
+    rb"kustomize\.?[bB]uildOptions\b[^\n]*--load[-_]restrictor[= ]+(?:LoadRestrictionsNone|none)\b"
+)
 _IMAGE = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@=]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
 
 
 @dataclass(frozen=True)
 class ArgoSources:
-    """Where Argo CD finds what it deploys: a repository, and the charts that somebody pulled."""
+    """Where Argo CD finds what it deploys: a repository, and the charts that somebody pulled.
+
+    Its kustomizations are ``restricted`` to files of their directories, unless its build options say otherwise.
+    """
 
     tree: FileTree
     library: ChartLibrary
+    restricted: bool = True
 
 
 def deployments_of_set(item: Item, value: Mapping[str, Any], sets: ApplicationSets, here: ArgoSources) -> Deployed:
@@ -95,13 +102,31 @@ def _deployment(
         path,
         namespace=namespace,
         is_recursive=bool(directory.get("recurse")),
-        overlay=_overlay(kustomize),
+        overlay=_overlay(kustomize, path, tree),
         release=release,
         include=_patterns(directory, "include"),
         exclude=_patterns(directory, "exclude"),
         pulled=pulled,
         lost=[f"directory.{key}" for key in ("jsonnet",) if directory.get(key)],
+        restricted=here.restricted,
+        keeps=_keeps(section(value, "spec", "syncPolicy")),
     )
+
+
+def _keeps(policy: Mapping[str, Any]) -> str:
+    """Why objects stay that git has no more; empty where they go, or where somebody syncs by hand."""
+    if "Prune=false" in list_at(policy, "syncOptions"):
+        return "syncOptions: Prune=false"
+    automated = policy.get("automated")
+    return "automated without prune" if isinstance(automated, dict) and not automated.get("prune") else ""
+
+
+def lifts_restriction(data: bytes) -> bool:
+    """Whether a file sets build options by which Argo CD lets kustomizations read whatever the repository has.
+
+    They stand in the ConfigMap argocd-cm, which may be made of the values of a chart, by a patch, or by an operator.
+    """
+    return _UNRESTRICTED.search(data) is not None
 
 
 def _chart_elsewhere(source: Mapping[str, Any]) -> ChartReference:
@@ -169,10 +194,17 @@ def _parameters(helm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield ("set-string" if each.get("forceString") else "set"), f"{each['name']}={text}"
 
 
-def _overlay(kustomize: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a kustomization that an Application's options come to."""
+def _overlay(kustomize: Mapping[str, Any], path: str, tree: FileTree) -> dict[str, Any]:
+    """The fields of a kustomization that an Application's options come to (util/kustomize/kustomize.go)."""
     kept = ("namePrefix", "nameSuffix", "commonLabels", "commonAnnotations", "replicas", "patches", "components")
     found = {key: kustomize[key] for key in (*kept, "namespace") if kustomize.get(key)}
+    if kustomize.get("labelWithoutSelector") and "commonLabels" in found:
+        includes = bool(kustomize.get("labelIncludeTemplates"))
+        found["labels"] = [{"pairs": found.pop("commonLabels"), "includeTemplates": includes}]
+    if kustomize.get("ignoreMissingComponents") and "components" in found:
+        found["components"] = [
+            each for each in list_at(kustomize, "components") if tree.is_folder(tree.path_in(path, str(each)))
+        ]
     if images := [_image(str(each)) for each in list_at(kustomize, "images")]:
         found["images"] = images
     return found

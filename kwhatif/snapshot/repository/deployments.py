@@ -25,6 +25,7 @@ class Deployment:
     own. With a ``release`` the directory is a chart. Files of directories below count only if ``is_recursive``;
     ``include`` and ``exclude`` are patterns of names. ``lost`` names what is asked for and not done here.
     ``restricted`` kustomizations read no files but those in their directories, as kubectl has it and Flux has not.
+    ``keeps`` is why objects stay in the cluster that git has no more; empty where they go.
     """
 
     owner: str
@@ -40,6 +41,7 @@ class Deployment:
     exclude: Sequence[str] = ()
     lost: Sequence[str] = ()
     restricted: bool = True
+    keeps: str = ""
     pulled: PulledChart | None = None
 
 

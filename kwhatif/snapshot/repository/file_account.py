@@ -13,6 +13,7 @@ from functools import partial
 
 from kwhatif.snapshot.read.files import is_manifest
 from kwhatif.snapshot.read.path_patterns import is_excluded
+from kwhatif.snapshot.read.rooted_files import WalkRoom
 from kwhatif.snapshot.repository.file_trees import FileTree
 
 
@@ -121,3 +122,18 @@ class TreeFiles:
             else:
                 reason = "nothing leads to it"
             self.note([path], FileUse.passed_over, reason)
+
+    def note_hidden(self, folder: str) -> None:
+        """Say of manifests in hidden directories that nobody looked at them; git's own is left alone."""
+        hidden = [name for name, is_folder in self._tree.files_in(folder) if is_folder and name.startswith(".")]
+        ahead = [self._tree.path_in(folder, name) for name in hidden if name != ".git"]
+        room = WalkRoom(folder)
+        while ahead:
+            within = ahead.pop()
+            entries = self._tree.files_in(within)
+            room.take(0, len(entries))
+            ahead += (self._tree.path_in(within, name) for name, is_folder in entries if is_folder)
+            files = (
+                self._tree.path_in(within, name) for name, is_folder in entries if not is_folder and is_manifest(name)
+            )
+            self.note(files, FileUse.passed_over, "in a hidden directory")

@@ -102,8 +102,15 @@ def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources
         replaces_namespaces=bool(namespace),
         variables=_variables(item, value, sources.maps),
         overlay=overlay | ({"namespace": namespace} if namespace else {}),
+        lost=_suspension(spec),
         restricted=False,
+        keeps="" if spec.get("prune", True) else "prune: false",
     )
+
+
+def _suspension(spec: Mapping[str, Any]) -> list[str]:
+    """What is asked for where Flux does not look at an object for now: what stays as it was is not known."""
+    return ["suspend: true"] if spec.get("suspend") is True else []
 
 
 def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Variables:
@@ -189,6 +196,7 @@ def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> D
             [*given, *filter(None, [section(spec, "values")])],
         ),
         overlay=_post_rendering(spec),
+        lost=_suspension(spec),
         pulled=pulled,
     )
 

@@ -38,7 +38,8 @@ def is_follower(item: Item) -> bool:
 class FollowedObjects:
     """Finds out what objects deploy of the repository that ``tree`` is of. ``variables`` are given for all of it.
 
-    It ``has_flux`` once a Kustomization of Flux was among the objects of files.
+    Kustomizations that nothing deploys are ``restricted`` to files of their directories until one of Flux or build
+    options of Argo CD are there.
     """
 
     tree: FileTree
@@ -46,7 +47,7 @@ class FollowedObjects:
     room: SubstitutionRoom
     clusters: Sequence[ArgoCluster] | None = None
     library: ChartLibrary = field(default_factory=ChartLibrary)
-    has_flux: bool = False
+    restricted: bool = True
 
     def __post_init__(self) -> None:
         self._sets = ApplicationSets(self.tree, self.clusters)
@@ -66,8 +67,9 @@ class FollowedObjects:
     def scan(self, files: Sequence[str]) -> Iterator[Deployment]:
         """What objects in files deploy, as they stand there; what cannot be read is passed over."""
         items = [item for file in files for item in self._items_of(file)]
+        self.restricted &= self._argo.restricted
         for item in items:
-            self.has_flux |= item.api_version.startswith(f"{flux.KUSTOMIZE_GROUP}/")
+            self.restricted &= not item.api_version.startswith(f"{flux.KUSTOMIZE_GROUP}/")
             if item.api_version.startswith(f"{flux.SOURCE_GROUP}/"):
                 value = plain_of(item)
                 self._specs[item.kind, text_at(section(value, "metadata"), "name")] = section(value, "spec")
@@ -79,9 +81,12 @@ class FollowedObjects:
 
     def _items_of(self, file: str) -> list[Item]:
         try:
-            return _items_in(self.tree.read(file))
+            text = self.tree.read(file)
         except InputError:
             return []
+        if argo.lifts_restriction(text.data):
+            self._argo = replace(self._argo, restricted=False)
+        return _items_in(text)
 
 
 def _items_in(text: Text) -> list[Item]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kwhatif import bounds
+from kwhatif.api.objects import section
 from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
-from kwhatif.snapshot.read.objects import Item
+from kwhatif.snapshot.read.objects import Item, plain_of
 from kwhatif.snapshot.read.other_documents import CHART, PATCH, DocumentSort, OtherDocumentError
 from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
 from kwhatif.snapshot.repository.deployments import Deployment
@@ -21,6 +22,13 @@ from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, Resou
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
 from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
+
+_KEPT = {
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+    "argocd.argoproj.io/sync-options": "Prune=false",
+    "helm.sh/resource-policy": "keep",
+}
+"""Labels and annotations by which Flux, Argo CD and Helm leave an object where it is."""
 
 
 class ItemReader:
@@ -83,7 +91,7 @@ class ItemReader:
 
     def items_of_build(self, items: Iterable[Item], deployment: Deployment) -> Iterator[FoundItem]:
         for document, item in complete_items(items, deployment.variables, self._options, self._report):
-            yield document, move_to_namespace(item, deployment), False
+            yield document, _as_deployed(item, deployment), False
 
     def _count_again(self, place: str, text: Text) -> None:
         """Count what is read once more. Raises InputError for too much: a file may be deployed ten thousand times."""
@@ -95,7 +103,7 @@ class ItemReader:
 
     def items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
         for document, item in find_items(given, deployment.variables, self._options, self._report):
-            yield document, move_to_namespace(item, deployment), given.is_named
+            yield document, _as_deployed(item, deployment), given.is_named
 
     def items_of_chart(self, deployment: Deployment, request: RenderRequest, text: Text | None) -> Iterator[FoundItem]:
         self.note_chart(request, text)
@@ -112,3 +120,12 @@ class ItemReader:
         except InputError as error:
             self._report.lost.setdefault(deployment.owner, [f"spec.postRenderers ({error})"])
         yield from self.items_of_build(items, deployment)
+
+
+def _as_deployed(item: Item, deployment: Deployment) -> Item:
+    """The object in its namespace, with what its own annotations or the deployment say of a time without it in git."""
+    moved = move_to_namespace(item, deployment)
+    metadata = section(plain_of(item), "metadata")
+    notes = {**section(metadata, "labels"), **section(metadata, "annotations")}
+    own = next((f"{key}: {notes[key]}" for key, value in _KEPT.items() if value in str(notes.get(key)).split(",")), "")
+    return replace(moved, keeps=own or deployment.keeps) if own or deployment.keeps else moved

@@ -94,6 +94,8 @@ class TreeReader:
         """Say of all files of a directory that nobody looked at why that is so."""
         for each in self._tree.folders_below(folder) if self._options.recursive else [folder]:
             self._account.note_rest(each, self._options.exclude)
+            if self._options.recursive:
+                self._account.note_hidden(each)
 
     def _claim(self, folders: Sequence[str], files: Sequence[str]) -> None:
         # A pipe can be read only once.
@@ -136,7 +138,7 @@ class TreeReader:
         for folder in self._graph.roots_of(free):
             place = self._tree.place_of(folder)
             # Flux, which is likely to build it, lets kustomizations read what is beside them.
-            built = self._build(folder, {}, restricted=not self._followed.has_flux)
+            built = self._build(folder, {}, restricted=self._followed.restricted)
             self._cover(folder)
             if built is not None:
                 self._built[place] = built
@@ -297,6 +299,8 @@ class TreeReader:
                 self._done.add(key)
                 self._read.add(key[1])
                 new.append(each)
+                if each.lost:
+                    self._report.lost.setdefault(each.owner, [*each.lost])
         units = [(each, unit) for each in new for unit in self._units_of(each)]
         requests = [unit.request for _, unit in units if unit.request is not None]
         texts = iter(self._renderer.render(requests))
@@ -313,9 +317,9 @@ class TreeReader:
         if built is not None:
             yield from self._items.items_of_build(built, deployment)
             return
-        lost = [*deployment.lost, *(key for key in deployment.overlay if key != "namespace")]
+        lost = [key for key in deployment.overlay if key != "namespace"]
         if lost:
-            self._report.lost.setdefault(deployment.owner, lost)
+            self._report.lost.setdefault(deployment.owner, []).extend(lost)
         why = self._report.not_rendered[self._source_of(unit.kustomization)]
         self._account.note([self._file_of(deployment)], FileUse.failed, f"what it deploys cannot be built: {why}")
         yield from self._items.items_of_files(unit.files, deployment)

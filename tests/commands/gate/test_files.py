@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from kwhatif import gate
-from kwhatif.commands.gate.change import find_unlisted
+from kwhatif.commands.gate.change import compare_manifests, find_unlisted
 from kwhatif.commands.gate.files import account_files
 from kwhatif.results.gate import GateFiles
 from kwhatif.snapshot.load import load_manifests
@@ -55,6 +55,7 @@ REPOSITORY = {
     "plain/app-values.yaml": "replicaCount: 11\nresources: {}\n",
     "plain/broken.yaml": "apiVersion: v1\nkind: [11\n",
     "plain/.hidden.yaml": "a: 11\n",
+    ".github/deep/pod.yaml": deployment("ci"),
     "base/kustomization.yaml": "resources: [web.yaml]\nnamePrefix: p11-\n",
     "base/web.yaml": deployment("web"),
     "base/unlisted.yaml": deployment("unlisted"),
@@ -84,7 +85,10 @@ NOT_READ = {
     *("plain/template.yaml", "plain/locked.yaml", "plain/secret.sops.yaml", "plain/app-values.yaml"),
     *("plain/broken.yaml", "broken/kustomization.yaml", "broken/web.yaml", "broken/cpu.yaml"),
 }
-PASSED_OVER = {"README.md", "plain/notes.txt", "plain/config.yaml", "plain/.hidden.yaml", "base/unlisted.yaml"}
+PASSED_OVER = {
+    *("README.md", "plain/notes.txt", "plain/config.yaml", "plain/.hidden.yaml", "base/unlisted.yaml"),
+    ".github/deep/pod.yaml",
+}
 
 
 @pytest.fixture
@@ -223,3 +227,50 @@ def test_what_pods_refer_to_is_there_if_git_has_it_unchanged_and_the_snapshot_la
         [each.obj.kind for each in find_unlisted(manifests, kinds)] for kinds in ((), ("PersistentVolumeClaim",))
     ]
     assert unlisted == [["PersistentVolumeClaim"], []]
+
+
+FLUX = (
+    "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n"
+    "spec: {path: ./apps, sourceRef: {kind: GitRepository, name: flux-system}, PRUNE}\n"
+)
+ARGO = (
+    "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: apps}\n"
+    "spec: {source: {path: apps}, destination: {namespace: default}, PRUNE}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("deployer", "notes", "reason"),
+    [
+        (FLUX.replace("PRUNE", "prune: true"), "", ""),
+        (FLUX.replace("PRUNE", "prune: false"), "", "prune: false"),
+        (
+            FLUX.replace("PRUNE", "prune: true"),
+            "{kustomize.toolkit.fluxcd.io/prune: disabled}",
+            "kustomize.toolkit.fluxcd.io/prune: disabled",
+        ),
+        (ARGO.replace("PRUNE", "syncPolicy: {automated: {prune: true}}"), "", ""),
+        (ARGO.replace("PRUNE", "syncPolicy: {automated: {}}"), "", "automated without prune"),
+        (ARGO.replace("PRUNE", "syncPolicy: {}"), "", ""),
+        (
+            ARGO.replace("PRUNE", "syncPolicy: {automated: {prune: true}}"),
+            "{argocd.argoproj.io/sync-options: 'Validate=false,Prune=false'}",
+            "argocd.argoproj.io/sync-options: Validate=false,Prune=false",
+        ),
+    ],
+)
+def test_what_leaves_git_stays_in_the_cluster_where_whoever_deploys_it_does_not_prune(
+    deployer: str, notes: str, reason: str, tmp_path: Path
+) -> None:
+    web = deployment("web").replace("{name: web}", f"{{name: web, annotations: {notes or '{}'}}}")
+    for side in ("base", "head"):
+        files = {"deployer.yaml": deployer, "apps/other.yaml": deployment("other")}
+        write_files(tmp_path / side, files | ({"apps/web.yaml": web} if side == "base" else {}))
+    base, head = (
+        load_manifests(gather_directories([str(tmp_path / side)]), options=ReadingOptions())
+        for side in ("base", "head")
+    )
+    (change,) = [each for each in compare_manifests(base, head).changes if each.what != "unchanged"]
+    assert (change.what, change.details) == (
+        ("kept", (f"it stays in the cluster: {reason}",)) if reason else ("removed", ())
+    )

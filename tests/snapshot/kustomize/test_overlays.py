@@ -47,6 +47,28 @@ def test_an_overlay_is_built_as_kubectl_kustomize_builds_it(name: str, tmp_path:
     assert build(tmp_path) == json.loads(RECORDED.read_text())[name]
 
 
+@pytest.mark.parametrize(
+    ("base", "overlay", "is_hashed"),
+    [
+        ("{name: c, literals: [a=1]}", "{name: c, behavior: merge, literals: [b=2]}", True),
+        ("{name: c, literals: [a=1]}", "{name: c, behavior: replace, literals: [b=2], OFF}", False),
+        ("{name: c, literals: [a=1], OFF}", "{name: c, behavior: merge, literals: [b=2]}", False),
+        ("{name: c, literals: [a=1], OFF}", "{name: c, behavior: replace, literals: [b=2]}", False),
+        ("", "{name: c, behavior: merge, literals: [b=2]}", False),
+    ],
+)
+def test_the_name_of_a_merged_config_map_has_a_hash_if_both_generators_give_it_one(
+    base: str, overlay: str, is_hashed: bool, tmp_path: Path
+) -> None:
+    off = "options: {disableNameSuffixHash: true}"
+    plain = {"base/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"}
+    made = f"configMapGenerator: [{base.replace('OFF', off)}]\n" if base else "resources: [c.yaml]\n"
+    top = f"resources: [../base]\nconfigMapGenerator: [{overlay.replace('OFF', off)}]\n"
+    write_files(tmp_path, {"base/kustomization.yaml": made, "top/kustomization.yaml": top} | ({} if base else plain))
+    (found,) = build(tmp_path) or ()
+    assert (found["metadata"]["name"] != "c") == is_hashed
+
+
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 @pytest.mark.skipif("KWHATIF_LONG" not in os.environ, reason="kubectl takes a second for each")
 def test_what_is_recorded_is_what_kubectl_makes_of_them(tmp_path: Path) -> None:

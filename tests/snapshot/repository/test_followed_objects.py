@@ -258,3 +258,54 @@ def test_a_path_that_leads_out_of_the_repository_is_not_followed(tmp_path: Path)
     write(tmp_path, {"repository/more.yaml": FLUX.replace("./apps", "./link").replace("name: apps", "name: more")})
     _, report = read(tmp_path / "repository")
     assert report.not_followed == {"not in this repository": {"Kustomization": 2}}
+
+
+KUSTOMIZED = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web}
+spec:
+  destination: {namespace: shop}
+  source: {path: apps/web, kustomize: KUSTOMIZE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "lost"),
+    [
+        ("", ["components", "labels"]),
+        ("kustomize.buildOptions: --enable-helm --load-restrictor LoadRestrictionsNone", []),
+        ('kustomizeBuildOptions: "--load-restrictor=LoadRestrictionsNone"', []),
+    ],
+)
+def test_argo_cd_builds_with_its_options_and_those_of_the_application(
+    options: str, lost: list[str], tmp_path: Path
+) -> None:
+    overlay = (
+        "{commonLabels: {team: one}, labelWithoutSelector: true, components: [gone], ignoreMissingComponents: true}"
+    )
+    files = {
+        "argo/app.yaml": KUSTOMIZED.replace("KUSTOMIZE", overlay),
+        "argo/values.yaml": f"configs:\n  cm:\n    {options}\n",
+        "apps/web/kustomization.yaml": "resources: [../common/web.yaml]\n",
+        "apps/common/web.yaml": DEPLOYMENT,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    report = ReadingReport()
+    found = load_manifests(gather_directories([str(tmp_path)]), options=ReadingOptions(), report=report)
+    assert [*report.lost.values()] == ([lost] if lost else [])
+    if not lost:
+        (web,) = found
+        assert web.raw["metadata"]["labels"] == {"team": "one"}
+        assert "team" not in web.raw["spec"]["selector"]["matchLabels"]
+
+
+def test_what_flux_does_not_look_at_for_now_is_said_to_be_judged_as_if_it_did(tmp_path: Path) -> None:
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps" / "web.yaml").write_text(DEPLOYMENT)
+    (tmp_path / "flux.yaml").write_text(FLUX.replace("spec:\n", "spec:\n  suspend: true\n", 1))
+    report = ReadingReport()
+    load_manifests(gather_directories([str(tmp_path)]), options=ReadingOptions(), report=report)
+    assert report.lost == {"Kustomization flux-system/apps": ["suspend: true"]}
