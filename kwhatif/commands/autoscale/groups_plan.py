@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from kwhatif.api.core import Node, Pod
+from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     AutoscalingContext,
     NodeGroup,
@@ -36,62 +36,47 @@ from kwhatif.golang.parsing import SECOND
 from kwhatif.progress import report_progress
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
-from kwhatif.results.outcome import NodeCount, PendingPod
+from kwhatif.results.outcome import NodeCount
 from kwhatif.results.place import HOURS_A_MONTH, Chance, Placement, ScaleUp
-from kwhatif.scheduling.controllers import Replacements
 from kwhatif.simulation.autoscalers.node_groups import build_autoscaling_context, chance, moment_of, warn_of
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups, read_groups
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import place_pods
-from kwhatif.simulation.placement.scale_down import (
-    movable_pods,
-    removed_together,
-    snapshot_without_nodes,
-    unneeded_wait,
-    without_nodes,
-)
-from kwhatif.simulation.session import PodToSchedule
+from kwhatif.simulation.placement.scale_down import GroupScaleDown, ShrinkingCluster
 from kwhatif.snapshot.format.model import Snapshot
 
 _MOST_ROUNDS = 100
 
 
-@dataclass
-class Quiet:
-    """The final state, once neither acts, and the ``steps`` to it.
+def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> tuple[Run, list[QuietStep]]:
+    """The state in which neither acts, and the steps of growth and shrinking to it.
 
-    ``gone`` counts the removed nodes, by group.
+    The cluster has ``grown`` already; ``known`` are its groups by then.
     """
-
-    run: Run
-    steps: list[QuietStep]
-    gone: Counter[str] = field(default_factory=Counter)
-
-
-def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> Quiet:
-    """The steps of growth and shrinking. The cluster has ``grown`` already; ``known`` are its groups by then."""
     steps = list(_growth(grown))
-    time = steps[-1].time
-    shrinking = _Shrinking(grown, known, now, time, time if grown.scale_up and len(steps) > 1 else None)
-    quiet = Quiet(grown, steps)
+    time, pending = steps[-1].time, {each.pod for each in grown.pending}
+    shrinking = ShrinkingCluster(grown.end, [pod for pod in grown.left if pod.key in pending])
+    grew = grown.scale_up is not None and len(steps) > 1
+    scale_down = GroupScaleDown(known, now + timedelta(seconds=time), grew=grew)
     for done in range(_MOST_ROUNDS):
         report_progress("Removing unneeded nodes", "rounds", done)
-        step = shrinking.step()
-        if step is None:
+        removal = scale_down.remove_together(shrinking)
+        if removal is None:
             break
-        steps.append(step)
-        if shrinking.over:
+        time += removal.wait
+        some = format_some(sorted(removal.nodes))
+        what = f"{format_count(len(removal.nodes), 'node goes', 'nodes go')}: {some}"
+        if not removal.gone:
+            what = f"{some} would go and come back: who runs there would wait"
+        steps.append(
+            QuietStep(time=time, what=what, nodes=len(shrinking.session.cluster), waiting=len(shrinking.waiting))
+        )
+        if not removal.gone:
             break
-    quiet.run = replace(
-        grown,
-        after=shrinking.session,
-        removed_nodes=tuple(NodeCount(group=name, nodes=nodes) for name, nodes in sorted(shrinking.gone.items())),
-        saved=_monthly_savings(shrinking.gone, known),
-    )
-    quiet.gone = shrinking.gone
-    return quiet
+    removed = tuple(NodeCount(group=name, nodes=nodes) for name, nodes in sorted(scale_down.gone.items()))
+    saved = _monthly_savings(scale_down.gone, known)
+    return replace(grown, after=shrinking.session, removed_nodes=removed, saved=saved), steps
 
 
 def _monthly_savings(removed: Counter[str], known: ConfiguredGroups) -> float | None:
@@ -105,7 +90,7 @@ def _growth(grown: Run) -> Iterator[QuietStep]:
     """The steps of the growth, that of NodePools included where Karpenter was asked as well."""
     scale_up = grown.scale_up or ScaleUp(autoscalers=())
     added = scale_up.nodes
-    cluster, waiting = grown.end.cluster, len(_waiting(grown.pending))
+    cluster, waiting = grown.end.cluster, len(grown.pending)
     rests = grown.rests
     first = rests[0] if rests else None
     yield QuietStep(
@@ -133,68 +118,6 @@ def _growth(grown: Run) -> Iterator[QuietStep]:
         )
 
 
-def _waiting(pending: Sequence[PendingPod]) -> Counter[str]:
-    return Counter(each.workload or each.pod for each in pending)
-
-
-class _Shrinking:
-    """Removal of unneeded nodes, round by round."""
-
-    def __init__(self, grown: Run, known: ConfiguredGroups, now: datetime, time: int, grew_at: int | None) -> None:
-        self.session, self._known, self._now = grown.end, known, now
-        self._time, self._grew_at = time, grew_at
-        self._pending = grown.pending
-        waiting = {each.pod for each in self._pending}
-        self._pods = [pod for pod in grown.left if pod.key in waiting]
-        self.gone: Counter[str] = Counter()
-        self.over = False
-
-    def step(self) -> QuietStep | None:
-        """One round; None if no node goes."""
-        world = build_autoscaling_context(
-            self.session, self._known, self._pods, self._now + timedelta(seconds=self._time)
-        )
-        wait = unneeded_wait(world)
-        flags = self._known.flags
-        if self._grew_at is not None:
-            wait = max(wait, self._grew_at + flags.scale_down_delay_after_add // SECOND - self._time)
-        if self.gone:
-            wait = max(wait, flags.scale_down_delay_after_delete // SECOND)
-        going = removed_together(world, wait)
-        if not going:
-            return None
-        run = self._without(going)
-        if _waiting(run.pending) != _waiting(self._pending):
-            self.over = True
-            why = "who runs there would wait, or room is found for others"
-            text = f"{format_some(sorted(going))} would go and come back: {why}"
-            return self._end_round(text, wait)
-        for group in self._known.groups:
-            mine = going.intersection(group.nodes)
-            self.gone.update({group.name: len(mine)} if mine else {})
-        self._known = without_nodes(self._known, going)
-        self.session, self._pending = run.end, run.pending
-        waiting = {each.pod for each in self._pending}
-        self._pods = [pod for pod in run.left if pod.key in waiting]
-        return self._end_round(
-            f"{format_count(len(going), 'node goes', 'nodes go')}: {format_some(sorted(going))}", wait
-        )
-
-    def _end_round(self, what: str, wait: int) -> QuietStep:
-        self._time += wait
-        return QuietStep(time=self._time, what=what, nodes=len(self.session.cluster), waiting=len(self._pending))
-
-    def _without(self, going: set[str]) -> Run:
-        """The cluster without these nodes, whose pods are recreated by their controllers."""
-        snapshot = snapshot_without_nodes(self.session, going)
-        leaving = [info.pod for info in movable_pods(self.session.cluster, going)]
-        taken = {pod.key for pod in (*snapshot.objects.list_all(Pod), *self._pods)}
-        replacements = Replacements(taken=taken.__contains__)
-        again = [pod for pod in map(replacements.replacement_of, leaving) if pod is not None]
-        asked = [PodToSchedule(pod, ran_before=True) for pod in (*self._pods, *again)]
-        return place_pods(self.session.with_snapshot(snapshot), asked)
-
-
 def plan_node_groups(
     run: Run,
     grown: Run,
@@ -202,7 +125,7 @@ def plan_node_groups(
     *,
     scale_down: bool = False,
     orders: int = 0,
-    quiet: Quiet | None = None,
+    quiet: tuple[Run, Sequence[QuietStep]] | None = None,
     now: datetime | None = None,
     fidelity: Fidelity,
 ) -> AutoscaleResult:
@@ -220,8 +143,7 @@ def plan_node_groups(
     orders = orders if waiting else 0
     plans, some = chance(world, loop, orders)
     resizes = loop.resizes()
-    steps = () if quiet is None else tuple(quiet.steps)
-    ended = grown if quiet is None else quiet.run
+    ended, steps = quiet or (grown, ())
     grown_groups = () if ended.scale_up is None else ended.scale_up.groups
     plan = ", ".join(f"{each.group} from {each.size} to {each.to}" for each in grown_groups)
     nodes = tuple(_nodes(world)) if scale_down else ()
@@ -247,7 +169,7 @@ def plan_node_groups(
         pods=tuple(_pods(placements, loop)),
         nodes=nodes,
         saved=saved,
-        steps=steps,
+        steps=tuple(steps),
         peak=max((step.nodes for step in steps), default=None),
         chance=Chance(orders=orders, plans=tuple(plans), pods=tuple(some)),
         fidelity=fidelity,

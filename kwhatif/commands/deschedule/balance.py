@@ -5,18 +5,18 @@ and the nodes that autoscalers remove with the descheduler and without it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.deschedule.result import Balance, Measure, RemovedNode
-from kwhatif.commands.rightsize.steady_state import SteadyState, groups_of_nodes, remove_unneeded_nodes
 from kwhatif.results.diff import ClusterUse, Use
 from kwhatif.results.place import HOURS_A_MONTH
 from kwhatif.simulation.autoscalers.node_groups import GroupAutoscaler
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.cluster_use import skews_of, use_of
+from kwhatif.simulation.placement.scale_down import ShrinkingCluster, groups_of_nodes, remove_unneeded_nodes
 from kwhatif.simulation.session import Session
 
 _RESOURCES = ("cpu", "memory")
@@ -70,38 +70,26 @@ def _count_duplicates(cluster: Cluster) -> int:
     return sum(count - 1 for count in counts.values())
 
 
-class Removals:
-    """The removals after the descheduler, compared with those without it.
+def list_removed_nodes(
+    session: Session, scaler: Scaler, waiting: Sequence[Pod], empty: Collection[str], anyway: Collection[str]
+) -> tuple[tuple[RemovedNode, ...], Session]:
+    """The nodes that autoscalers remove after the descheduler, some of them ``anyway``, and the cluster without them.
 
-    ``session`` is the cluster as it is, and the ``waiting`` pods find no node there.
+    ``waiting`` pods find no node there, and some nodes are ``empty``.
     """
-
-    def __init__(self, session: Session, scaler: Scaler, waiting: Sequence[Pod]) -> None:
-        self._anyway = set(_take_away(SteadyState(session, session, (), [], list(waiting)), scaler))
-
-    def after(
-        self, session: Session, scaler: Scaler, waiting: Sequence[Pod], empty: Iterable[str]
-    ) -> tuple[tuple[RemovedNode, ...], Session]:
-        """The nodes that go from the cluster that is left, and that cluster without them."""
-        state = SteadyState(session, session, (), [], list(waiting))
-        groups, prices, bare = groups_of_nodes(scaler, session), _prices(scaler), set(empty)
-        removed = tuple(
-            RemovedNode(
-                node=name,
-                group=groups.get(name, ""),
-                empty=name in bare,
-                anyway=name in self._anyway,
-                cost=prices.get(groups.get(name, "")),
-            )
-            for name in _take_away(state, scaler)
+    groups, prices = groups_of_nodes(scaler, session), _prices(scaler)
+    shrinking = ShrinkingCluster(session, waiting)
+    removed = tuple(
+        RemovedNode(
+            node=name,
+            group=groups.get(name, ""),
+            empty=name in empty,
+            anyway=name in anyway,
+            cost=prices.get(groups.get(name, "")),
         )
-        return removed, state.session
-
-
-def _take_away(state: SteadyState, scaler: Scaler) -> list[str]:
-    before = set(state.session.cluster.columns.names)
-    remove_unneeded_nodes(state, scaler)
-    return sorted(before - set(state.session.cluster.columns.names))
+        for name in remove_unneeded_nodes(shrinking, scaler)
+    )
+    return removed, shrinking.session
 
 
 def _prices(scaler: Scaler) -> dict[str, float]:

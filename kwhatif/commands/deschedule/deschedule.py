@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.commands.deschedule.balance import Removals, compare_balance, observe_balance
+from kwhatif.commands.deschedule.balance import compare_balance, list_removed_nodes, observe_balance
 from kwhatif.commands.deschedule.cycles import Cycles, FollowedCycle, Move, Moves
 from kwhatif.commands.deschedule.result import (
     DescheduledPod,
@@ -43,12 +43,12 @@ def follow_cycles(
     cycles: Cycles,
     policy: str,
     at_most: int,
-    removals: Removals | None = None,
+    removed_anyway: Collection[str] = (),
     before: Run | None = None,
     **never_made: Any,
 ) -> Answer[DescheduleResult]:
-    """Run the cycles, and tell. ``policy`` is what messages call the policy; what was ``never_made`` is so many fields
-    of a run.
+    """Run the cycles, and tell. ``policy`` is what messages call the policy; autoscalers would remove some nodes
+    ``anyway``; what was ``never_made`` is so many fields of a run.
     """
     session, moves = cycles.moves.session, cycles.moves
     shares, observed = _shares_by_node(session.cluster), observe_balance(session.cluster)
@@ -63,9 +63,9 @@ def follow_cycles(
     after, balance = _shares_by_node(session.cluster), compare_balance(observed, observe_balance(session.cluster))
     empty = _empty(session.cluster, moves.pods)
     removed, left = tuple[RemovedNode, ...](), session
-    if removals is not None and moves.scaler is not None:
+    if moves.scaler is not None:
         waiting = [pod for pod in moves.pods.values() if not pod.spec.node_name and not pod.is_finished]
-        removed, left = removals.after(session, moves.scaler, waiting, empty)
+        removed, left = list_removed_nodes(session, moves.scaler, waiting, empty, removed_anyway)
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
     costs, counts = [each.cost for each in removed], Counter(each.group for each in removed)
     run = dataclasses.replace(

@@ -18,7 +18,6 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenar
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
-    from kwhatif.commands.deschedule.balance import Removals
     from kwhatif.snapshot.format.model import Snapshot
 
 
@@ -104,6 +103,8 @@ class Deschedule(Question[DescheduleResult]):
         from kwhatif.commands.deschedule.usage_files import read_usage
         from kwhatif.scheduling.eviction_budgets import EvictionBudgets
         from kwhatif.simulation.placement.runs import place_scenario
+        from kwhatif.simulation.placement.scale_down import ShrinkingCluster, remove_unneeded_nodes
+        from kwhatif.simulation.session import pending_pods
 
         (scenario,) = scenarios
         scaler = scenario.scaler
@@ -116,20 +117,12 @@ class Deschedule(Question[DescheduleResult]):
         moves = Moves(session, budgets, scaler)
         usage = read_usage(self.metrics)
         found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
-        removals = self._removals(scenario)
+        anyway: Sequence[str] = ()
+        if (removing := scenario.scaler) is not None:
+            waiting = [item.pod for item in pending_pods(scenario.snapshot)]
+            anyway = remove_unneeded_nodes(ShrinkingCluster(scenario.new_session(), waiting), removing)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
-        return follow_cycles(found, source, cycles, removals, before, **scenario.refusal_fields)
-
-    @staticmethod
-    def _removals(scenario: PreparedScenario) -> Removals | None:
-        """What autoscalers, if there are any, would take away without the descheduler."""
-        from kwhatif.commands.deschedule.balance import Removals
-        from kwhatif.simulation.session import pending_pods
-
-        scaler = scenario.scaler
-        if scaler is None:
-            return None
-        return Removals(scenario.new_session(), scaler, [asked.pod for asked in pending_pods(scenario.snapshot)])
+        return follow_cycles(found, source, cycles, anyway, before, **scenario.refusal_fields)
 
 
 def moment_of(snapshot: Snapshot, now: datetime | None, notes: Notes) -> datetime:

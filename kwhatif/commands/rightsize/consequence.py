@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
-from kwhatif.api.core import Node
+from kwhatif.api.core import Node, Pod
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.workloads_and_storage import CSINode, CSINodeDriver
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
@@ -22,7 +22,6 @@ from kwhatif.cluster.types import Int64Array
 from kwhatif.commands.rightsize.advice import format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.result import Binding, LargestSlot, Side
-from kwhatif.commands.rightsize.steady_state import LARGE, SteadyState, reach_steady_state
 from kwhatif.errors import InputError
 from kwhatif.progress import report_progress
 from kwhatif.results.place import HOURS_A_MONTH
@@ -34,8 +33,11 @@ from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.edits.new_resources import NewResources, set_resources
 from kwhatif.simulation.edits.scaling import scale
 from kwhatif.simulation.node_pools import pool_of, resource_order_of
+from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.runs import place_pods
+from kwhatif.simulation.placement.scale_down import LARGE, ShrinkingCluster, groups_of_nodes, remove_unneeded_nodes
 from kwhatif.simulation.scenario import PreparedScenario
-from kwhatif.simulation.session import PodToSchedule, pending_pods
+from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
 PODS, VOLUMES = "pods", "volumes"
@@ -43,6 +45,39 @@ ORIGIN = "rightsize"
 
 Price = Callable[[Node, Mapping[str, str]], float | None]
 """What a node costs by the hour, given which group each node is of."""
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """A cluster once the scheduler has placed pods, in its ``run``, and autoscalers have added nodes and removed
+    unneeded ones.
+
+    ``waiting`` pods have no node then. ``added`` and ``removed`` are nodes by name, None where no autoscaler was asked.
+    """
+
+    run: Run
+    session: Session
+    waiting: Sequence[Pod]
+    evicted: Sequence[str]
+    added: Sequence[str] | None = None
+    removed: Sequence[str] | None = None
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+
+def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Sequence[PodToSchedule]) -> SteadyState:
+    """The cluster of a scenario with other objects, once nothing moves; ``pods`` are its pods that wait."""
+    session, scaler = scenario.with_snapshot(snapshot).new_session(), scenario.scaler
+    before = set(session.cluster.columns.names)
+    run = place_pods(session, pods, others=scenario.unknown_kinds, scaler=scaler)
+    pending = {each.pod for each in run.pending}
+    waiting, evicted = [pod for pod in run.left if pod.key in pending], [each.pod for each in run.victims]
+    if scaler is None:
+        return SteadyState(run, run.end, waiting, evicted)
+    groups, shrinking = groups_of_nodes(scaler, run.end), ShrinkingCluster(run.end, waiting, evicted)
+    remove_unneeded_nodes(shrinking, scaler)
+    session, names = shrinking.session, set(shrinking.session.cluster.columns.names)
+    added, removed = sorted(names - before), sorted(before - names)
+    return SteadyState(run, session, shrinking.waiting, shrinking.evicted, added, removed, groups)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -121,7 +121,6 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         from kwhatif.commands.rightsize.consequence import SizingTrial, find_bounds, price_by
         from kwhatif.commands.rightsize.steps import steps_of
         from kwhatif.simulation.fidelity.assess import assess
-        from kwhatif.simulation.placement.run import Run
 
         (scenario,) = scenarios
         findings = self._findings(scenario, notes)
@@ -136,13 +135,13 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
             else []
         )
         state = after.state
-        basis = Run(state.first, state.asked, state.placements, scenario.unknown_kinds, after=state.session)
+        basis = replace(state.run, after=state.session)
         fidelity = assess(basis)
         if self.write:
             written = write_advice(self.write, self.write_as, findings.changes, findings.scalings)
             notes.note(f"{self.write}: {len(written)} files, of which edits.yaml is for --edits")
         result = rightsize_result(scenario, self.policy, findings, before, after, binds, steps, fidelity)
-        return Answer(result, [basis], state.placements, before.state.session)
+        return Answer(result, [basis], state.run.placements, before.state.session)
 
     def _findings(self, scenario: PreparedScenario, notes: Notes) -> Findings:
         from kwhatif.commands.rightsize.advice import advise, resources_of
@@ -166,7 +165,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
 
 
 def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
-    from kwhatif.commands.rightsize.steady_state import LARGE
+    from kwhatif.simulation.placement.scale_down import LARGE
 
     for text in after.failed:
         notes.warn(text)

@@ -142,7 +142,7 @@ def _count_nodes(names: Sequence[str] | None, groups: Mapping[str, str]) -> tupl
 
 def _pending(of_pod: Mapping[str, str], before: Consequence, after: Consequence) -> Iterator[PendingPod]:
     waited = set(before.side.pending_pods)
-    why = {each.pod: each.message for each in after.state.placements}
+    why = {each.pod: each.message for each in after.state.run.placements}
     evicted = set(after.state.evicted)
     for pod in after.side.pending_pods:
         cause: Cause = "waiting" if pod in waited else "evicted" if pod in evicted else "new"

@@ -12,10 +12,10 @@ from msgspec import structs
 
 import kwhatif
 from kwhatif.api.quantity import Quantity
-from kwhatif.commands.rightsize import steady_state
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import _verdict
 from kwhatif.errors import InputError, UsageError
+from kwhatif.simulation.placement import scale_down
 from tests.commands.rightsize.clusters import GROUPS, Object, asked, node, row, used, workload
 
 MIB = 1024**2
@@ -123,7 +123,7 @@ def test_steps_sum_up_to_the_whole(story: str) -> None:
 @pytest.mark.parametrize("story", STORIES)
 def test_a_large_cluster_loses_as_many_nodes_as_round_by_round(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
     by_rounds = told(story)
-    monkeypatch.setattr(steady_state, "LARGE", 1)
+    monkeypatch.setattr(scale_down, "LARGE", 1)
     in_turn = told(story)
     assert (in_turn.before.nodes, in_turn.after.nodes) == (by_rounds.before.nodes, by_rounds.after.nodes)
     assert in_turn.after.pending == 0
