@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 import zstandard
 
-from kwhatif.commands.conformance.compare import RecordedAttempt, RecordedStatus, differences
+from kwhatif.commands.conformance.compare_scheduler import (
+    Recorded,
+    RecordedAttempt,
+    RecordedPod,
+    RecordedStatus,
+    scheduler_differences,
+)
 from tests.cli.running import TESTS, refused, run
 
 SCENARIOS = "data/scenarios.jsonl"
@@ -213,7 +219,8 @@ def test_plugins_from_outside_answer_too(tmp_path: Path) -> None:
 
 
 def fields(wanted: RecordedAttempt, got: RecordedAttempt) -> list[str]:
-    return [field for field, _, _ in differences([wanted], [got])]
+    sides = (Recorded([RecordedPod("ns/pod", [attempt])]) for attempt in (wanted, got))
+    return [field for _, field, _, _ in scheduler_differences(*sides)]
 
 
 def test_absent_null_and_empty_are_the_same() -> None:
@@ -250,4 +257,5 @@ def test_where_no_plugin_was_recorded_none_is_asked_for() -> None:
 
 def test_allocations_and_the_number_of_attempts_are_compared() -> None:
     assert fields(RecordedAttempt(allocations={"c": ["d"]}), RecordedAttempt()) == ["allocations"]
-    assert [field for field, _, _ in differences([RecordedAttempt()], [])] == ["attempts"]
+    one = Recorded([RecordedPod("ns/pod", [RecordedAttempt()])])
+    assert [field for _, field, _, _ in scheduler_differences(one, Recorded())] == ["attempts"]

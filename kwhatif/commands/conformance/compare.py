@@ -1,9 +1,8 @@
 """Compares answers with recorded decisions of kube-scheduler, cluster-autoscaler and Karpenter, field by field.
 
 Absent, null and empty are the same; numbers agree within a billionth; of an error only its presence, type or first
-words count. kube-scheduler: the order of reasons does not count, a plugin that is absent from a node's scores counts as
-0, and no plugin is compared where none was recorded. Autoscalers: lists are sets unless their order is part of a
-decision. Karpenter: new NodeClaims are identified by their pods.
+words count. Autoscalers: lists are sets unless their order is part of a decision. Karpenter: new NodeClaims are
+identified by their pods.
 """
 
 from __future__ import annotations
@@ -18,12 +17,16 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.api.document_numbers import Measure, Number
 from kwhatif.api.objects import part_of, section
 from kwhatif.commands.conformance.compare_kueue import kueue_differences
+from kwhatif.commands.conformance.compare_scheduler import (
+    Recorded,
+    RecordedGroups,
+    group_differences,
+    scheduler_differences,
+)
 from kwhatif.commands.conformance.descheduler_answers import RecordedDescheduler, descheduling_differences
 from kwhatif.commands.conformance.kueue_answers import RecordedKueue
-from kwhatif.commands.conformance.recorded_groups import RecordedGroups, group_differences
 from kwhatif.commands.conformance.result import Difference, FileAgreement
 from kwhatif.errors import InputError
 
@@ -169,150 +172,6 @@ MOST_KEYS = 3
 MOST_CHARACTERS = 300
 
 
-class RecordedStatus(msgspec.Struct, rename="camel", omit_defaults=True):
-    """A refusal of one node, or of the pod."""
-
-    code: str | None = None
-    plugin: str | None = None
-    reasons: list[str] | None = None
-
-
-class RecordedPermit(msgspec.Struct):
-    """What Permit plugins answered, if not that the pod may go on."""
-
-    code: str
-    seconds: Measure | None = None
-    plugin: str | None = None
-
-
-class RecordedRejection(msgspec.Struct):
-    """A waiting pod that was sent back."""
-
-    pod: str
-    message: str
-
-
-class RecordedTimeout(msgspec.Struct):
-    """A permit that timed out, and all it dragged along."""
-
-    seconds: Measure
-    pod: str
-    rejected: list[RecordedRejection] = []
-
-
-class RecordedAttempt(msgspec.Struct, rename="camel"):
-    """One scheduling cycle, as ``docs/contributing/conformance.md`` describes it."""
-
-    pre_filter: RecordedStatus | None = None
-    pre_filter_nodes: list[str] | None = None
-    rejected: dict[str, RecordedStatus] | None = None
-    feasible: list[str] | None = None
-    scores: dict[str, dict[str, Number]] | None = None
-    totals: dict[str, Number] | None = None
-    sampled: list[str] | None = None
-    evaluated: Number | None = None
-    winners: list[str] | None = None
-    selected: str | None = None
-    message: str | None = None
-    nominated: str | None = None
-    victims: list[str] | None = None
-    allocations: dict[str, list[str]] | None = None
-    hint: str | None = None
-    hinted: bool | None = None
-    error: str | None = None
-    step: Number | None = None
-    permit: RecordedPermit | None = None
-    outcome: str | None = None
-    allowed: list[str] | None = None
-    rejected_waiting: list[RecordedRejection] | None = None
-
-
-class RecordedPod(msgspec.Struct):
-    """The attempts of one pod."""
-
-    pod: str
-    attempts: list[RecordedAttempt] = []
-
-
-class Recorded(msgspec.Struct, rename="camel"):
-    """What a real scheduler did in a scenario."""
-
-    pods: list[RecordedPod] = []
-    node_order: list[str] | None = None
-    queue_order: list[str] | None = None
-    timeouts: list[RecordedTimeout] | None = None
-    stopped: bool | None = None
-    final: dict[str, str | None] | None = None
-
-
-OF_QUEUE = (("queue_order", "queueOrder"), ("timeouts", "timeouts"), ("stopped", "stopped"), ("final", "final"))
-"""Attribute and name of what is recorded of a queue as a whole."""
-
-FIELDS = tuple(zip(RecordedAttempt.__struct_fields__, RecordedAttempt.__struct_encode_fields__, strict=True))
-"""Attribute and name of each field of an attempt."""
-
-
-PARTIAL = frozenset({"rejected", "scores"})
-"""Where ties are real, a recording may leave these out."""
-
-
-def differences(
-    wanted: Sequence[RecordedAttempt], got: Sequence[RecordedAttempt], *, partly: bool = False
-) -> Iterator[tuple[str, Any, Any]]:
-    """The fields that differ, with what was recorded and what was answered. ``partly``: ``PARTIAL`` may be absent."""
-    if len(wanted) != len(got):
-        yield "attempts", len(wanted), len(got)
-    for want, have in zip(wanted, got, strict=False):
-        for attribute, name in FIELDS:
-            left, right = getattr(want, attribute), getattr(have, attribute)
-            if left == right or (partly and left is None and attribute in PARTIAL):
-                continue
-            left, right = _comparable_decision(attribute, left, right)
-            if left != right:
-                yield name, left, right
-
-
-def _comparable_decision(attribute: str, left: Any, right: Any) -> tuple[Any, Any]:
-    """Both values without what does not count."""
-    match attribute:
-        case "error":
-            return bool(left), bool(right)
-        case "scores":
-            return _without_zeros(left), _without_zeros(right)
-        case "pre_filter":
-            return _status(left, left), _status(right, left)
-        case "rejected":
-            left, right = left or {}, right or {}
-            return (
-                {node: _status(status, status) for node, status in left.items()},
-                {node: _status(status, left.get(node)) for node, status in right.items()},
-            )
-        case "permit":
-            return msgspec.to_builtins(left), msgspec.to_builtins(right)
-        case "rejected_waiting":
-            return _by_pod(left), _by_pod(right)
-        case _:
-            return left or None, right or None
-
-
-def _by_pod(rejections: list[RecordedRejection] | None) -> dict[str, str]:
-    return {each.pod: each.message for each in rejections or ()}
-
-
-def _without_zeros(scores: Mapping[str, Mapping[str, int]] | None) -> dict[str, dict[str, int]]:
-    return {node: {p: score for p, score in own.items() if score} for node, own in (scores or {}).items()}
-
-
-def _status(status: RecordedStatus | None, recorded: RecordedStatus | None) -> dict[str, Any] | None:
-    """A status with its reasons sorted; without the plugin if none was recorded."""
-    if status is None:
-        return None
-    found: dict[str, Any] = {"code": status.code or "", "reasons": sorted(status.reasons or ())}
-    if recorded is None or recorded.plugin is not None:
-        found["plugin"] = status.plugin
-    return found
-
-
 AnyRecording = Recorded | RecordedGroups | RecordedDescheduler | RecordedKueue | dict[str, Any]
 """What a real program was recorded to do; that of autoscalers is a plain value."""
 
@@ -345,7 +204,7 @@ class Tally:
             return
         self._compared += 1
         if isinstance(expected, Recorded):
-            found = list(_of_scheduler(expected, msgspec.convert(answer, Recorded), partly=partly))
+            found = list(scheduler_differences(expected, msgspec.convert(answer, Recorded), partly=partly))
         elif isinstance(expected, RecordedGroups):
             found = list(group_differences(expected, answer))
         elif isinstance(expected, RecordedKueue):
@@ -378,21 +237,6 @@ class Tally:
             differing=dict(most_first),
             differences=tuple(self._differences),
         )
-
-
-def _of_scheduler(expected: Recorded, got: Recorded, *, partly: bool) -> Iterator[tuple[str, str, Any, Any]]:
-    """Pod and field of all that differs, with what was recorded and what was answered."""
-    if expected.node_order is not None and expected.node_order != got.node_order:
-        yield "", "nodeOrder", expected.node_order, got.node_order
-    if expected.queue_order is not None:
-        for attribute, name in OF_QUEUE:
-            left, right = getattr(expected, attribute), getattr(got, attribute)
-            if (left or None) != (right or None):
-                yield "", name, msgspec.to_builtins(left), msgspec.to_builtins(right)
-    answered = {pod.pod: pod.attempts for pod in got.pods}
-    for wanted in expected.pods:
-        for difference in differences(wanted.attempts, answered.get(wanted.pod, []), partly=partly):
-            yield wanted.pod, *difference
 
 
 def _difference(scenario: str, pod: str, field: str, wanted: Any, got: Any) -> Difference:

@@ -18,7 +18,7 @@ from kwhatif.api.pod_groups import POD_GROUP_SCHEDULED, PodGroup
 from kwhatif.api.times import check_times
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.conformance.recorded_groups import RecordedGroups
+from kwhatif.commands.conformance.compare_scheduler import RecordedGroups
 from kwhatif.commands.conformance.scenario import read_objects, record_nodes, status_record
 from kwhatif.errors import InputError
 from kwhatif.framework.status import Code, Status

@@ -19,7 +19,7 @@ from kwhatif.api.times import check_times
 from kwhatif.api.watcher_metrics import Moments, WatcherMetrics
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.conformance.compare import Recorded
+from kwhatif.commands.conformance.compare_scheduler import Recorded
 from kwhatif.commands.conformance.scenario import read_objects, record_nodes, status_record
 from kwhatif.commands.conformance.scenario_queue import QueueReplay
 from kwhatif.errors import InputError
