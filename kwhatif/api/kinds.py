@@ -357,16 +357,23 @@ class Objects:
         twin._origin = self._origin
         return twin
 
-    def share(self, key: Hashable, kinds: Collection[str], work: Callable[[], V]) -> V:
+    def share(
+        self,
+        key: Hashable,
+        kinds: Collection[str],
+        work: Callable[[], V],
+        renew: Callable[[V, list[list[Resource]]], V] | None = None,
+    ) -> V:
         """What ``work`` makes of the objects of some kinds: once for this and for all copies that have the same ones.
 
-        It is the same value for all of them, so nobody may change it.
+        It is the same value for all of them, so nobody may change it. ``renew`` makes it of the value for these lists
+        as they were before.
         """
         lists, origin = [self.list_kind(kind) for kind in kinds], self._origin
         kept = origin._memory.get(key)
         if kept is not None and all(map(_are_same, kept[0], lists)):
             return cast("V", kept[1])
-        value = work()
+        value = work() if kept is None or renew is None else renew(cast("V", kept[1]), kept[0])
         if all(map(_are_same, map(origin.list_kind, kinds), lists)):
             origin._memory[key] = [list(each) for each in lists], value
         return value

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
+from kwhatif.cluster.changes import Changes
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.creation_turns import CreationTurns
 from kwhatif.cluster.node_infos import NodeInfos, extend_rows
@@ -26,6 +28,9 @@ from kwhatif.progress import track
 from kwhatif.versions import Features
 
 _COUNTED = (Node.__name__, Pod.__name__)
+
+_SPARE_SHAPES = 1000
+"""How many shapes of pods that are gone are kept at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,12 @@ class Cluster(NodeInfos):
         def count() -> Cluster:
             return cls._of_pods(objects, ShapeTable(features) if shapes is None else shapes)
 
-        cluster = objects.share((cls, features), _COUNTED, count).fork(alone=True) if shapes is None else count()
+        def renew(known: Cluster, before: list[list[Any]]) -> Cluster:
+            changes = Changes.between(*before, objects.list_all(Node), objects.list_all(Pod))
+            too_many = len(known.shapes) > 2 * len(changes.places) + _SPARE_SHAPES
+            return count() if too_many or changes.groups or not changes.are_few else known._follow(changes, objects)
+
+        cluster = objects.share((cls, features), _COUNTED, count, renew).fork(alone=True) if shapes is None else count()
         cluster.objects = objects
         cluster.owners = objects.share(Owners, Owners.KINDS, lambda: Owners(objects))
         cluster.storage = objects.share(Storage, Storage.KINDS, lambda: Storage(objects)).fork()
@@ -104,21 +114,66 @@ class Cluster(NodeInfos):
         """The nodes and the unfinished pods, apart from all other objects."""
         cluster = cls(objects.list_all(Node), shapes)
         for pod in track(objects.list_all(Pod), "Setting up", "pods"):
-            if pod.is_finished:
-                continue
-            try:
-                if pod.spec.node_name:
-                    cluster.add(cluster.shapes.info(pod, bound=True), pod.spec.node_name)
-                    continue
-                if pod.spec.scheduling_group is not None:
-                    cluster.pod_groups.add(cluster.shapes.info(pod), pending=True)
-                cluster.pending.add(pod)
-            except ValueError as error:
-                raise _about(pod, error) from None
-        cluster.columns.encode()
-        cluster._uids = dict(cluster.uids())
-        cluster.journal.clear()
-        return cluster
+            cluster._take(pod)
+        return cluster._settle()
+
+    def _take(self, pod: Pod) -> None:
+        """Add a pod of the cluster as it is loaded, unless it has run its course."""
+        if pod.is_finished:
+            return
+        try:
+            if pod.spec.node_name:
+                self.add(self.shapes.info(pod, bound=True), pod.spec.node_name)
+                return
+            if pod.spec.scheduling_group is not None:
+                self.pod_groups.add(self.shapes.info(pod), pending=True)
+            self.pending.add(pod)
+        except ValueError as error:
+            raise _about(pod, error) from None
+
+    def _settle(self) -> Cluster:
+        """All pods are there: what the first question would work out is worked out."""
+        self.columns.encode()
+        self._uids = None
+        self._uids = dict(self.uids())
+        self.journal.clear()
+        return self
+
+    def _follow(self, changes: Changes, objects: Objects) -> Cluster:
+        """A copy after changes, which is as ``objects`` would be loaded."""
+        twin = self.fork(alone=True)
+        for pod in changes.gone:
+            if (found := twin.find(pod.identity)) is not None:
+                twin.forget_all([found[0]], found[1])
+            elif pod.spec.node_name:
+                twin.forget_elsewhere(pod.identity, pod.spec.node_name)
+            else:
+                twin.pending.discard(pod.identity)
+        for pod in changes.came:
+            twin._take(pod)
+        if changes.moved:
+            twin.replace_nodes(objects.list_all(Node))
+        elif changes.nodes:
+            twin.columns = twin.columns.with_changed_nodes(changes.nodes)
+        twin._sort_pods(changes.places)
+        return twin._settle()
+
+    def _sort_pods(self, places: Mapping[str, int]) -> None:
+        """Have all pods in the order in which they would be loaded: ``places`` by uid."""
+
+        def place_of(info: PodInfo) -> int:
+            return places[info.uid]
+
+        self._where = {uid: self._where[uid] for uid in places if uid in self._where}
+        self._elsewhere = {name: sorted(infos, key=place_of) for name, infos in self._elsewhere.items() if infos}
+        self.pending = UnboundPods(sorted(self.pending, key=lambda pod: places[pod.identity]))
+        for row in set(self.journal):
+            self.pods_on[row] = sorted(self.pods_on[row], key=place_of)
+            # Two pods of a node may have the same port, of which one has gone.
+            self.ports[row] = False
+            for info in self.pods_on[row]:
+                if info.shape.ports:
+                    self._set_ports(info.shape, row, used=True)
 
     # --- pods
 

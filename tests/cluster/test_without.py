@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from tests.builders import ZONE, cluster_of, node, pod
 from tests.strategies import GeneratedCluster, scenarios
 
 
-def contents(cluster: Cluster) -> object:
+def contents(cluster: Cluster) -> dict[str, tuple[Any, ...]]:
     """All there is to know of a cluster, by name."""
     names = cluster.columns.names
     everybody = cluster.tally(TallySpec("everybody", Weighing(of_template=lambda shape: 1)))
