@@ -12,7 +12,7 @@ from kwhatif.admission.object_store import name_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS, NOT_MODELLED
 from kwhatif.admission.server import type_gates
 from kwhatif.api import kueue
-from kwhatif.api.kinds import describe_kind
+from kwhatif.api.kinds import describe_kind, kind_of
 from kwhatif.api.objects import section
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_counts
@@ -132,7 +132,8 @@ def _is_of_kueue(manifest: Manifest) -> bool:
 
 def _may_make_pods(manifests: Sequence[Manifest]) -> bool:
     """Whether any of the manifests is of a kind that is unknown, so that it may have pods."""
-    groups = (str(manifest.raw.get("apiVersion") or "").rpartition("/")[0] for manifest in manifests)
+    versions = ((str(each.raw.get("apiVersion") or ""), each.obj.kind or "") for each in manifests)
+    groups = (version.rpartition("/")[0] for version, kind in versions if kind_of(version, kind) is None)
     return any("." in group and not group.endswith(".k8s.io") for group in groups)
 
 

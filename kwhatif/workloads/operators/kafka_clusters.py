@@ -1,7 +1,8 @@
-"""Kafka by Strimzi: node pools with stable ids and claims, and the Deployments beside them.
+"""Kafka by Strimzi: node pools with stable ids and claims, the Deployments beside them, and Kafka's clients.
 
 Upstream: strimzi/strimzi-kafka-operator, its cluster model (KafkaCluster, KafkaPool, nodepools/NodeIdAssignor,
-nodepools/NodeIdRange, StorageUtils, EntityOperator, CruiseControl, KafkaExporter).
+nodepools/NodeIdRange, StorageUtils, EntityOperator, CruiseControl, KafkaExporter, KafkaConnectCluster,
+KafkaMirrorMaker2Cluster, KafkaBridgeCluster).
 """
 
 from __future__ import annotations
@@ -99,6 +100,68 @@ def kafka_children(kafka: Object, companions: Companions) -> Iterator[Object]:
             yield _deployment(kafka, name, section(spec, field), [container])
 
 
+_CONNECTED = {
+    "KafkaConnect": ("connect", "kafka-connect"),
+    "KafkaMirrorMaker2": ("mirrormaker2", "kafka-mirror-maker-2"),
+}
+"""What ends the names of a kind's pods, and its component."""
+
+
+def kafka_connect_children(obj: Object, companions: Companions) -> Iterator[Object]:
+    """The pods of a KafkaConnect or a KafkaMirrorMaker2, numbered from 0."""
+    kind, spec = str(obj.get("kind")), section(obj, "spec")
+    suffix, component = _CONNECTED[kind]
+    name = f"{name_of(obj)}-{suffix}"
+    controller = {
+        "apiVersion": f"core.{_STRIMZI}/v1beta2",
+        "kind": "StrimziPodSet",
+        "metadata": {"name": name, "namespace": namespace_of(obj)},
+    }
+    body = _client_spec(spec, name)
+    metadata = section(spec, "template", "pod", "metadata")
+    for number in range(size_of(obj, spec.get("replicas"), 3, "$.spec.replicas")):
+        labels = {
+            **section(metadata, "labels"),
+            f"{_STRIMZI}/cluster": name_of(obj),
+            f"{_STRIMZI}/kind": kind,
+            f"{_STRIMZI}/name": name,
+            f"{_STRIMZI}/component-type": component,
+            f"{_STRIMZI}/pod-name": f"{name}-{number}",
+            f"{_STRIMZI}/controller": "strimzipodset",
+            f"{_STRIMZI}/controller-name": name,
+        }
+        template = {"spec": {**body, "hostname": f"{name}-{number}", "subdomain": name}}
+        yield child_pod(
+            controller, template, f"{name}-{number}", labels, deep_copy_json(section(metadata, "annotations"))
+        )
+
+
+def kafka_bridge_children(bridge: Object, companions: Companions) -> Iterator[Object]:
+    """The Deployment of a KafkaBridge."""
+    spec, name = section(bridge, "spec"), f"{name_of(bridge)}-bridge"
+    labels = {f"{_STRIMZI}/cluster": name_of(bridge), f"{_STRIMZI}/name": name, f"{_STRIMZI}/kind": "KafkaBridge"}
+    metadata = section(spec, "template", "pod", "metadata")
+    template = {
+        "metadata": {**deep_copy_json(metadata), "labels": {**section(metadata, "labels"), **labels}},
+        "spec": _client_spec(spec, name),
+    }
+    size = size_of(bridge, spec.get("replicas"), 1, "$.spec.replicas")
+    body = {"replicas": size, "selector": {"matchLabels": labels}, "template": template}
+    yield child(bridge, "apps/v1", "Deployment", name, body, {"labels": labels})
+
+
+def _client_spec(spec: Object, name: str) -> Object:
+    """The pod of a client of Kafka, on nodes of a rack where it is to know its own."""
+    asked = deep_copy_json(section(spec, "resources"))
+    check_part(asked, "core.v1.ResourceRequirements", "$.spec.resources")
+    pod: Object = {"containers": [{"name": name, "image": "quay.io/strimzi/kafka", "resources": asked}]}
+    _shape(pod, section(spec, "template", "pod"))
+    if key := section(spec, "rack").get("topologyKey"):
+        pod["affinity"] = _on_racks(section(pod, "affinity"), str(key))
+        pod["initContainers"] = [{"name": "kafka-init", "image": "quay.io/strimzi/operator", "resources": asked}]
+    return pod
+
+
 def _make_part(kafka: Object, part: str, roles: Sequence[str]) -> Iterator[Object]:
     """The pods of ``spec.kafka`` or ``spec.zookeeper``, numbered from 0."""
     spec = section(kafka, "spec", part)
@@ -186,16 +249,22 @@ def _spread_over_racks(spec: Object, kafka: Object, cluster: str, component: str
     key = section(kafka, "rack").get("topologyKey")
     if not key:
         return
-    affinity = spec["affinity"] = deep_copy_json(section(spec, "affinity"))
+    spec["affinity"] = _on_racks(section(spec, "affinity"), str(key))
+    labels = {f"{_STRIMZI}/cluster": cluster, f"{_STRIMZI}/name": component}
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": labels}}
+    with_affinity(spec, "podAntiAffinity", "preferred", {"weight": 100, "podAffinityTerm": term})
+
+
+def _on_racks(told: Object, key: str) -> Object:
+    """An affinity that has only nodes of racks, in each of its terms."""
+    affinity = deep_copy_json(told)
     node = affinity.setdefault("nodeAffinity", {}).setdefault("requiredDuringSchedulingIgnoredDuringExecution", {})
     exists = {"key": key, "operator": "Exists"}
     terms = node.get("nodeSelectorTerms") or [{}]
     node["nodeSelectorTerms"] = [
         {**term, "matchExpressions": [*(term.get("matchExpressions") or ()), exists]} for term in terms
     ]
-    labels = {f"{_STRIMZI}/cluster": cluster, f"{_STRIMZI}/name": component}
-    term = {"topologyKey": key, "labelSelector": {"matchLabels": labels}}
-    with_affinity(spec, "podAntiAffinity", "preferred", {"weight": 100, "podAffinityTerm": term})
+    return dict(affinity)
 
 
 def kafka_pool_doubts(pool: Object, companions: Companions) -> Iterator[Doubt]:

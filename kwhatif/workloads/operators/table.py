@@ -20,18 +20,34 @@ from kwhatif.workloads.operators.deliveries import (
     rollout_update,
     rollout_update_doubts,
 )
+from kwhatif.workloads.operators.elastic_stack import (
+    agent_children,
+    beat_children,
+    elastic_deployment_children,
+    elastic_update,
+    elasticsearch_children,
+    logstash_children,
+)
+from kwhatif.workloads.operators.inference_services import inference_children, inference_doubts
 from kwhatif.workloads.operators.job_sets import job_set_children, job_set_doubts, leader_worker_children
-from kwhatif.workloads.operators.kafka_clusters import kafka_children, kafka_pool_children, kafka_pool_doubts
+from kwhatif.workloads.operators.kafka_clusters import (
+    kafka_bridge_children,
+    kafka_children,
+    kafka_connect_children,
+    kafka_pool_children,
+    kafka_pool_doubts,
+)
 from kwhatif.workloads.operators.monitoring import alertmanager_children, prometheus_children
+from kwhatif.workloads.operators.nim_services import nim_children, nim_doubts, nim_pipeline_children
 from kwhatif.workloads.operators.operator_kind import OperatorKind
 from kwhatif.workloads.operators.other_schedulers import (
     ray_doubts,
     training_job_doubts,
     volcano_doubts,
 )
+from kwhatif.workloads.operators.postgres_clusters import postgres_children
 from kwhatif.workloads.operators.ray_clusters import ray_cluster_children, ray_job_children, ray_service_children
 from kwhatif.workloads.operators.spark_applications import spark_children, spark_doubts
-from kwhatif.workloads.operators.stores import elasticsearch_children, postgres_children
 from kwhatif.workloads.operators.tekton_runs import pipeline_run_children, run_doubts, task_run_children
 from kwhatif.workloads.operators.train_jobs import train_job_children, train_job_doubts
 from kwhatif.workloads.operators.training_jobs import (
@@ -257,6 +273,90 @@ ROWS: tuple[Row, ...] = (
         "`NAME-es-SET-ORDINAL`",
         "StatefulSet",
         "`elasticsearch.k8s.elastic.co/cluster-name`",
+    ),
+    *(
+        Row(
+            OperatorKind(group, kind, elastic_deployment_children, _N),
+            "`spec.podTemplate`, and what ECK adds",
+            "`spec.count`",
+            f"`NAME-{suffix}-HASH-*`",
+            "ReplicaSet",
+            f"`{group}/name`",
+        )
+        for group, kind, suffix in (
+            ("kibana.k8s.elastic.co", "Kibana", "kb"),
+            ("apm.k8s.elastic.co", "ApmServer", "apm-server"),
+            ("maps.k8s.elastic.co", "ElasticMapsServer", "ems"),
+            ("enterprisesearch.k8s.elastic.co", "EnterpriseSearch", "ent"),
+            ("packageregistry.k8s.elastic.co", "PackageRegistry", "epr"),
+        )
+    ),
+    Row(
+        OperatorKind("logstash.k8s.elastic.co", "Logstash", logstash_children, _O),
+        "`spec.podTemplate`, and what ECK adds",
+        "`spec.count`",
+        "`NAME-ls-ORDINAL`",
+        "StatefulSet",
+        "`logstash.k8s.elastic.co/name`",
+    ),
+    Row(
+        OperatorKind("beat.k8s.elastic.co", "Beat", beat_children, elastic_update),
+        "`spec.daemonSet.podTemplate`, `spec.deployment.podTemplate`, and what ECK adds",
+        "one a node; `replicas`",
+        "`NAME-beat-TYPE-*`",
+        "DaemonSet; ReplicaSet",
+        "`beat.k8s.elastic.co/name`",
+    ),
+    Row(
+        OperatorKind("agent.k8s.elastic.co", "Agent", agent_children, elastic_update),
+        "`podTemplate` of `spec.daemonSet`, `spec.deployment`, `spec.statefulSet`, and what ECK adds",
+        "one a node; `replicas`",
+        "`NAME-agent-*`",
+        "DaemonSet; ReplicaSet; StatefulSet",
+        "`agent.k8s.elastic.co/name`",
+    ),
+    *(
+        Row(
+            OperatorKind("kafka.strimzi.io", kind, kafka_connect_children, _O),
+            "made of `spec.resources`, `spec.template.pod`, `spec.rack`",
+            "`spec.replicas` (3)",
+            f"`NAME-{suffix}-NUMBER`",
+            "StrimziPodSet",
+            "`strimzi.io/cluster`",
+        )
+        for kind, suffix in (("KafkaConnect", "connect"), ("KafkaMirrorMaker2", "mirrormaker2"))
+    ),
+    Row(
+        OperatorKind("kafka.strimzi.io", "KafkaBridge", kafka_bridge_children, _N),
+        "made of `spec.resources`, `spec.template.pod`, `spec.rack`",
+        "`spec.replicas`",
+        "`NAME-bridge-HASH-*`",
+        "ReplicaSet",
+        "`strimzi.io/cluster`",
+    ),
+    Row(
+        OperatorKind("serving.kserve.io", "InferenceService", inference_children, _N, inference_doubts),
+        "that of its runtime, with `spec.predictor` over it; `spec.transformer`, `spec.explainer`",
+        "`minReplicas` (1) of each",
+        "`NAME-predictor-HASH-*`, `NAME-predictor-00001-deployment-HASH-*`",
+        "ReplicaSet",
+        "`serving.kserve.io/inferenceservice`",
+    ),
+    Row(
+        OperatorKind("apps.nvidia.com", "NIMService", nim_children, _O, nim_doubts),
+        "made of `spec.resources` and the like",
+        "`spec.replicas`, `scale.hpa.minReplicas`; groups of `multiNode.parallelism.pipeline`",
+        "`NAME-HASH-*`, `NAME-lws-GROUP-INDEX`",
+        "ReplicaSet; StatefulSet",
+        "`app.kubernetes.io/instance`",
+    ),
+    Row(
+        OperatorKind("apps.nvidia.com", "NIMPipeline", nim_pipeline_children, _O),
+        "those of `spec.services[*].spec`",
+        "those of the services",
+        "as of the services",
+        "as of the services",
+        "`app.kubernetes.io/instance`",
     ),
     Row(
         OperatorKind("monitoring.coreos.com", "Prometheus", prometheus_children, _O),

@@ -7,9 +7,11 @@ from typing import Any
 
 import yaml
 
+from tests.workloads.operators.serving_examples import SERVING
+
 Json = dict[str, Any]
 
-EXAMPLES = {
+EXAMPLES = SERVING | {
     "Rollout.argoproj.io": """
         apiVersion: argoproj.io/v1alpha1
         kind: Rollout

@@ -1,7 +1,6 @@
-"""Databases with stable pods and claims: PostgreSQL by CloudNativePG, Elasticsearch by ECK.
+"""PostgreSQL by CloudNativePG: instances with claims of their own.
 
-Upstream: cloudnative-pg/cloudnative-pg, pkg/specs/{pods,pvcs}.go; elastic/cloud-on-k8s,
-pkg/controller/elasticsearch/nodespec/{podspec,statefulset,defaults}.go.
+Upstream: cloudnative-pg/cloudnative-pg, pkg/specs/{pods,pvcs}.go.
 """
 
 from __future__ import annotations
@@ -17,20 +16,14 @@ from kwhatif.workloads.operators.operator_kind import (
     claim_of,
     claim_spec,
     items_of,
-    resources,
     size_of,
     some_fields,
     with_affinity,
 )
-from kwhatif.workloads.pod_sets import with_metadata
-from kwhatif.workloads.workload_kind import Companions, child, child_pod
+from kwhatif.workloads.workload_kind import Companions, child_pod
 
 _HOSTNAME = "kubernetes.io/hostname"
 _CNPG = "cnpg.io"
-_ELASTIC = "elasticsearch.k8s.elastic.co"
-
-
-# --- CloudNativePG
 
 
 def postgres_children(cluster: Object, companions: Companions) -> Iterator[Object]:
@@ -98,65 +91,3 @@ def _instance(cluster: Object, name: str, labels: dict[str, str], volumes: Seque
     inherited = section(spec, "inheritedMetadata")
     told_labels = {**section(inherited, "labels"), **labels, f"{_CNPG}/podRole": "instance"}
     return child_pod(cluster, {"spec": body}, name, told_labels, deep_copy_json(section(inherited, "annotations")))
-
-
-# --- ECK
-
-
-def elasticsearch_children(cluster: Object, companions: Companions) -> Iterator[Object]:
-    """The StatefulSet of each node set of an Elasticsearch."""
-    for place, nodes in enumerate(items_of(cluster, "spec", "nodeSets")):
-        template = section(nodes, "podTemplate")
-        check_part(template or None, "core.v1.PodTemplateSpec", f"$.spec.nodeSets[{place}].podTemplate")
-        name = f"{name_of(cluster)}-es-{nodes.get('name')}"
-        labels = {
-            "common.k8s.elastic.co/type": "elasticsearch",
-            f"{_ELASTIC}/cluster-name": name_of(cluster),
-            f"{_ELASTIC}/statefulset-name": name,
-        }
-        selector = {key: labels[key] for key in sorted(labels)}
-        if section(cluster, "spec").get("version"):
-            labels[f"{_ELASTIC}/version"] = str(section(cluster, "spec")["version"])
-        claims = deep_copy_json(nodes.get("volumeClaimTemplates") or [])
-        spec = _elastic_spec(cluster, section(template, "spec"))
-        held = {name_of(claim) for claim in claims} | {str(volume.get("name")) for volume in items_of(spec, "volumes")}
-        if "elasticsearch-data" not in held:
-            asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-            claims.insert(0, {"metadata": {"name": "elasticsearch-data"}, "spec": asked})
-        whole = with_metadata({"metadata": section(template, "metadata"), "spec": spec}, labels, {})
-        body = {
-            "replicas": size_of(cluster, nodes.get("count"), 1, "$.spec.nodeSets[*].count"),
-            "serviceName": name,
-            "podManagementPolicy": "Parallel",
-            "updateStrategy": {"type": "OnDelete"},
-            "selector": {"matchLabels": selector},
-            "template": whole,
-            "volumeClaimTemplates": claims,
-        }
-        yield child(cluster, "apps/v1", "StatefulSet", name, body, {"labels": labels})
-
-
-def _elastic_spec(cluster: Object, told: Object) -> Object:
-    spec = deep_copy_json(told)
-    containers = items_of(spec, "containers")
-    main = next((each for each in containers if each.get("name") == "elasticsearch"), None)
-    if main is None:
-        main = {"name": "elasticsearch"}
-        containers.insert(0, main)
-    version = str(section(cluster, "spec").get("version") or "latest")
-    main.setdefault("image", str(section(cluster, "spec").get("image") or f"docker.elastic.co/elasticsearch:{version}"))
-    asked = section(main, "resources")
-    if not (asked.get("requests") or asked.get("limits")):
-        main["resources"] = {"requests": {"memory": "2Gi"}, "limits": {"memory": "2Gi"}}
-    prepares = {
-        "name": "elastic-internal-init-filesystem",
-        "image": main["image"],
-        "resources": resources("100m", "50Mi"),
-    }
-    spec["containers"] = containers
-    spec["initContainers"] = [prepares, *(spec.get("initContainers") or ())]
-    if spec.get("affinity") is None:
-        labels = {f"{_ELASTIC}/cluster-name": name_of(cluster)}
-        term = {"topologyKey": _HOSTNAME, "labelSelector": {"matchLabels": labels}}
-        with_affinity(spec, "podAntiAffinity", "preferred", {"weight": 100, "podAffinityTerm": term})
-    return dict(spec)
