@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, Self, Unpack
@@ -186,6 +187,22 @@ class Session:
             for kind, reading in plugin.dependencies.items():
                 found.setdefault(kind, {})[plugin.name] = reading
         return found
+
+    @contextmanager
+    def without(self, leaving: Sequence[tuple[PodInfo, int]]) -> Iterator[None]:
+        """Its cluster as it would be if these pods, each with the row of its node, were gone."""
+        cluster = self.cluster
+        before = {row: cluster.pods_on[row] for _, row in leaving}
+        for info, _ in leaving:
+            cluster.forget(info.uid)
+        try:
+            yield
+        finally:
+            for info, row in leaving:
+                cluster.assume(info, row)
+            # Pods keep their order on a node.
+            for row, pods in before.items():
+                cluster.pods_on[row] = pods
 
     def info(self, pod_to_schedule: PodToSchedule, *, bound: bool = False) -> PodInfo:
         """Wrap a pod for this cluster; claims of its ephemeral volumes and of device templates are made, as their

@@ -1,13 +1,17 @@
-"""The order in which a snapshot's own pods wait for a node."""
+"""The order in which a snapshot's own pods wait for a node, and what it leaves open."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import kwhatif
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.simulation.session import pending_pods
 from kwhatif.snapshot.format.model import Snapshot
+from tests.builders import write_objects
 
 
 def waiting(name: str, created: str, version: str | None) -> Pod:
@@ -39,3 +43,34 @@ def test_waiting_pods_come_in_the_order_of_the_queue(pods: list[Pod], order: lis
     for pod in pods:
         snapshot.objects.add(pod)
     assert [item.pod.name for item in pending_pods(snapshot)] == order
+
+
+ONE_CPU = {"containers": [{"name": "main", "image": "x", "resources": {"requests": {"cpu": "1"}}}]}
+
+
+def object_of(kind: str, name: str, spec: object, **status: object) -> dict[str, object]:
+    home = {} if kind == "Node" else {"namespace": "shop", "uid": name}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **home}, "spec": spec, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "priority", "said"),
+    [
+        pytest.param("1", 0, ["shop/b may get the room of shop/a"], id="an equal pod may have the room instead"),
+        pytest.param("1", -1, [], id="a pod of lower priority comes later in any case"),
+        pytest.param("2", 0, [], id="where all find room there is no doubt"),
+        pytest.param("0", 0, [], id="where none finds room there is no doubt"),
+    ],
+)
+def test_room_that_equal_pods_wait_for_may_go_to_another(
+    cpu: str, priority: int, said: list[str], tmp_path: Path
+) -> None:
+    amounts = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+    cluster = write_objects(
+        tmp_path / "cluster.json",
+        object_of("Node", "node-1", {}, allocatable=amounts, capacity=amounts),
+        object_of("Pod", "a", ONE_CPU),
+        object_of("Pod", "b", {**ONE_CPU, "priority": priority}),
+    )
+    result = kwhatif.place(with_pending=True, snapshot=cluster)
+    assert [gap.effect for gap in result.fidelity.gaps if "waiting pod" in gap.what] == said

@@ -15,6 +15,7 @@ from kwhatif.errors import FidelityError, UsageError
 from kwhatif.framework.interface import Dependency
 from kwhatif.golang.formatting import without_password
 from kwhatif.policy.other_programs import describe_others
+from kwhatif.results.amounts import format_some
 from kwhatif.results.base import Fidelity, Gap
 from kwhatif.results.place import Placement
 from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
@@ -30,7 +31,7 @@ from kwhatif.simulation.fidelity.gaps import (
     update_gaps,
 )
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 from kwhatif.versions import minor_of
 
 if TYPE_CHECKING:
@@ -121,6 +122,40 @@ def _unclaimed_gaps(run: Run) -> Iterator[Gap]:
         )
 
 
+_MOST_RIVALS = 50
+"""For so many pods it is looked whether another could have their room."""
+
+
+def _retry_gaps(run: Run) -> Iterator[Gap]:
+    """Pods that waited before and find room in which another one of their priority, that waited too, fits as well: who
+    is tried first depends on backoffs, which no snapshot holds.
+    """
+    cluster, driver = run.end.cluster, run.end.driver
+    waiting = {each.pod for each in run.pending if each.cause == "waiting"}
+    if not waiting or run.session.setup.extenders is not None:
+        # Extenders are not called for a trial.
+        return
+    waited = {item.pod.key: item.pod.identity for item in pending_pods(run.session.snapshot)}
+    rivals = {info.shape.index: info for pod in run.left if pod.key in waiting for info in [cluster.shapes.info(pod)]}
+    helped, left_out = list[str](), set[str]()
+    for key in [each.pod for each in run.placements if each.outcome == "placed" and each.pod in waited][:_MOST_RIVALS]:
+        there = cluster.find(waited[key])
+        if there is None:
+            continue
+        with run.end.without([there]):
+            equals = (info for info in rivals.values() if info.priority == there[0].priority)
+            others = [info.key for info in equals if driver.decide(info).is_placed]
+        if others:
+            helped.append(key)
+            left_out.update(others)
+    if helped:
+        yield Gap(
+            what="how often a waiting pod was tried before, and when, is in no snapshot",
+            effect=f"{format_some(sorted(left_out))} may get the room of {format_some(helped)}",
+            pods=(*helped, *sorted(left_out)),
+        )
+
+
 def _assess_alone(run: Run) -> Fidelity:
     session, asked, rollouts = run.session, run.pods_to_schedule, run.updates
     snapshot, setup = session.snapshot, session.setup
@@ -131,6 +166,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *group_gaps(session, asked, by_group=run.by_group, autoscaled=run.autoscaled),
         *_unclaimed_gaps(run),
         *_budget_gap(session, run.placements, run.evicted),
+        *_retry_gaps(run),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),
         *_extender_gaps(session, asked),

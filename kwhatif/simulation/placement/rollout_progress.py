@@ -76,16 +76,8 @@ class RolloutProgress:
         leaving = [there for key in keys if (there := cluster.find(run.uid_of(key) or "")) is not None]
         if not others or not leaving:
             return False
-        before = {row: cluster.pods_on[row] for _, row in leaving}
-        for info, _ in leaving:
-            cluster.forget(info.uid)
-        try:
+        with run.session.without(leaving):
             return run.finds_room(others)
-        finally:
-            for info, row in leaving:
-                cluster.assume(info, row)
-            for row, pods in before.items():
-                cluster.pods_on[row] = pods
 
     def advance_in(self, simulation: ClusterSimulation) -> bool:
         """Go on by a step, of which new and old pods take the time that they take; whether there was one."""
