@@ -80,6 +80,20 @@ class NodeInfos:
     def pod_count(self) -> Int64Array:
         return self._sums[:, COUNT]
 
+    def totals(self, rows: Sequence[int]) -> dict[str, tuple[int, int]]:
+        """Resource -> what these nodes have of it and what their pods request; ``pods`` come last."""
+        at, columns = np.asarray(rows, np.intp), self.columns
+        sums = (matrix[at].sum(axis=0).tolist() for matrix in (columns.allocatable, self.requested))
+        pairs: Iterable[tuple[int, int]] = zip(*sums, strict=False)
+        found = dict(zip(self.shapes.resources.names, pairs, strict=False))
+        return found | {"pods": (int(columns.allowed_pods[at].sum()), int(self.pod_count[at].sum()))}
+
+    def free(self, resource: str) -> list[int]:
+        """What each node has left of a resource; an over-committed one has nothing."""
+        amounts = self.shapes.resources.amounts
+        left = amounts(self.columns.allocatable, resource) - amounts(self.requested, resource)
+        return left.clip(min=0).tolist()  # type: ignore[no-any-return]
+
     # --- sums over pods
 
     def _count(self, shape: PodShape, row: int, sign: int) -> None:

@@ -7,9 +7,11 @@ pkg/scheduler/framework/types.go (Diagnosis, FitError, NodeToStatus).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -195,6 +197,14 @@ class Verdicts:
                 reason = blocker.rejection.reason
                 counts[reason] = counts.get(reason, 0) + found
         return counts
+
+    def only_blocked_by(self) -> dict[str, list[int]]:
+        """Plugin -> the nodes that this plugin rejects and no other does."""
+        by_plugin: dict[str, set[int]] = {}
+        for blocker in self.blockers:
+            by_plugin.setdefault(blocker.plugin, set()).update(np.flatnonzero(blocker.where).tolist())
+        counts = Counter(chain.from_iterable(by_plugin.values()))
+        return {plugin: sorted(row for row in rows if counts[row] == 1) for plugin, rows in by_plugin.items()}
 
     def copy(self) -> Verdicts:
         """Verdicts that may be changed without changing these."""

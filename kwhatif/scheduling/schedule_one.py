@@ -253,9 +253,11 @@ class Scheduler:
         answers = len(result_cache_of(self.cluster, self.framework)) * len(self.cluster)
         return kept >= _MOST_KEPT or (kept >= _LEAST_KEPT and answers > _MEMORY)
 
-    def evaluate_all_nodes(self, pod: PodInfo) -> Evaluation | None:
-        """All nodes' verdicts on a pod, without sampling; None where PreEnqueue or PreFilter refuses it."""
-        if self.gate(pod) is not None or not len(self.cluster.node_order):
+    def evaluate_all_nodes(self, pod: PodInfo, *, queued: bool = False) -> Evaluation | None:
+        """All nodes' verdicts on a pod, without sampling; None where PreEnqueue, unless it is ``queued``, or PreFilter
+        refuses it.
+        """
+        if (not queued and self.gate(pod) is not None) or not len(self.cluster.node_order):
             return None
         evaluation = self.evaluation(pod)
         evaluation.refresh(pod)

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo, PodShape
-from kwhatif.cluster.types import BoolArray
 from kwhatif.results.diff import ClusterUse, Skew, Use
 from kwhatif.simulation.node_pools import zone_of
 
 
-def in_use(cluster: Cluster) -> BoolArray:
-    """bool[N]: the nodes with a pod that no daemon set made."""
-    working: BoolArray = np.zeros(len(cluster), np.bool_)
-    for info, row in cluster.pods():
-        if info.shape.controller is None or info.shape.controller.kind != "DaemonSet":
-            working[row] = True
-    return working
+def nodes_in_use(cluster: Cluster) -> list[str]:
+    """The nodes with a pod that no daemon set made."""
+    owned = ((info.shape.controller, row) for info, row in cluster.pods())
+    rows = {row for owner, row in owned if owner is None or owner.kind != "DaemonSet"}
+    return [cluster.columns.names[row] for row in sorted(rows)]
 
 
 def use_of(cluster: Cluster) -> ClusterUse:
     """Utilisation by resource, of those that some node has, and how many nodes are in use."""
-    used = int(np.count_nonzero(in_use(cluster)))
+    used = len(nodes_in_use(cluster))
     allocatable, requested = cluster.columns.allocatable, cluster.requested
     resources = []
     for column, name in enumerate(cluster.shapes.resources.names):
@@ -41,7 +36,7 @@ def use_of(cluster: Cluster) -> ClusterUse:
                 mean=round(float(share.mean()), 1),
                 deviation=round(float(share.std()), 1),
                 maximum=round(float(share.max()), 1),
-                largest_free=int(np.maximum(room - asked, 0).max()),
+                largest_free=int((room - asked).clip(min=0).max()),
             )
         )
     return ClusterUse(
@@ -90,7 +85,7 @@ def pods_by_place(cluster: Cluster, topology_key: str, shape: PodShape, rows: It
     columns = cluster.columns
     places = columns.label(topology_key)
     open_ = columns.matching(shape.node_affinity) & ~columns.unschedulable & places.present
-    counts: Counter[str] = Counter({places.values[code]: 0 for code in np.unique(places.codes[open_]).tolist()})
+    counts: Counter[str] = Counter({places.values[code]: 0 for code in sorted(set(places.codes[open_].tolist()))})
     counts.update(places.values[code] for row in rows if (code := int(places.codes[row])) >= 0)
     return counts
 

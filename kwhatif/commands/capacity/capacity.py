@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import namespace_of
@@ -22,7 +21,6 @@ from kwhatif.admission.response import Object
 from kwhatif.bounds import pods_left
 from kwhatif.cluster.pod_group_states import group_key
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray, Int64Array
 from kwhatif.commands.capacity.result import CapacityResult, LeftOver, NodeCapacity, QuotaRoom, ReasonCount
 from kwhatif.commands.capacity.unit import Copier, Unit, copier_of, unit_of
 from kwhatif.errors import UsageError
@@ -174,7 +172,7 @@ class _Filling:
         self._has_groups = takes_groups(session.driver)
         self._tried = 0
         self._next_fits = 0
-        self._free_then: dict[str, Int64Array] = {}
+        self._free_then: dict[str, list[int]] = {}
 
     def run(self, most: int) -> int:
         """Place whole units until one does not fit; returns how many did.
@@ -237,7 +235,7 @@ class _Filling:
             self.refused = min(without, key=lambda each: (each.waiting or each.lost, each.diagnosis is None))
             # Half a release is none; why it ends is about the nodes with that half on them.
             self._next_fits = len(placed)
-            self._free_then = {name: self._free(name) for name in self._asks}
+            self._free_then = {name: self._session.cluster.free(name) for name in self._asks}
             self._take_back(placed)
             return False
         names = self._session.cluster.columns.names
@@ -318,16 +316,16 @@ class _Filling:
         }
 
     def _nodes(self, diagnosis: Diagnosis | None) -> tuple[NodeCapacity, ...]:
-        columns, taken = self._session.cluster.columns, Counter(self._homes.values())
+        names, taken = self._session.cluster.columns.names, Counter(self._homes.values())
         free = {name: self._left(name) for name in self._asks}
         return tuple(
             NodeCapacity(
-                node=columns.names[row],
-                pods=taken[columns.names[row]],
+                node=name,
+                pods=taken[name],
                 reasons=_reasons(diagnosis, row),
-                free={name: int(amounts[row]) for name, amounts in free.items()},
+                free={name: amounts[row] for name, amounts in free.items()},
             )
-            for row in np.argsort(columns.name_rank).tolist()
+            for name, row in sorted(zip(names, range(len(names)), strict=True))
         )
 
     def _left_over(self) -> tuple[LeftOver, ...]:
@@ -335,22 +333,18 @@ class _Filling:
             return ()
         names, usable = self._session.cluster.columns.names, self._usable()
         found = []
-        for name, each in self._asks.items():
-            free = np.where(usable, self._left(name), 0)
-            if not usable.any():
-                continue
-            largest = int(free.argmax())
-            found.append(
-                LeftOver(resource=name, each=each, free=int(free.sum()), largest=int(free[largest]), on=names[largest])
-            )
+        for name, each in self._asks.items() if usable else ():
+            left = self._left(name)
+            largest = max(usable, key=lambda row: (left[row], -row))
+            free = sum(left[row] for row in usable)
+            found.append(LeftOver(resource=name, each=each, free=free, largest=left[largest], on=names[largest]))
         return tuple(found)
 
-    def _usable(self) -> BoolArray:
-        """bool[N]: where copies are, or could be if something left; what others have free is of no use to them."""
+    def _usable(self) -> set[int]:
+        """The rows where copies are, or could be if something left; what others have free is of no use to them."""
         cluster = self._session.cluster
-        usable: BoolArray = np.zeros(len(cluster), np.bool_)
-        for name in set(self._homes.values()):
-            usable[cluster.columns.row(name)] = True
+        homes = set(self._homes.values())
+        usable = {row for row, name in enumerate(cluster.columns.names) if name in homes}
         for copier in self._copiers:
             info = copier(self._session, self._tried + 1)
             evaluation = self._session.driver.scheduler_for(info).evaluation(info)
@@ -358,23 +352,15 @@ class _Filling:
             evaluation.begin(info)
             if evaluation.refusal is None:
                 verdicts = evaluation.verdicts(info)
-                usable[feasible_rows(evaluation, verdicts)] = True
-                usable[Diagnosis(cluster, evaluation, verdicts, evaluation.narrowed).preemptable()] = True
+                usable.update(feasible_rows(evaluation, verdicts).tolist())
+                usable.update(Diagnosis(cluster, evaluation, verdicts, evaluation.narrowed).preemptable().tolist())
         return usable
 
-    def _left(self, resource: str) -> Int64Array:
-        """What each node has left when the next pod finds none, int64[N]."""
+    def _left(self, resource: str) -> list[int]:
+        """What each node has left when the next pod finds none."""
         then = self._free_then.get(resource) if self.refused is not None else None
-        now = self._free(resource)
+        now = self._session.cluster.free(resource)
         return now if then is None or len(then) != len(now) else then
-
-    def _free(self, resource: str) -> Int64Array:
-        """What each node has left, int64[N]; an over-committed one has nothing."""
-        cluster = self._session.cluster
-        amounts = cluster.shapes.resources.amounts
-        left = amounts(cluster.columns.allocatable, resource) - amounts(cluster.requested, resource)
-        free: Int64Array = np.maximum(left, 0)
-        return free
 
 
 def _said_of(session: Session, attempt: Attempt) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.core import Node, Pod
@@ -19,7 +18,7 @@ from kwhatif.api.times import check_times
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.conformance.compare_scheduler import RecordedGroups
-from kwhatif.commands.conformance.scenario import read_objects, record_nodes, status_record
+from kwhatif.commands.conformance.scenario import NodesRecorder, read_objects, status_record
 from kwhatif.errors import InputError
 from kwhatif.framework.status import Code, Status
 from kwhatif.scheduling.attempt import Attempt
@@ -28,7 +27,6 @@ from kwhatif.scheduling.pod_group_outcome import attempt_pod_group, is_gated
 from kwhatif.scheduling.pod_group_preemption import PodGroupPreemption, PreemptionUnit
 from kwhatif.scheduling.pod_group_results import MemberResult, PlacementAttempt, PodGroupCycle
 from kwhatif.scheduling.round_queue import Entity, RoundQueue
-from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 from kwhatif.snapshot.read.objects import decode, inside
 
@@ -71,7 +69,7 @@ class _Replay:
     """One scheduler process, step after step."""
 
     def __init__(self, cluster: Cluster, setup: Setup) -> None:
-        self._everywhere = _Everywhere()
+        self._everywhere = NodesRecorder(by_group=True)
         self._driver = Driver(cluster, setup, observer=self._everywhere, ties_by_name=True)
         self._driver.set_up_all()
         self._cluster = cluster
@@ -331,38 +329,3 @@ def _preemption_record(found: PodGroupPreemption) -> dict[str, Any]:
 
 def _names(unit: PreemptionUnit) -> list[str]:
     return sorted(pod.key for pod in unit.pods)
-
-
-class _Everywhere(Observer):
-    """Notes verdicts and scores over all nodes of the placement before a pod is placed: a record an attempt."""
-
-    def __init__(self) -> None:
-        self.records: list[dict[str, Any]] = []
-
-    def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
-        self.records.append(_over_placement(scheduler, pod))
-
-
-def _over_placement(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
-    cluster = scheduler.cluster
-    if not len(cluster.node_order):
-        return {}
-    evaluation = scheduler.evaluation(info)
-    evaluation.refresh(info)
-    evaluation.begin(info)
-    if evaluation.refusal is not None:
-        return {}
-    names = cluster.columns.names
-    record: dict[str, Any] = {}
-    considered = np.sort(cluster.node_order)
-    if evaluation.narrowed is not None:
-        considered = evaluation.narrowed
-        record["preFilterNodes"] = sorted(evaluation.narrowed_names)
-    first = cluster.columns.row(info.nominated) if info.nominated else None
-    if first is not None and cluster.is_searched(first):
-        record["nominatedFirst"] = info.nominated
-        if evaluation.verdicts(info).feasible[first]:
-            # The nominated node is looked at first, and no other one if the pod fits there.
-            considered = np.array([first], np.intp)
-    record |= record_nodes(evaluation, info, considered, names, scored_from=2)
-    return record

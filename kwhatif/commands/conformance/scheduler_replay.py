@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.core import Pod
@@ -20,7 +19,7 @@ from kwhatif.api.watcher_metrics import Moments, WatcherMetrics
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.conformance.compare_scheduler import Recorded
-from kwhatif.commands.conformance.scenario import read_objects, record_nodes, status_record
+from kwhatif.commands.conformance.scenario import NodesRecorder, read_objects, status_record
 from kwhatif.commands.conformance.scenario_queue import QueueReplay
 from kwhatif.errors import InputError
 from kwhatif.framework.status import Status
@@ -71,7 +70,7 @@ def scheduler_answer(scenario: SchedulerScenario, setup: Setup) -> dict[str, Any
         cluster.pending.add(pod)
     if scenario.ties is not None:
         return {"name": scenario.name, "nodeOrder": cluster.columns.names, **queued_answers(cluster, setup, pods)}
-    everywhere = _AllNodesRecorder()
+    everywhere = NodesRecorder()
     driver = Driver(cluster, setup, observer=everywhere, ties_by_name=True)
     driver.set_up_all()
     if scenario.queue:
@@ -98,7 +97,7 @@ def _pods(scenario: SchedulerScenario) -> Iterator[Pod]:
         yield pod
 
 
-def _answer(driver: Driver, everywhere: _AllNodesRecorder, pod: Pod) -> dict[str, Any]:
+def _answer(driver: Driver, everywhere: NodesRecorder, pod: Pod) -> dict[str, Any]:
     info = driver.cluster.shapes.info(pod)
     if driver.scheduler(pod.spec.scheduler_name) is None:
         raise ValueError(f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles")
@@ -156,33 +155,6 @@ def _allocations(cluster: Cluster, info: PodInfo) -> dict[str, list[str]]:
     return found
 
 
-class _AllNodesRecorder(Observer):
-    """Notes verdicts and scores over all nodes, without sampling and before the pod is placed: a record an attempt."""
-
-    def __init__(self) -> None:
-        self.records: list[dict[str, Any]] = []
-
-    def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
-        self.records.append(_record_all_nodes(scheduler, pod))
-
-
-def _record_all_nodes(scheduler: Scheduler, info: PodInfo) -> dict[str, Any]:
-    evaluation = scheduler.evaluate_all_nodes(info)
-    if evaluation is None:
-        return {}
-    record: dict[str, Any] = {}
-    names = scheduler.cluster.columns.names
-    considered = np.arange(len(names))
-    if evaluation.narrowed is not None:
-        considered = evaluation.narrowed
-        record["preFilterNodes"] = sorted(evaluation.narrowed_names)
-    record |= record_nodes(evaluation, info, considered, names, scored_from=1)
-    scheduler.drift(info, scored="scores" in record)
-    if not record.get("feasible"):
-        record.pop("feasible")
-    return record
-
-
 def _permit(answer: Status | Mapping[str, float]) -> Mapping[str, Any]:
     """What Permit plugins answered: the least that one is willing to wait, or who refused."""
     if isinstance(answer, Status):
@@ -230,11 +202,11 @@ class _Start(Observer):
         self.start, self.feasible, self.narrowed = scheduler.shared.next_start, (), None
         if evaluation is None:
             return
-        passing = evaluation.passing(pod)
+        passing = {names[row] for row in evaluation.passing(pod).nonzero()[0].tolist()}
         if evaluation.narrowed is not None:
             self.narrowed = sorted(evaluation.narrowed_names)
-            passing = passing & np.isin(np.arange(len(names)), evaluation.narrowed)
-        self.feasible = sorted(names[row] for row in np.flatnonzero(passing))
+            passing.intersection_update(self.narrowed)
+        self.feasible = sorted(passing)
 
 
 def _attempt_record(driver: Driver, attempt: Attempt, seen: _Start) -> Mapping[str, Any]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -124,7 +123,7 @@ def _remaining(before: Amounts, after: Amounts) -> tuple[Remaining, ...]:
             requested_after=requested,
         )
         for name, (allocatable, requested) in after.items()
-        if allocatable or requested
+        if name != "pods" and (allocatable or requested)
     )
 
 
@@ -245,15 +244,8 @@ class _Drain:
     def requested_beside(self, names: Sequence[str]) -> Amounts:
         """Allocatable and requested amounts on the other nodes that take pods."""
         cluster = self._session.cluster
-        columns = cluster.columns
-        drained = set(names)
-        rows = np.array(
-            [row for row, node in enumerate(columns.nodes) if node.name not in drained and not node.spec.unschedulable],
-            np.intp,
-        )
-        allocatable, requested = columns.allocatable[rows].sum(axis=0), cluster.requested[rows].sum(axis=0)
-        resources = cluster.shapes.resources.names
-        return {name: (int(has), int(asks)) for name, has, asks in zip(resources, allocatable, requested, strict=False)}
+        closed = {*names, *(node.name for node in cluster.columns.given if node.spec.unschedulable)}
+        return cluster.totals([row for row, name in enumerate(cluster.columns.names) if name not in closed])
 
 
 def _report_pod(pod: Pod, node: str, outcome: str, reason: str = "", *, turn: int = 0, budget: str = "") -> DrainedPod:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod, PodStatus
@@ -21,7 +20,6 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import BoolArray
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.units import Unit, subject_of_budget
 from kwhatif.commands.outage.failures import FailingCluster
@@ -254,7 +252,7 @@ class EmptyCluster:
         given = context.cluster
         self._cluster = Cluster(given.columns.given, given.shapes, given.objects)
         self._driver = Driver(self._cluster, context.setup, imagined=True)
-        self._known: dict[int, BoolArray] = {}
+        self._known: dict[int, list[str]] = {}
 
     def distinct_pods(self, unit: Unit) -> Iterator[PodInfo]:
         """A pod of each shape among the new pods."""
@@ -265,32 +263,27 @@ class EmptyCluster:
                 seen.add(info.shape.index)
                 yield info
 
-    def nodes(self, pod: PodInfo) -> BoolArray:
-        """bool[N]: the nodes that could take it, in the order of the context's own cluster."""
+    def nodes(self, pod: PodInfo) -> list[str]:
+        """The nodes that could take it, by name."""
         found = self._known.get(pod.shape.index)
         if found is None:
             found = self._known[pod.shape.index] = self._ask(pod)
         return found
 
-    def _ask(self, pod: PodInfo) -> BoolArray:
-        nobody: BoolArray = np.zeros(len(self._cluster), np.bool_)
+    def _ask(self, pod: PodInfo) -> list[str]:
         scheduler = self._driver.scheduler(pod.pod.spec.scheduler_name)
         if scheduler is None or not len(self._cluster):
-            return nobody
+            return []
         evaluation = scheduler.evaluation(pod)
         evaluation.begin(pod)
         if evaluation.refusal is not None:
-            return nobody
-        able: BoolArray = np.ones(len(self._cluster), np.bool_)
+            return []
+        rows = set(range(len(self._cluster)) if evaluation.narrowed is None else evaluation.narrowed.tolist())
         about_others = {plugin.name for plugin in scheduler.framework.all_plugins if plugin.depends_on_other_pods}
         for blocker in evaluation.verdicts(pod).blockers:
             if blocker.plugin not in about_others:
-                able &= ~blocker.where
-        if evaluation.narrowed is not None:
-            narrowed = nobody.copy()
-            narrowed[evaluation.narrowed] = True
-            able &= narrowed
-        return able
+                rows.difference_update(blocker.where.nonzero()[0].tolist())
+        return sorted(self._cluster.columns.names[row] for row in rows)
 
 
 MOST_NODES = 200

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -157,8 +156,9 @@ class CycleRecorder(Observer):
         self.tried[key] = attempt.pod
         self.margins.pop(key, None)
         if attempt.is_placed and attempt.scores:
-            totals = np.sort(sum(score.weighted_score for score in attempt.scores))
-            self.margins[key] = int(totals[-1] - totals[-2]) if len(totals) > 1 else int(totals[-1])
+            of_plugins = (score.weighted_score.tolist() for score in attempt.scores)
+            *_, second, best = sorted([0, *map(sum, zip(*of_plugins, strict=True))])
+            self.margins[key] = best - second
 
 
 def _rescaled_workloads(context: Context) -> Iterator[Change]:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -328,13 +327,9 @@ def _snapshot_without(snapshot: Snapshot, nodes: Collection[str]) -> Snapshot:
 def _headroom(cluster: Cluster) -> Iterator[Headroom]:
     """The allocatable and requested amounts of the nodes that are left and take pods."""
     rows = cluster.node_order
-    rows = rows[~cluster.columns.unschedulable[rows]]
-    allocatable = cluster.columns.allocatable[rows].sum(axis=0)
-    requested = cluster.requested[rows].sum(axis=0)
-    named = zip(cluster.shapes.resources.names, allocatable.tolist(), requested.tolist(), strict=True)
-    yield from (Headroom(resource=name, allocatable=has, requested=asks) for name, has, asks in named if asks)
-    pods = int(np.sum(cluster.columns.allowed_pods[rows]))
-    yield Headroom(resource="pods", allocatable=pods, requested=int(np.sum(cluster.pod_count[rows])))
+    for name, (has, asks) in cluster.totals(rows[~cluster.columns.unschedulable[rows]].tolist()).items():
+        if asks or name == "pods":
+            yield Headroom(resource=name, allocatable=has, requested=asks)
 
 
 @dataclass(frozen=True)

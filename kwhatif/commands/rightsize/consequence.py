@@ -4,12 +4,12 @@ that keeps the nodes of a pool, which is found by simulating the pool with an un
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -18,7 +18,6 @@ from kwhatif.api.workloads_and_storage import CSINode, CSINodeDriver
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import claim_names
-from kwhatif.cluster.types import Int64Array
 from kwhatif.commands.rightsize.advice import format_quantity
 from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.result import Binding, LargestSlot, Side
@@ -40,7 +39,7 @@ from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
-PODS, VOLUMES = "pods", "volumes"
+VOLUMES = "volumes"
 ORIGIN = "rightsize"
 
 Price = Callable[[Node, Mapping[str, str]], float | None]
@@ -149,12 +148,10 @@ def asked_of(scenario: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
 def _requested(state: SteadyState) -> dict[str, int]:
     """What all pods ask for, those that wait as well: cpu in millicores, memory in bytes."""
     cluster = state.session.cluster
-    waiting = [cluster.shapes.requests[state.session.info(PodToSchedule(pod, "")).shape.index] for pod in state.waiting]
-    amounts = cluster.shapes.resources.amounts
-    placed = {name: int(amounts(cluster.requested, name).sum()) for name in ("cpu", "memory")}
-    if not waiting:
-        return placed
-    return {name: amount + int(amounts(np.array(waiting), name).sum()) for name, amount in placed.items()}
+    waiting = [state.session.info(PodToSchedule(pod, "")).shape.requests for pod in state.waiting]
+    totals = cluster.totals(range(len(cluster)))
+    placed = {name: totals.get(name, (0, 0))[1] for name in ("cpu", "memory")}
+    return {name: amount + sum(each.get(name, 0) for each in waiting) for name, amount in placed.items()}
 
 
 def _side(state: SteadyState, requested: Mapping[str, int], price: Price) -> tuple[Side, list[str]]:
@@ -185,47 +182,31 @@ def _monthly(prices: Sequence[float | None]) -> float | None:
 
 def largest_slot(cluster: Cluster) -> LargestSlot | None:
     """The open node that has the most left of what it has least of, as a share of what nodes have on average."""
-    if not len(cluster):
-        return None
-    amounts, columns = cluster.shapes.resources.amounts, cluster.columns
-    cpu = np.maximum(amounts(columns.allocatable, "cpu") - amounts(cluster.requested, "cpu"), 0)
-    memory = np.maximum(amounts(columns.allocatable, "memory") - amounts(cluster.requested, "memory"), 0)
-    pods = np.maximum(columns.allowed_pods - cluster.pod_count, 0)
-    is_open = np.array([not node.spec.unschedulable for node in columns.nodes], np.bool_) & (pods > 0)
-    share = np.minimum(
-        _of_average(cpu, amounts(columns.allocatable, "cpu")),
-        _of_average(memory, amounts(columns.allocatable, "memory")),
-    )
-    share = np.where(is_open, share, -1.0)
-    order = np.lexsort((columns.name_rank, -share))
-    row = int(order[0])
-    if not is_open[row]:
-        return None
-    return LargestSlot(
-        node=columns.names[row],
-        cpu=format_quantity("cpu", int(cpu[row])),
-        memory=format_quantity("memory", int(memory[row])),
-        pods=int(pods[row]),
-    )
+    totals, columns = cluster.totals(range(len(cluster))), cluster.columns
+    free = {name: cluster.free(name) for name in ("cpu", "memory")}
+    pods = (columns.allowed_pods - cluster.pod_count).tolist()
 
+    def share(row: int) -> float:
+        shares = (free[name][row] * len(cluster) / (totals.get(name, (0, 0))[0] or math.inf) for name in free)
+        return min(shares)
 
-def _of_average(free: Int64Array, allocatable: Int64Array) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    mean = float(allocatable.mean())
-    shares: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = free / mean if mean else np.zeros(len(free))
-    return shares
+    rows = [row for row, node in enumerate(columns.nodes) if not node.spec.unschedulable and pods[row] > 0]
+    if not rows:
+        return None
+    row = min(rows, key=lambda row: (-share(row), columns.names[row]))
+    cpu, memory = (format_quantity(name, amounts[row]) for name, amounts in free.items())
+    return LargestSlot(node=columns.names[row], cpu=cpu, memory=memory, pods=pods[row])
 
 
 def shares_of(cluster: Cluster) -> dict[str, dict[str, float]]:
     """Pool -> resource -> how much of what its nodes have is taken; volumes and pods among them."""
-    columns, pools = cluster.columns, dict[str, list[int]]()
-    for row, node in enumerate(columns.nodes):
+    pools, volumes = dict[str, list[int]](), _volumes(cluster)
+    for row, node in enumerate(cluster.columns.nodes):
         pools.setdefault(pool_of(node), []).append(row)
-    taken = {name: (columns.allocatable[:, place], cluster.requested[:, place]) for place, name in _columns(cluster)}
-    taken[PODS] = columns.allowed_pods, cluster.pod_count
-    taken[VOLUMES] = _volumes(cluster)
     found = {}
     for pool, rows in sorted(pools.items()):
-        sums = {name: (int(has[rows].sum()), int(asked[rows].sum())) for name, (has, asked) in taken.items()}
+        most, used = (sum(amounts[row] for row in rows) for amounts in volumes)
+        sums = {**cluster.totals(rows), VOLUMES: (most, used)}
         found[pool] = {
             name: round(asked / has, 4)
             for name, (has, asked) in sorted(sums.items(), key=lambda e: resource_order_of(e[0]))
@@ -234,29 +215,18 @@ def shares_of(cluster: Cluster) -> dict[str, dict[str, float]]:
     return found
 
 
-def _columns(cluster: Cluster) -> Iterator[tuple[int, str]]:
-    return (
-        (place, name)
-        for place, name in enumerate(cluster.shapes.resources.names)
-        if place < cluster.columns.allocatable.shape[1] and place < cluster.requested.shape[1]
-    )
-
-
-def _volumes(cluster: Cluster) -> tuple[Int64Array, Int64Array]:
-    """How many volumes of CSI drivers each node may have, and how many claims its pods have: int64[N] each."""
-    most: Int64Array = np.zeros(len(cluster), np.int64)
-    used: Int64Array = np.zeros(len(cluster), np.int64)
+def _volumes(cluster: Cluster) -> tuple[Sequence[int], Sequence[int]]:
+    """How many volumes of CSI drivers each node may have, and how many claims its pods have."""
+    most = [0] * len(cluster)
     for csi in cluster.objects.list_all(CSINode):
         row = cluster.columns.row(csi.name)
         counts = [each.allocatable.count for each in csi.spec.drivers or () if each.allocatable is not None]
         if row is not None:
             most[row] = sum(count for count in counts if count is not None)
-    if most.any():
-        claims: list[set[tuple[str, str]]] = [set() for _ in range(len(cluster))]
-        for info, row in cluster.pods():
-            claims[row].update((info.pod.namespace, name) for name, _ in claim_names(info.pod))
-        used[:] = [len(each) for each in claims]
-    return most, used
+    claims: list[set[tuple[str, str]]] = [set() for _ in most]
+    for info, row in cluster.pods() if any(most) else ():
+        claims[row].update((info.pod.namespace, name) for name, _ in claim_names(info.pod))
+    return most, [len(each) for each in claims]
 
 
 def shortest_first(shares: Mapping[str, float]) -> list[str]:

@@ -12,15 +12,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import GPU_RESOURCES
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.sweep.result import Influence, Level, LevelMean, Measures, Objective, PriorityCount
 from kwhatif.commands.sweep.space_document import Axis
 from kwhatif.errors import UsageError
-from kwhatif.simulation.cluster_use import in_use, skews_of, use_of
+from kwhatif.simulation.cluster_use import nodes_in_use, skews_of, use_of
 from kwhatif.simulation.placement.run import Run
 
 MIN, MAX = "min", "max"
@@ -87,7 +85,6 @@ def measure_run(run: Run, today: Mapping[str, str], prices: Mapping[str, float])
     prices = {**prices, **{each.node: each.price or 0.0 for each in added}} if prices else {}
     pending = Counter(placement.priority for placement in placements if not placement.good)
     use = use_of(cluster)
-    names, working = cluster.columns.names, in_use(cluster)
     return Measures(
         pending=sum(pending.values()),
         pending_by_priority=tuple(
@@ -101,7 +98,7 @@ def measure_run(run: Run, today: Mapping[str, str], prices: Mapping[str, float])
         zone_skew=sum(skews_of(cluster).values()),
         moved=sum(bool(placement.node) and today.get(placement.pod, "") != placement.node for placement in placements),
         gpu_allocation=_gpu_allocation(cluster),
-        cost=round(sum(prices.get(names[row], 0.0) for row in np.flatnonzero(working)), 6) if prices else None,
+        cost=round(sum(prices.get(name, 0.0) for name in nodes_in_use(cluster)), 6) if prices else None,
     )
 
 

@@ -9,12 +9,8 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
-from kwhatif.cluster.types import BoolArray
-from kwhatif.framework.status import Verdicts
 from kwhatif.plugins.shared.pod_changes import with_priority
 from kwhatif.results.explain import Fix
 from kwhatif.results.place import Victim
@@ -116,9 +112,8 @@ class _Trials:
             yield from self._try_suggestions({gate.plugin: []}, [])
         if diagnosis is None or diagnosis.verdicts is None:
             return
-        alone = only_blocked_by(diagnosis.verdicts)
         of_nodes: list[_Trial] = []
-        rows = {plugin: np.flatnonzero(where).tolist() for plugin, where in alone.items() if where.any()}
+        rows = {plugin: rows for plugin, rows in diagnosis.verdicts.only_blocked_by().items() if rows}
         yield from self._try_suggestions(rows, of_nodes)
         for node in self._find_cordoned_nodes()[:MOST_NODES]:
             edited = uncordon_node(node)
@@ -249,20 +244,8 @@ def suggested_pods(session: Session, asked: PodToSchedule) -> Iterator[tuple[str
     if diagnosis is None or diagnosis.verdicts is None:
         return
     there = {plugin.name: plugin for plugin in session.driver.scheduler_for(info).framework.all_plugins}
-    for name, where in only_blocked_by(diagnosis.verdicts).items():
-        if name in there and where.any():
-            for change, edited in there[name].suggestions(info, session.cluster, np.flatnonzero(where).tolist()):
+    for name, rows in diagnosis.verdicts.only_blocked_by().items():
+        if name in there and rows:
+            for change, edited in there[name].suggestions(info, session.cluster, rows):
                 if isinstance(edited, Pod):
                     yield change, edited
-
-
-def only_blocked_by(verdicts: Verdicts) -> dict[str, BoolArray]:
-    """Plugin -> bool[N]: nodes that this plugin rejects and no other does."""
-    by_plugin: dict[str, BoolArray] = {}
-    for blocker in verdicts.blockers:
-        have = by_plugin.get(blocker.plugin)
-        by_plugin[blocker.plugin] = blocker.where if have is None else have | blocker.where
-    if not by_plugin:
-        return {}
-    count = np.sum(list(by_plugin.values()), axis=0)
-    return {plugin: where & (count == 1) for plugin, where in by_plugin.items()}

@@ -110,7 +110,7 @@ class _Changes:
         """The cordoned nodes of a domain uncordoned together."""
         columns = self.trials.session.cluster.columns
         for domain in domains:
-            rows = rows_of_domain(self.trials.session, self._key, domain.name).tolist()
+            rows = rows_of_domain(self.trials.session, self._key, domain.name)
             names = sorted(columns.names[row] for row in rows if columns.nodes[row].spec.unschedulable)
             if names:
                 what = f"uncordon {format_some(names)} and {f'{domain.name} holds it' if domain.name else 'it runs'}"

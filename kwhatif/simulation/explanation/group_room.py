@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.pod_group_states import GroupKey, group_key
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import IntpArray
 from kwhatif.results.place import Victim
 from kwhatif.scheduling.describe import owner_of
 from kwhatif.scheduling.group_rounds import scheduled_entities
@@ -42,7 +40,7 @@ class Departure:
         return all(each.lands_on for each in self.leaving)
 
 
-def find_departure(trials: GroupTrials, rows: IntpArray, scarce: Collection[str]) -> Departure | None:
+def find_departure(trials: GroupTrials, rows: Collection[int], scarce: Collection[str]) -> Departure | None:
     """The fewest units of pods that have to leave these nodes for a group; None if that does not help.
 
     Those that hold what is ``scarce`` (names of resources) are considered first, then all others. Pods at least as
@@ -61,13 +59,12 @@ def find_departure(trials: GroupTrials, rows: IntpArray, scarce: Collection[str]
     return None
 
 
-def _units_on(session: Session, key: GroupKey, rows: IntpArray) -> list[PreemptionUnit]:
+def _units_on(session: Session, key: GroupKey, rows: Collection[int]) -> list[PreemptionUnit]:
     """The pods on these nodes by what leaves together, the least important first."""
-    cluster, there = session.cluster, set(rows.tolist())
-    found = []
+    cluster, found = session.cluster, list[PreemptionUnit]()
     for unit in units_of(cluster):
         places = [cluster.find(pod.uid) for pod in unit.pods]
-        is_here = any(place is not None and place[1] in there for place in places)
+        is_here = any(place is not None and place[1] in rows for place in places)
         if is_here and not any(_stays(pod, key) for pod in unit.pods):
             found.append(unit)
     return sorted(found, key=lambda unit: unit.importance, reverse=True)
@@ -146,11 +143,7 @@ def unbind(pod: Pod) -> Pod:
     return replace(pod, spec=replace(pod.spec, node_name=None), status=status)
 
 
-def rows_of_domain(session: Session, key: str, name: str) -> IntpArray:
+def rows_of_domain(session: Session, key: str, name: str) -> list[int]:
     """The nodes of a domain of a label; all nodes where there is no label."""
-    rows = session.cluster.node_order
-    if not key:
-        return rows
-    column = session.cluster.columns.label(key)
-    codes = [code for code, value in enumerate(column.values) if value == name]
-    return rows[np.isin(column.codes[rows], codes)]
+    nodes, rows = session.cluster.columns.nodes, session.cluster.node_order.tolist()
+    return [row for row in rows if not key or (nodes[row].metadata.labels or {}).get(key) == name]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_bound_pods import room_if_empty
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.status import Verdicts
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.results.amounts import format_amount, format_count
-from kwhatif.simulation.explanation.fixes import only_blocked_by
 
 
 def describe_largest_node(pod: PodInfo, cluster: Cluster, verdicts: Verdicts) -> str:
@@ -18,8 +15,7 @@ def describe_largest_node(pod: PodInfo, cluster: Cluster, verdicts: Verdicts) ->
 
     Only nodes count that nothing but resources keeps from the pod.
     """
-    where = only_blocked_by(verdicts).get(NodeResourcesFit.name)
-    rows = [] if where is None else np.flatnonzero(where).tolist()
+    rows = verdicts.only_blocked_by().get(NodeResourcesFit.name, [])
     axis = cluster.shapes.resources
     offers = {row: room_if_empty(cluster, row) for row in rows}
     for name, amount in pod.shape.requests.items():

@@ -7,12 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.pod_group_states import GroupKey, group_key
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.interface import Quorum
 from kwhatif.framework.status import Code
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
@@ -158,7 +156,8 @@ def _shortages(cluster: Cluster, attempt: PlacementAttempt) -> Iterator[str]:
     names = sorted({name for pod in without for name, amount in pod.shape.requests.items() if amount})
     is_short = False
     for name in names:
-        free = _free(cluster, rows, name) - sum(pod.shape.requests.get(name, 0) for pod in inside)
+        left = cluster.free(name)
+        free = sum(left[row] for row in rows) - sum(pod.shape.requests.get(name, 0) for pod in inside)
         wanted = sum(pod.shape.requests.get(name, 0) for pod in without)
         if wanted > free and len(rows):
             is_short = True
@@ -175,31 +174,27 @@ def _shortages(cluster: Cluster, attempt: PlacementAttempt) -> Iterator[str]:
         yield f"{number} closed to them{': ' if reasons else ''}{', '.join(reasons)}"
 
 
-def _open_rows(attempt: PlacementAttempt) -> tuple[IntpArray, list[str]]:
+def _open_rows(attempt: PlacementAttempt) -> tuple[list[int], list[str]]:
     """The nodes of a domain that the first member without a node may use if they have room, and why not the others."""
-    rows = attempt.placement.rows
+    rows = attempt.placement.rows.tolist()
     failed = next(member for member in attempt.members if not member.found_node)
     diagnosis = failed.attempt.diagnosis
     if diagnosis is None or diagnosis.verdicts is None:
         return rows, []
     verdicts = diagnosis.verdicts
-    others = [number for number, plugin in enumerate(verdicts.plugins) if plugin != NodeResourcesFit.name]
-    closed = np.isin(verdicts.first[rows], others)
-    if diagnosis.considered is not None:
-        closed |= ~np.isin(rows, diagnosis.considered)
+    considered = set(rows if diagnosis.considered is None else diagnosis.considered.tolist())
+    first = zip(rows, verdicts.first[rows].tolist(), strict=True)
     reasons = {
         blocker.rejection.reason
         for blocker in verdicts.blockers
         if blocker.plugin != NodeResourcesFit.name and blocker.counted[rows].any()
     }
-    return rows[~closed], sorted(reasons)
-
-
-def _free(cluster: Cluster, rows: IntpArray, name: str) -> int:
-    axis = cluster.shapes.resources
-    capacity = axis.amounts(cluster.columns.allocatable, name)[rows]
-    used = axis.amounts(cluster.requested, name)[rows]
-    return int(np.maximum(capacity - used, 0).sum())
+    open_ = [
+        row
+        for row, place in first
+        if row in considered and (place < 0 or verdicts.plugins[place] == NodeResourcesFit.name)
+    ]
+    return open_, sorted(reasons)
 
 
 GroupMembers = Mapping[GroupKey, Mapping[str, str]]

@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
-import numpy as np
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.types import IntpArray
 from kwhatif.results.place import Allocation, Cause, Placement, Pool, Totals
 from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
 from kwhatif.scheduling.describe import choice_of, devices_of, scores_at, victims_of
@@ -57,8 +55,7 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
     """The placement by the last of a pod's attempts, and the victims of all of them."""
     attempt = attempts[-1]
     preemptions = [each for each in attempts if each.nominated]
-    columns = session.cluster.columns
-    names = columns.names
+    names = session.cluster.columns.names
     waits = sibling_wait_of(session, attempt)
     message, outcome = attempt.message, "unschedulable"
     if attempt.gated is not None:
@@ -68,7 +65,7 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
         outcome = "waiting"
     elif attempt.is_placed:
         outcome = "placed"
-    in_order = attempt.best[np.argsort(columns.name_rank[attempt.best])].tolist()
+    in_order = sorted(attempt.best.tolist(), key=lambda row: names[row])
     return Placement(
         pod=asked.pod.key,
         outcome=outcome,
@@ -115,7 +112,7 @@ def totals(placements: Sequence[Placement], cluster: Cluster) -> Totals:
         skipped=outcomes["skipped"],
         unplaced=sum(causes.values()),
         causes=tuple(Cause(reason=reason, pods=number) for reason, number in ranked),
-        pools=tuple(_pool(name, np.array(rows, np.intp), cluster) for name, rows in sorted(pools.items())),
+        pools=tuple(_pool(name, rows, cluster) for name, rows in sorted(pools.items())),
     )
 
 
@@ -133,20 +130,12 @@ def cause(reason: str) -> str:
     return ", ".join(sorted(filter(None, _NUMBER.split(reasons))))
 
 
-def _pool(name: str, rows: IntpArray, cluster: Cluster) -> Pool:
-    columns, pods = cluster.columns, int(cluster.pod_count[rows].sum())
-    amounts = [
-        (resource, int(columns.allocatable[rows, column].sum()), int(cluster.requested[rows, column].sum()))
-        for column, resource in enumerate(cluster.shapes.resources.names)
-    ]
-    amounts.append(("pods", int(columns.allowed_pods[rows].sum()), pods))
-    return Pool(
-        pool=name,
-        nodes=len(rows),
-        pods=pods,
-        resources=tuple(
-            Allocation(resource=resource, allocatable=has, requested=asked)
-            for resource, has, asked in amounts
-            if has or asked
-        ),
+def _pool(name: str, rows: Sequence[int], cluster: Cluster) -> Pool:
+    amounts = cluster.totals(rows)
+    _, pods = amounts.get("pods", (0, 0))
+    resources = (
+        Allocation(resource=resource, allocatable=has, requested=asked)
+        for resource, (has, asked) in amounts.items()
+        if has or asked
     )
+    return Pool(pool=name, nodes=len(rows), pods=pods, resources=tuple(resources))

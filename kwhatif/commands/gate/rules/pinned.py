@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-import numpy as np
 from msgspec import Meta
 
 from kwhatif.api.document_numbers import PositiveCount
@@ -36,23 +35,22 @@ class Pinned(Rule[PinnedParameters]):
         return f"at least {format_count(self.given.nodes, 'node')} that could take each pod"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        choice = EmptyCluster(context)
+        choice, size = EmptyCluster(context), len(context.cluster)
         fewest: int | None = None
         for unit in self.units(context):
             for info in choice.distinct_pods(unit):
-                able = choice.nodes(info)
-                number = int(np.count_nonzero(able))
+                names = choice.nodes(info)
+                number = len(names)
                 fewest = number if fewest is None else min(fewest, number)
                 if number >= self.given.nodes:
                     continue
-                names = sorted(context.node(row) for row in np.flatnonzero(able).tolist())
                 can = f"Only {format_some(names, 5)} could" if names else "No node could"
                 yield self.finding_about(
                     unit,
                     f"{format_count(number, 'node')} could ever take {info.key}",
-                    f"{can} take it, if nothing else ran there, of {format_count(len(able), 'node')} in all.",
+                    f"{can} take it, if nothing else ran there, of {format_count(size, 'node')} in all.",
                     about=str(info.shape.labels.get("statefulset.kubernetes.io/pod-name", "")),
-                    numbers={"nodes": number, "atLeast": self.given.nodes, "all": len(able)},
+                    numbers={"nodes": number, "atLeast": self.given.nodes, "all": size},
                     hint="kwhatif gate --explain says what excludes which node",
                     pod=info.key,
                 )

@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import PodInfo
@@ -180,13 +178,13 @@ def _verdicts(scheduler: Scheduler, info: PodInfo) -> dict[str, Verdict]:
 
 def _by_node(names: Sequence[str], verdicts: Verdicts) -> dict[str, Verdict]:
     """Nodes that the same reasons reject share their verdict, so it is worked out once for each set of reasons."""
-    marks = np.zeros((len(names), len(verdicts.blockers) + 1), np.bool_)
-    marks[:, 0] = verdicts.unresolvable
-    for place, blocker in enumerate(verdicts.blockers, 1):
-        marks[:, place] = blocker.counted
-    _, first, group = np.unique(marks, axis=0, return_index=True, return_inverse=True)
-    spelt: list[Verdict] = []
-    for row in first.tolist():
-        status = verdicts.status(row)
-        spelt.append(("feasible",) if status is None else (str(status.code), status.plugin, *sorted(status.reasons)))
-    return {name: spelt[place] for name, place in zip(names, group.ravel().tolist(), strict=True)}
+    marks = [verdicts.unresolvable.tolist(), *(blocker.counted.tolist() for blocker in verdicts.blockers)]
+    found: dict[str, Verdict] = {}
+    spelt: dict[tuple[bool, ...], Verdict] = {}
+    for row, reasons in enumerate(zip(*marks, strict=True)):
+        if reasons not in spelt:
+            status = verdicts.status(row)
+            words = ("feasible",) if status is None else (str(status.code), status.plugin, *sorted(status.reasons))
+            spelt[reasons] = words
+        found[names[row]] = spelt[reasons]
+    return found
