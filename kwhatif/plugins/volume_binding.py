@@ -27,7 +27,7 @@ from kwhatif.golang.config_struct import Int64
 from kwhatif.golang.field_validation import Path
 from kwhatif.plugins.shared.attachable_volumes import VOLUMES, has_claims, is_own_claim
 from kwhatif.plugins.shared.node_resources import UtilizationShapePoint, shape_problems
-from kwhatif.plugins.shared.volume_matching import Conflicts, match_volume, utilization_scores
+from kwhatif.plugins.shared.volume_matching import Conflicts, match_volume, utilization_scores, why_unbound
 from kwhatif.plugins.shared.volume_reach import (
     enough_capacity,
     provisions,
@@ -36,6 +36,7 @@ from kwhatif.plugins.shared.volume_reach import (
 )
 from kwhatif.versions import Features
 
+UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NODE_CONFLICT_BEFORE = "node(s) had volume node affinity conflict"
@@ -148,7 +149,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
             found.append(claim)
         if not found:
             return SKIP
-        immediate = False
+        immediate: list[PersistentVolumeClaim] = []
         for claim in found:
             if cluster.storage.fully_bound(claim):
                 state.bound.append(claim)
@@ -161,9 +162,10 @@ class VolumeBinding(Plugin[Claims, Claims]):
             if delayed and not claim.spec.volume_name:
                 state.delayed.append(claim)
             else:
-                immediate = True
+                immediate.append(claim)
         if immediate:
-            return Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
+            why = "; ".join(why_unbound(claim, cluster, self.handle.features) for claim in immediate)
+            return Status.unresolvable(UNBOUND).with_detail(why)
         return state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Claims) -> Iterator[Rejection]:

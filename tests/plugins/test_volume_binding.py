@@ -66,6 +66,34 @@ def test_claims_that_keep_a_pod_waiting(objects: list[Resource], text: str) -> N
     assert answer == Status.unresolvable(text)
 
 
+@pytest.mark.parametrize(
+    ("objects", "why"),
+    [
+        ([claim()], "claim data: no volume that fits is free, and class std does not exist"),
+        (
+            [claim(), storage_class(binding=IMMEDIATE)],
+            "claim data: no volume that fits is free, and class std makes none",
+        ),
+        (
+            [claim(size="2Gi", storage_class=None), volume(storage_class=None)],
+            "claim data: no volume that fits is free, and it has no class that would make one",
+        ),
+        (
+            [claim(), storage_class(binding=IMMEDIATE, provisioner=DRIVER)],
+            f"claim data: {DRIVER} of class std has not made its volume yet",
+        ),
+        ([claim(), volume()], "claim data: volume pv fits, and is not bound to it yet"),
+        ([claim(bound_to="pv", completed=False)], "claim data names volume pv, which does not exist"),
+        ([claim(bound_to="pv", completed=False), volume()], "claim data names volume pv, which is not bound to it yet"),
+    ],
+)
+def test_why_a_claim_has_no_volume_yet(objects: list[Resource], why: str) -> None:
+    cluster = cluster_of(NODES, objects=objects)
+    answer = pre_filter(plugin_of("VolumeBinding"), cluster.shapes.info(claiming("data")), cluster)
+    assert isinstance(answer, Status)
+    assert answer.detail == why
+
+
 def test_a_class_that_does_not_say_when_it_binds_is_an_error() -> None:
     objects = [claim("now", storage_class=None), claim(), storage_class(binding=None)]
     cluster = cluster_of(NODES, objects=objects)

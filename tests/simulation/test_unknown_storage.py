@@ -136,3 +136,13 @@ def test_what_git_has_unchanged_of_a_kind_that_is_not_known_is_there(tmp_path: P
     large = {**pod(), "spec": {"containers": containers}}
     judged = kwhatif.gate([limits, large], base=[limits], snapshot=cluster(tmp_path, "LimitRange"))
     assert [each.rule for each in judged.findings if each.level == "error"] == ["limits"]
+
+
+def test_the_gate_says_how_to_learn_which_claim_has_no_volume_and_explain_names_it(tmp_path: Path) -> None:
+    snapshot = cluster(tmp_path)
+    objects = [claim(storageClassName="gone"), pod()]
+    result = kwhatif.gate(objects, snapshot=snapshot)
+    (finding,) = [each for each in result.findings if each.rule == "unschedulable"]
+    assert finding.hint == "kwhatif gate --explain names the claims without a volume, and says why"
+    (report,) = kwhatif.explain(objects, snapshot=snapshot).pods
+    assert report.refusal_detail == "claim data: no volume that fits is free, and class gone does not exist"

@@ -1,4 +1,7 @@
-"""Finds the DeschedulerPolicy of a question: in a file, a ConfigMap, values of the Helm chart, or the snapshot."""
+"""Finds the DeschedulerPolicy of a question: in a file, a ConfigMap, values of the Helm chart, or the snapshot.
+
+A HelmRelease of Flux and an Application of Argo CD have such values, too.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kwhatif import bounds
-from kwhatif.api.objects import section
+from kwhatif.api.objects import list_at, section
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.descheduling.framework.descheduler_policy import API_VERSION, KIND
 from kwhatif.descheduling.policy_reading import DeschedulerPolicyError, RunnablePolicy, read_policy
@@ -14,7 +17,7 @@ from kwhatif.errors import InputError
 from kwhatif.simulation.policy_file import plain_document
 from kwhatif.snapshot.format.descheduler_info import policies_in
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.read.files import is_directory, read_paths
+from kwhatif.snapshot.read.files import Text, is_directory, read_paths
 from kwhatif.snapshot.read.objects import read_documents
 
 _CHART, _CHART_VERSION = "deschedulerPolicy", "deschedulerPolicyAPIVersion"
@@ -87,6 +90,10 @@ def _policies(value: Any, source: str) -> Iterator[tuple[Any, str]]:
     elif value.get("kind") == "List" or str(value.get("kind", "")).endswith("ConfigMapList"):
         for item in value.get("items") or ():
             yield from _policies(item, source)
+    elif value.get("kind") in ("HelmRelease", "Application"):
+        for chart_values, place in _values_in(value):
+            for policy, where in _policies(chart_values, source):
+                yield policy, where.replace(f"({_CHART}", f"({place}.{_CHART}")
     elif isinstance(value.get(_CHART), dict):
         # The chart's template puts kind and version before what the values say.
         version = value.get(_CHART_VERSION, API_VERSION)
@@ -95,3 +102,18 @@ def _policies(value: Any, source: str) -> Iterator[tuple[Any, str]]:
         # Values of a chart that has the descheduler's as a part of it.
         for policy, where in _policies(value[_SUBCHART], source):
             yield policy, where.replace(f"({_CHART}", f"({_SUBCHART}.{_CHART}")
+
+
+def _values_in(value: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+    """The values that an object of Flux or Argo CD gives to its chart, and where."""
+    if value.get("kind") == "HelmRelease":
+        yield section(value, "spec", "values"), "spec.values"
+        return
+    spec = section(value, "spec")
+    for source in (section(spec, "source"), *(each for each in list_at(spec, "sources") if isinstance(each, dict))):
+        helm = section(source, "helm")
+        if isinstance(helm.get("valuesObject"), dict):
+            yield helm["valuesObject"], "helm.valuesObject"
+        elif helm.get("values"):
+            text = Text("helm.values", str(helm["values"]).encode())
+            yield from ((plain_document(each.value, text.name), "helm.values") for each in read_documents(text))

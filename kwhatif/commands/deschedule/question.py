@@ -46,7 +46,8 @@ class Deschedule(Question[DescheduleResult]):
             file="in",
             positional=True,
             help="The DeschedulerPolicy (descheduler/v1alpha2), a ConfigMap with one, or values of the descheduler's "
-            "Helm chart; '-' for stdin. Default: the cluster's own if the snapshot has it.",
+            "Helm chart, also in a HelmRelease or an Application; '-' for stdin. Default: the cluster's own if the "
+            "snapshot has it.",
         ),
     ] = ""
     cycles: Annotated[

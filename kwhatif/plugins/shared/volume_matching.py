@@ -216,6 +216,26 @@ def free_volumes(claim: PersistentVolumeClaim, cluster: Cluster, features: Featu
     return [cluster.storage.listed[number] for number in shelf.free(claim.storage)]
 
 
+def why_unbound(claim: PersistentVolumeClaim, cluster: Cluster, features: Features) -> str:
+    """Why a claim that is bound before its pod is scheduled has no volume yet: what volume controllers wait for."""
+    whose = f"claim {claim.name}"
+    if named := claim.spec.volume_name:
+        volume = cluster.storage.volumes.get(named)
+        return f"{whose} names volume {named}, which {'does not exist' if volume is None else 'is not bound to it yet'}"
+    if free := free_volumes(claim, cluster, features):
+        return f"{whose}: volume {free[0].name} fits, and is not bound to it yet"
+    name = storage_class_of(claim)
+    none = f"{whose}: no volume that fits is free"
+    if not name:
+        return f"{none}, and it has no class that would make one"
+    storage_class = cluster.storage.classes.get(name)
+    if storage_class is None:
+        return f"{none}, and class {name} does not exist"
+    if not provisions(storage_class):
+        return f"{none}, and class {name} makes none"
+    return f"{whose}: {storage_class.provisioner} of class {name} has not made its volume yet"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Conflicts:
     """The claims of a pod: ``bound`` ones, and those that need provisioning, with the nodes where they do.

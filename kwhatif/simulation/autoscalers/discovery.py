@@ -1,10 +1,10 @@
 """Discovers the node groups of a snapshot, each with its evidence, and the autoscaler's flags.
 
-The size of a group is in the autoscaler's status, in its flags (``--nodes=min:max:name``) and in the annotations of
-Cluster API, in this order; its nodes are found by labels, provider IDs and Machines. The autoscaler's name of a group
-is the cloud's, which is seldom the value of a label: each cloud derives one from the other by a rule of its own. Groups
-of Cluster API are MachineDeployments, MachinePools, and MachineSets without an owner, with sizes, options and the
-capacity of machines to come in annotations; OpenShift's MachineSets have annotations of their own. Upstream:
+The size of a group is in the autoscaler's status, in its flags (``--nodes``) and in the annotations of Cluster API, in
+this order; its nodes are found by labels, provider IDs and Machines. The autoscaler's name of a group is the cloud's,
+which is seldom the value of a label: each cloud derives one from the other by a rule of its own. Groups of Cluster API
+are MachineDeployments, MachinePools, and MachineSets without an owner, with sizes, options and the capacity of machines
+to come in annotations; OpenShift's MachineSets have annotations of their own. Upstream:
 cluster-autoscaler/cloudprovider/clusterapi (clusterapi_unstructured.go, clusterapi_utils.go, clusterapi_nodegroup.go);
 for OpenShift cloudprovider/openshift of its fork.
 """
@@ -27,6 +27,7 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, LISTS
 from kwhatif.golang.parsing import int64
 from kwhatif.simulation.autoscaler_notes import own_deployment
+from kwhatif.simulation.autoscalers.node_flags import parse_node_flags, unread_node_flags
 from kwhatif.simulation.autoscalers.node_groups_document import (
     KIND,
     Group,
@@ -289,8 +290,8 @@ def _groups(
     sized: dict[str, Group] = {}
     for group in machine_groups(snapshot):
         sized[group.name] = group
-    for name, least, most in _parse_node_flags(words):
-        _add(sized, Group(name=name, min=least, max=most, source=f"--nodes of {called}"))
+    for flag in parse_node_flags(words):
+        _add(sized, Group(name=flag.name, min=flag.least, max=flag.most, source=f"--nodes of {called}"))
     for status in info.groups or ():
         known = Group(name=status.name, min=status.min, max=status.max, target=status.target, source=info.groups_source)
         _add(sized, replace(known, failed_scale_up_ago="0s") if status.backoff else known)
@@ -331,16 +332,6 @@ def _add(sized: dict[str, Group], group: Group) -> None:
     sized[group.name] = group
 
 
-def _parse_node_flags(words: Sequence[tuple[str, str]]) -> Iterator[tuple[str, int, int]]:
-    """``--nodes=min:max:name``, name by name."""
-    for flag, value in words:
-        least, _, rest = value.partition(":")
-        most, _, name = rest.partition(":")
-        from_, to = int64(least), int64(most)
-        if flag == "nodes" and name and from_ is not None and to is not None:
-            yield name, from_, to
-
-
 def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The flags that affect decisions, by name; former names only where the new one is not set."""
     flags: dict[str, Any] = {FORMER[name]: value for name, value in words if name in FORMER}
@@ -354,9 +345,7 @@ def _flags(words: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 def _unread(words: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Settings of the autoscaler that are not taken into account here, in words."""
-    for value in (value for flag, value in words if flag == "nodes"):
-        if not list(_parse_node_flags([("nodes", value)])):
-            yield f"--nodes={value} cannot be read: expected min:max:name"
+    yield from unread_node_flags(words)
     names = list(dict.fromkeys(flag for flag, _ in words))
     if others := [name for name in names if name in NOT_MODELLED]:
         yield f"flags that decide what is not modelled here: {', '.join(others)}"

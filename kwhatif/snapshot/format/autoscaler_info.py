@@ -165,8 +165,8 @@ def _priorities(text: str, source: str) -> tuple[dict[str, list[str]], list[str]
 PROGRAM = "cluster-autoscaler"
 _SHELLS = ("sh", "bash", "ash", "dash")
 
-GROUP_FLAGS = ("nodes", "node-group-auto-discovery")
-"""Which groups there are: listed by flags, or discovered in the cloud."""
+GROUP_FLAGS = ("nodes", "node-group-auto-discovery", "cloud-provider")
+"""Which groups there are: listed by flags, in the form of a cloud provider, or discovered in the cloud."""
 
 _DECIDING = """
     balance-similar-node-groups balancing-ignore-label balancing-label blocking-system-pod-distruption-timeout
@@ -204,7 +204,7 @@ NOT_MODELLED = frozenset(_NOT_MODELLED.split())
 _IDLE = """
     address add-dir-header alsologtostderr aws-use-static-instance-list bulk-mig-instances-listing-enabled
     capacity-buffer-pod-dry-run-enabled check-capacity-provisioning-request-batch-timebox
-    check-capacity-provisioning-request-max-batch-size cloud-config cloud-provider cluster-name
+    check-capacity-provisioning-request-max-batch-size cloud-config cluster-name
     cluster-snapshot-parallelism clusterapi-cloud-config-authoritative cordon-node-before-terminating
     debugging-snapshot-enabled dynamic-node-delete-delay-after-taint-enabled emit-per-nodegroup-metrics estimator
     feature-gates frequent-loops-enabled gce-concurrent-refreshes gce-mig-instances-min-refresh-wait-time

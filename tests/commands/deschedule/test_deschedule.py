@@ -304,6 +304,16 @@ POLICY_FILES = {
         "descheduler": {"deschedulerPolicy": {"profiles": LOW["profiles"]}},
         "replicaCount": 1,
     },
+    "a HelmRelease of the chart": {
+        "apiVersion": "helm.toolkit.fluxcd.io/v2",
+        "kind": "HelmRelease",
+        "spec": {"values": {"deschedulerPolicy": {"profiles": LOW["profiles"]}}},
+    },
+    "an Application of the chart": {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "spec": {"source": {"helm": {"values": json.dumps({"deschedulerPolicy": {"profiles": LOW["profiles"]}})}}},
+    },
     "a list of ConfigMaps as kubectl prints it": {
         "apiVersion": "v1",
         "kind": "List",

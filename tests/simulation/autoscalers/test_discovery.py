@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS
+from kwhatif.simulation.autoscalers.node_flags import NODES_FORMS
 from kwhatif.snapshot.format.autoscaler_info import (
     FORMER,
     GROUP_FLAGS,
@@ -208,6 +209,34 @@ WORDS = [
 def test_what_is_not_heard_of_the_command_is_told(word: str, told: str, tmp_path: Path) -> None:
     words = ["cluster-autoscaler", "--nodes=1:3:web", word]
     assert told in found(tmp_path, node("n1"), deployment(command=words))["incomplete"].split("; ")
+
+
+FORMS = [
+    ("", "1:10:https://example.com/groups/web", ("https://example.com/groups/web", 1, 10)),
+    ("aws", "0:3:web", ("web", 0, 3)),
+    ("hetzner", "1:10:CPX11:FSN1:pool1", ("pool1", 1, 10)),
+    ("hetzner", "1:10:pool1", "--nodes=1:10:pool1 cannot be read: expected min:max:type:region:name"),
+    ("linode", "1:10:pool1", "--nodes=1:10:pool1 decides nothing: linode has its groups from elsewhere"),
+]
+
+
+@pytest.mark.parametrize(("provider", "value", "group"), FORMS)
+def test_the_nodes_of_a_flag_are_read_in_the_form_of_the_cloud_provider(
+    provider: str, value: str, group: tuple[str, int, int] | str, tmp_path: Path
+) -> None:
+    words = ["cluster-autoscaler", *([f"--cloud-provider={provider}"] if provider else []), f"--nodes={value}"]
+    result = found(tmp_path, node("n1"), deployment(command=words))
+    if isinstance(group, str):
+        assert (result.get("groups", []), result["incomplete"]) == ([], group)
+    else:
+        (one,) = result["groups"]
+        assert (one["name"], one.get("min", 0), one["max"]) == group
+
+
+def test_every_provider_says_which_file_reads_its_flag_and_the_parts_it_needs() -> None:
+    for provider, form in NODES_FORMS.items():
+        assert form.source.endswith(".go"), provider
+        assert not form.parts or {"min", "max", "name"} <= set(form.parts.split(":")), provider
 
 
 def test_every_flag_is_of_one_sort() -> None:

@@ -13,9 +13,13 @@ from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Rule
+from kwhatif.plugins.volume_binding import UNBOUND
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.results.outcome import PendingPod
+
+_WHAT_IT_TAKES = "says for every node what it would take"
+_WHY_UNBOUND = "names the claims without a volume, and says why"
 
 
 class UnschedulableParameters(TrialParameters, frozen=True, kw_only=True):
@@ -51,7 +55,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     f"{len(out)} of {len(unit.placements)} new pods find no node",
                     f"{first.pod}{others}: {first.reason}",
                     numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
-                    hint="kwhatif gate --explain says for every node what it would take",
+                    hint=f"kwhatif gate --explain {_WHY_UNBOUND if UNBOUND in first.reason else _WHAT_IT_TAKES}",
                     pod=first.pod,
                 )
             elif told := check_frequency(context, self.given, unit, self._left_without):
