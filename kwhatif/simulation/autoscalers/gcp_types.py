@@ -1,7 +1,7 @@
 """Instance types of GKE, from the output of ``gcloud compute machine-types list --format=json``.
 
 Allocatable resources are computed as Karpenter's provider for Google Cloud does, by GKE's documentation. Upstream:
-pkg/providers/instancetype/types.go and pkg/utils/utils.go of cloudpilot-ai/karpenter-provider-gcp.
+pkg/providers/instancetype/types.go, pkg/utils/utils.go and pkg/utils/localssd of cloudpilot-ai/karpenter-provider-gcp.
 """
 
 from __future__ import annotations
@@ -27,7 +27,19 @@ _MEMORY_OVERHEAD = 0.07
 _BOOT_DISK = 100
 """Gibibytes, where the node class says nothing."""
 _PODS = 110
-_ARM = ("a4x", "c4a", "t2a", "n4a")
+_ARCHITECTURES = {"ARM64": "arm64"}
+_KUBE_PROXY = 100
+"""Thousandths of a core, of the pod that GKE puts on each node."""
+_PARTITION, _OF_FAMILIES = 375, {"z3": 3000}
+"""Gibibytes of a partition of local SSDs."""
+_OF_TYPES = {
+    "c4d-highmem-8-lssd": 2250,
+    "c4d-highmem-16-lssd": 3000,
+    "c4-highmem-288-lssd-metal": 18000,
+    "c4-standard-288-lssd-metal": 18000,
+    "z3-highmem-192-highlssd-metal": 72000,
+}
+"""Gibibytes of all local SSDs, where the number of partitions is not told as it is."""
 _SHARED = ("e2-micro", "e2-small", "e2-medium")
 _MEMORY = ((4096, 0.25), (4096, 0.20), (8192, 0.10), (114688, 0.06), (1 << 40, 0.02))
 """Mebibytes, and the share of them that GKE reserves."""
@@ -35,16 +47,16 @@ _CPU = ((1000, 0.06), (1000, 0.01), (2000, 0.005), (1 << 40, 0.0025))
 _INCOMPLETE = (
     "what types leave for pods is reckoned by what GKE says of itself, an approximation",
     f"pods and disks are those of a node class that says nothing: {_PODS} pods, {_BOOT_DISK} GiB of boot disk",
+    "labels of the disks that a machine may have are missing (disk-type.gke.io/...)",
 )
 
 
 class _Accelerator(msgspec.Struct, rename="camel"):
     guest_accelerator_type: str
-    guest_accelerator_count: int = 1
 
 
-class _ScratchDisk(msgspec.Struct, rename="camel"):
-    disk_gb: int = 0
+class _LocalDisks(msgspec.Struct, rename="camel"):
+    partition_count: int = 0
 
 
 class MachineType(msgspec.Struct, rename="camel"):
@@ -55,7 +67,7 @@ class MachineType(msgspec.Struct, rename="camel"):
     memory_mb: Annotated[int, Meta(ge=0, lt=2**31)]
     zone: str
     accelerators: list[_Accelerator] | None = None
-    scratch_disks: list[_ScratchDisk] | None = None
+    bundled_local_ssds: _LocalDisks | None = None
     architecture: str | None = None
 
 
@@ -90,9 +102,11 @@ def _offerings(
 
 def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[KnownOffering]) -> KnownType:
     whole = type_.memory_mb * _MI
-    disks = type_.scratch_disks or []
-    room = sum(disk.disk_gb for disk in disks) or _BOOT_DISK
-    gpus = sum(each.guest_accelerator_count for each in type_.accelerators or ())
+    partitions = type_.bundled_local_ssds.partition_count if type_.bundled_local_ssds else 0
+    disks = _local_disks(type_.name, partitions)
+    room = disks or _BOOT_DISK
+    # The provider counts the entries, not what each says of its number.
+    gpus = len(type_.accelerators or ())
     capacity: ResourceList = {
         "cpu": Quantity.from_units(type_.guest_cpus),
         "memory": Quantity.from_units(whole - int(whole * _MEMORY_OVERHEAD), binary=True),
@@ -101,9 +115,9 @@ def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[
     }
     if gpus:
         capacity["nvidia.com/gpu"] = Quantity.from_units(gpus)
-    evicts, reserved = _disk_overhead(room if disks else 0, len(disks))
+    evicts, reserved = _disk_overhead(disks, partitions)
     overhead = {
-        "cpu": Quantity.from_milli(_reserved_cpu(type_)),
+        "cpu": Quantity.from_milli(_reserved_cpu(type_) + _KUBE_PROXY),
         "memory": Quantity.from_units((_reserved_memory(type_.memory_mb) + 100) * _MI, binary=True),
         "ephemeral-storage": Quantity.from_units((evicts + reserved) * _GI, binary=True),
     }
@@ -113,9 +127,7 @@ def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[
 
 def _labels(type_: MachineType, zones: Sequence[str]) -> dict[str, str]:
     prefix, *rest = type_.name.split("-")
-    arm = type_.architecture == "ARM64" or prefix in _ARM
     found = {
-        "kubernetes.io/arch": "arm64" if arm else "amd64",
         "kubernetes.io/os": "linux",
         "topology.kubernetes.io/region": zones[0].rpartition("-")[0],
         f"{_GCP}cpu": str(type_.guest_cpus),
@@ -124,21 +136,24 @@ def _labels(type_: MachineType, zones: Sequence[str]) -> dict[str, str]:
     if rest:
         generation = prefix[-2 if len(prefix) == 3 else -1]
         found |= {
-            f"{_GCP}category": _letters(prefix),
+            "kubernetes.io/arch": _ARCHITECTURES.get(type_.architecture or "", "amd64"),
             f"{_GCP}family": prefix,
             f"{_GCP}shape": rest[0],
             f"{_GCP}size": rest[-2] if len(rest) > 2 else rest[-1],
             f"{_GCP}generation": generation,
         }
     if type_.accelerators:
+        found["cloud.google.com/gke-accelerator"] = type_.accelerators[0].guest_accelerator_type
         found[f"{_GCP}gpu-name"] = type_.accelerators[0].guest_accelerator_type
-        found[f"{_GCP}gpu-count"] = str(sum(each.guest_accelerator_count for each in type_.accelerators))
+        found[f"{_GCP}gpu-count"] = str(len(type_.accelerators))
     return found
 
 
-def _letters(prefix: str) -> str:
-    """The letters before the first digit: ``n`` of ``n2d``."""
-    return prefix[: next((place for place, char in enumerate(prefix) if char.isdigit()), len(prefix))]
+def _local_disks(name: str, partitions: int) -> int:
+    """Gibibytes of the local SSDs that come with a type."""
+    if not partitions:
+        return 0
+    return _OF_TYPES.get(name, partitions * _OF_FAMILIES.get(name.partition("-")[0], _PARTITION))
 
 
 def _sum_brackets(brackets: Sequence[tuple[int, float]], amount: int) -> int:

@@ -97,9 +97,9 @@ def test_sizes_that_aks_does_not_take_are_left_out(tmp_path: Path) -> None:
 
 
 GKE = [
-    (machine("n1-standard-4", 4, 15360), {"cpu": "4", "memory": "14284Mi"}, {"cpu": "80m", "memory": "2659Mi"}),
-    (machine("e2-medium", 2, 4096), {"cpu": "2", "memory": "3809Mi"}, {"cpu": "1060m", "memory": "1124Mi"}),
-    (machine("c4a-standard-72", 72, 294912), {"cpu": "72", "memory": "274268Mi"}, {"cpu": "250m", "memory": "12919Mi"}),
+    (machine("n1-standard-4", 4, 15360), {"cpu": "4", "memory": "14284Mi"}, {"cpu": "180m", "memory": "2659Mi"}),
+    (machine("e2-medium", 2, 4096), {"cpu": "2", "memory": "3809Mi"}, {"cpu": "1160m", "memory": "1124Mi"}),
+    (machine("c4a-standard-72", 72, 294912), {"cpu": "72", "memory": "274268Mi"}, {"cpu": "350m", "memory": "12919Mi"}),
 ]
 
 
@@ -115,7 +115,7 @@ def test_types_of_google_leave_for_pods_what_its_brackets_say(
 
 
 def test_types_of_google_have_disks_labels_and_offerings_by_zone(tmp_path: Path) -> None:
-    ssd: Json = {"scratchDisks": [{"diskGb": 375}, {"diskGb": 375}]}
+    ssd: Json = {"bundledLocalSsds": {"partitionCount": 2}}
     gpu: Json = {"accelerators": [{"guestAcceleratorType": "nvidia-tesla-a100", "guestAcceleratorCount": 2}]}
     given = [
         machine("n2d-standard-2", 2, 8192),
@@ -128,10 +128,11 @@ def test_types_of_google_have_disks_labels_and_offerings_by_zone(tmp_path: Path)
     assert [each["zone"] for each in n2d["offerings"]] == ["europe-west1-b", "europe-west1-c"]
     assert "spot prices are unknown" in found["incomplete"]
     told = {key.rpartition("-")[2]: value for key, value in n2d["labels"].items() if "gcp/instance-" in key}
-    assert told == {"category": "n", "family": "n2d", "generation": "2", "shape": "standard", "size": "2", "cpu": "2",
+    assert told == {"family": "n2d", "generation": "2", "shape": "standard", "size": "2", "cpu": "2",
                     "memory": "8192"}  # fmt: skip
     assert n2d["labels"]["topology.kubernetes.io/region"] == "europe-west1"
-    assert a2["capacity"]["nvidia.com/gpu"] == "2"
+    assert a2["capacity"]["nvidia.com/gpu"] == "1", "as many as there are entries, whatever their number"
+    assert a2["labels"]["cloud.google.com/gke-accelerator"] == "nvidia-tesla-a100"
     assert (c3["capacity"]["ephemeral-storage"], c3["overhead"]["ephemeral-storage"]) == ("750Gi", "150Gi")
     assert n2d["overhead"]["ephemeral-storage"] == "51Gi"
 
