@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
@@ -237,5 +237,13 @@ class FieldConfiguration:
     def merge(self, other: FieldConfiguration) -> None:
         """Add what a kustomization that this one includes was configured with."""
         for key, specs in other.specs.items():
-            self.specs[key] = (*self.specs[key], *(each for each in specs if each not in self.specs[key]))
-        self.references = (*self.references, *(each for each in other.references if each not in self.references))
+            self.specs[key] = _together(self.specs[key], specs)
+        self.references = _together(self.references, other.references)
+
+
+T = TypeVar("T")
+
+
+def _together(ours: tuple[T, ...], theirs: tuple[T, ...]) -> tuple[T, ...]:
+    """Each once; most kustomizations are configured with nothing, so that both are kustomize's own."""
+    return ours if ours is theirs else (*ours, *(each for each in theirs if each not in ours))

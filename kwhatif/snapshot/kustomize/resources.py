@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kwhatif.api.field_types import newest_types
@@ -41,6 +42,7 @@ class Identity(NamedTuple):
         return f"{self.kind} {where}{self.name}"
 
 
+@lru_cache(maxsize=4096)
 def is_cluster_wide(api_version: str, kind: str) -> bool:
     """Whether objects of a kind are known to be in no namespace; those of unknown kinds are in one."""
     found = newest_types().api_resource_of(api_version, kind)

@@ -65,6 +65,10 @@ class KustomizationGraph:
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
         self._by_place: dict[str, Kustomization] = {}
+        self.components: set[str] = set()
+        """Files of components, which are parts of other kustomizations and no objects by themselves."""
+        self.patches: set[str] = set()
+        """Files that kustomizations lay over objects."""
 
     def file_of(self, folder: str) -> str:
         """The file of a directory's kustomization; empty if it has none."""
@@ -141,16 +145,6 @@ class KustomizationGraph:
                 ahead += [(each, True), *((inner, False) for inner in below)]
         return builds[self._tree.place_of(folder)]
 
-    @property
-    def components(self) -> set[str]:
-        """Files of components, which are parts of other kustomizations and no objects by themselves."""
-        return {self._tree.place_of(file) for one in self._by_place.values() if one.is_component for file in one.files}
-
-    @property
-    def patches(self) -> set[str]:
-        """Files that kustomizations lay over objects."""
-        return {self._tree.place_of(file) for one in self._by_place.values() for file in one.patches}
-
     def _follow(self, folder: str, depth: int) -> None:
         place = self._tree.place_of(folder)
         if place in self._by_place:
@@ -180,6 +174,9 @@ class KustomizationGraph:
         )
         if problems and not one.problem:
             one.problem = f"{shown}: {problems[0]}"
+        self.patches |= set(map(self._tree.place_of, one.patches))
+        if one.is_component:
+            self.components |= set(map(self._tree.place_of, one.files))
         for each in one.folders:
             self._follow(each, depth + 1)
 
