@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif import bounds
@@ -20,7 +20,7 @@ def copy_values(value: Any) -> Any:
 class CopyRoom:
     """What is left of what a build may copy, in values and characters."""
 
-    left: int = bounds.COPIED_VALUES
+    left: int = field(default_factory=lambda: bounds.COPIED_VALUES)
 
     def copy(self, value: Any, depth: int = 0) -> Any:
         """A copy of plain values. Raises InputError for too many, and for too deep ones."""

@@ -82,7 +82,7 @@ def _deployment(
         wanted = _chart_elsewhere(source)
         pulled = here.library.find(wanted)
         if pulled is None:
-            return absent_chart(wanted)
+            return absent_chart(wanted, here.library)
         path = tree.at_top(os.curdir)
     elif not path or not is_here(tree, text_at(source, "repoURL")):
         return NOT_HERE

@@ -113,16 +113,21 @@ def _unpack(name: str, data: bytes, others: dict[str, bytes], room: int) -> Iter
 
 
 def unpack_chart(name: str, data: bytes, room: int) -> Iterator[tuple[str, bytes]]:
-    """The files of an archive of a chart, by their paths in it; links, pipes and devices are none of them.
+    """The files of an archive of a chart, by their paths in it.
 
-    Raises InputError for what is no archive, for names that no file may have, and for more than ``room`` bytes.
+    Raises InputError for what is no archive, for links and devices, which helm packs into none, for names that no file
+    may have, and for more than ``room`` bytes.
     """
     try:
         with tarfile.open(fileobj=io.BytesIO(decompress_all([data], max(room, 1))), mode="r:") as archive:
             while (member := archive.next()) is not None:
                 archive.members = []  # type: ignore[attr-defined]
                 parts = member.name.split("/")[1:]
-                if not member.isreg() or not parts:
+                if not (member.isreg() or member.isdir()):
+                    raise InputError(f"it has {member.name!a}, which is neither a file nor a directory")
+                if member.name.startswith("/"):
+                    raise InputError(f"it has {member.name!a}, a path from the root")
+                if member.isdir() or not parts:
                     continue
                 problem = next(filter(None, (problem_of_name(os.fsencode(part)) for part in parts)), "")
                 if problem:

@@ -93,6 +93,7 @@ class ChartLibrary:
 
     def __init__(self, folders: Sequence[str] = ()) -> None:
         self._folders = folders
+        self._refused: dict[str, str] = {}
 
     def find(self, reference: ChartReference) -> PulledChart | None:
         """The newest version that a reference allows; None if there is none. Raises InputError for a directory that
@@ -102,35 +103,46 @@ class ChartLibrary:
         found = [each for each in self._charts.get(wanted, ()) if is_allowed(each.version, reference.version)]
         return max(found, key=lambda each: (Version(each.version), each.place), default=None)
 
+    def refusal_of(self, reference: ChartReference) -> str:
+        """Why an archive is not read that is called as a chart; empty if there is none."""
+        start = f"{reference.name.rpartition('/')[2]}-"
+        return next((why for place, why in self._refused.items() if os.path.basename(place).startswith(start)), "")
+
     @cached_property
     def _charts(self) -> dict[str, list[PulledChart]]:
         charts: dict[str, list[PulledChart]] = {}
         for folder in self._folders:
             if not os.path.isdir(folder):
                 raise InputError("expected a directory with pulled charts", source=display_path(folder))
-            for chart in _charts_below(folder):
+            for chart in self._charts_below(folder):
                 charts.setdefault(chart.name, []).append(chart)
         return charts
 
+    def _charts_below(self, top: str) -> Iterator[PulledChart]:
+        root, inside = FileRoot(top), ""
+        for folder, names in walk_folders(top):
+            if inside and (folder == inside or folder.startswith(inside + os.sep)):
+                # A part of the chart that it is in.
+                continue
+            if CHART in names:
+                inside = folder
+                yield from _chart(display_path(folder), _files_of(root, folder))
+            elif _LAYOUT in names:
+                inside = folder
+                for place, data in _layers_of(root, folder):
+                    yield from self._unpack(place, data)
+            else:
+                for name in sorted(names):
+                    if name.endswith((".tgz", ".tar.gz")):
+                        path = os.path.join(folder, name)
+                        yield from self._unpack(display_path(path), root.read(path, bounds.MANIFEST_BYTES))
 
-def _charts_below(top: str) -> Iterator[PulledChart]:
-    root, inside = FileRoot(top), ""
-    for folder, names in walk_folders(top):
-        if inside and (folder == inside or folder.startswith(inside + os.sep)):
-            # A part of the chart that it is in.
-            continue
-        if CHART in names:
-            inside = folder
-            yield from _chart(display_path(folder), _files_of(root, folder))
-        elif _LAYOUT in names:
-            inside = folder
-            for place, data in _layers_of(root, folder):
-                yield from _unpack(place, data)
-        else:
-            for name in sorted(names):
-                if name.endswith((".tgz", ".tar.gz")):
-                    path = os.path.join(folder, name)
-                    yield from _unpack(display_path(path), root.read(path, bounds.MANIFEST_BYTES))
+    def _unpack(self, place: str, data: bytes) -> Iterator[PulledChart]:
+        """The chart of an archive; none if it is one of something else."""
+        try:
+            yield from _chart(place, dict(unpack_chart(place, data, bounds.MANIFEST_BYTES)))
+        except InputError as error:
+            self._refused[place] = error.problem
 
 
 def _files_of(root: FileRoot, top: str) -> dict[str, bytes]:
@@ -141,12 +153,6 @@ def _files_of(root: FileRoot, top: str) -> dict[str, bytes]:
         for folder, names in walk_folders(top)
         for name in names
     }
-
-
-def _unpack(place: str, data: bytes) -> Iterator[PulledChart]:
-    """The chart of an archive; none if it is one of something else."""
-    with suppress(InputError):
-        yield from _chart(place, dict(unpack_chart(place, data, bounds.MANIFEST_BYTES)))
 
 
 def _chart(place: str, files: dict[str, bytes]) -> Iterator[PulledChart]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from kwhatif.api.objects import section
 from kwhatif.snapshot.read.objects import Item, Origin
-from kwhatif.snapshot.repository.chart_library import ChartReference, PulledChart
+from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart
 from kwhatif.snapshot.repository.charts import ChartRelease
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import NO_VARIABLES, Variables
@@ -58,9 +58,10 @@ class NotFollowed:
 Deployed = Sequence[Deployment | NotFollowed]
 
 
-def absent_chart(reference: ChartReference) -> NotFollowed:
-    """That a chart is somewhere else."""
-    return NotFollowed("charts that are not here", reference)
+def absent_chart(reference: ChartReference, library: ChartLibrary) -> NotFollowed:
+    """That a chart is somewhere else, or in an archive that is not read."""
+    refusal = library.refusal_of(reference)
+    return NotFollowed(refusal) if refusal else NotFollowed("charts that are not here", reference)
 
 
 NOT_HERE = NotFollowed("not in this repository")

@@ -163,7 +163,7 @@ def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> D
             return NOT_HERE
         pulled = sources.library.find(wanted)
         if pulled is None:
-            return absent_chart(wanted)
+            return absent_chart(wanted, sources.library)
         path = tree.at_top(os.curdir)
     metadata = section(value, "metadata")
     target, namespace = text_at(spec, "targetNamespace"), text_at(metadata, "namespace")

@@ -81,14 +81,23 @@ class KustomizationGraph:
         return self._by_place[self._tree.place_of(folder)]
 
     def roots_of(self, folders: Sequence[str]) -> list[str]:
-        """Those directories with a kustomization that no other one leads to; components are built by others alone."""
-        added = {folder: self.add(folder) for folder in folders if self.file_of(folder)}
+        """Those directories with a kustomization that no other one leads to, and one of each circle.
+
+        Components are built by others alone.
+        """
+        added = [folder for folder in folders if self.file_of(folder) and not self.add(folder).is_component]
         led_to = {self._tree.place_of(each) for one in self._by_place.values() for each in one.folders}
-        return [
-            folder
-            for folder, one in added.items()
-            if self._tree.place_of(folder) not in led_to and not one.is_component
-        ]
+        tops = [one.folder for place, one in list(self._by_place.items()) if place not in led_to]
+        reached = {self._tree.place_of(one.folder) for top in tops for one in self.reach_of(top)}
+        roots: list[str] = []
+        for folder in added:
+            place = self._tree.place_of(folder)
+            if place not in led_to:
+                roots.append(folder)
+            elif place not in reached:
+                roots.append(folder)
+                reached |= {self._tree.place_of(one.folder) for one in self.reach_of(folder)}
+        return roots
 
     def reach_of(self, folder: str) -> Iterator[Kustomization]:
         """A directory's kustomization and all that it leads to, in the order of their resources."""
@@ -125,12 +134,10 @@ class KustomizationGraph:
         problem = next((one.problem for one in self.reach_of(folder) if one.problem), "")
         if restricted and not problem:
             problem = next((one.restriction for one in self.reach_of(folder) if one.restriction), "")
-        if not problem and self._builds_of(folder) > _MOST_BUILDS:
-            problem = f"{self._tree.display(folder)} has more than {_MOST_BUILDS:,} kustomizations built"
-        return problem
+        return problem or self._problem_of_builds(folder)
 
-    def _builds_of(self, folder: str) -> int:
-        """How many kustomizations are built for one; those that lead back to themselves are built without end."""
+    def _problem_of_builds(self, folder: str) -> str:
+        """Whether kustomizations lead back to themselves, or too many are built for one."""
         builds: dict[str, int] = {}
         ahead = [(folder, False)]
         while ahead:
@@ -138,12 +145,16 @@ class KustomizationGraph:
             place = self._tree.place_of(each)
             below = self._by_place[place].folders
             if done:
-                counts = (builds[self._tree.place_of(inner)] or _MOST_BUILDS for inner in below)
+                counts = [builds[self._tree.place_of(inner)] for inner in below]
+                if not all(counts):
+                    return f"{self._tree.display(each)} leads back to itself"
                 builds[place] = min(1 + sum(counts), 2 * _MOST_BUILDS)
             elif place not in builds:
                 builds[place] = 0
                 ahead += [(each, True), *((inner, False) for inner in below)]
-        return builds[self._tree.place_of(folder)]
+        if builds[self._tree.place_of(folder)] > _MOST_BUILDS:
+            return f"{self._tree.display(folder)} has more than {_MOST_BUILDS:,} kustomizations built"
+        return ""
 
     def _follow(self, folder: str, depth: int) -> None:
         place = self._tree.place_of(folder)
@@ -151,8 +162,11 @@ class KustomizationGraph:
             return
         one = self._by_place[place] = Kustomization(folder)
         file = self.file_of(folder)
-        if not file or depth > _DEEPEST:
+        if not file:
             one.problem = f"{self._tree.display(folder)} has no kustomization"
+            return
+        if depth > _DEEPEST:
+            one.problem = f"more than {_DEEPEST} kustomizations are in each other"
             return
         one.files.add(file)
         problems: list[str] = []
