@@ -1106,6 +1106,8 @@ def start_server(
     workers: int | None = None,
     time_limit_seconds: float = 60.0,
     memory_limit: int = 1024,
+    admission: Literal['warn', 'refuse'] | None = None,
+    admission_rules: Path = '',
 ) -> Printed:
     """Answer questions about a cluster over HTTP, until SIGTERM or Ctrl-C: POST /v1/place, /v1/drain and the like.
 

@@ -47,6 +47,7 @@ FILES = {
     *(f"sweep/{name}.yaml" for name in ("cluster", "prices", "space", "training")),
     *(f"operators/{name}.yaml" for name in ("farm", "kinds", "ray")),
     *(f"deschedule/{name}.yaml" for name in ("policy", "quiet")),
+    *(f"serve/{name}.yaml" for name in ("deployment", "rbac", "webhook")),
     *(f"upgrade/{name}.yaml" for name in ("ends", "hangs")),
     *(f"gitops/{name}.yaml" for name in ("apps/storefront/kustomization", "apps/storefront/storefront")),
     *("gitops/clusters/prod/apps.yaml", "gitops/charts/cache/Chart.yaml", "gitops/charts/cache/values.yaml"),

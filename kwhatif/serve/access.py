@@ -115,13 +115,14 @@ class TlsFiles:
 
 @dataclass(frozen=True)
 class Access:
-    """Whom the server listens to: ``hosts`` are the names by which it may be called."""
+    """Whom the server listens to: ``hosts`` are the names by which it may be called, ``open_paths`` need no token."""
 
     host: str
     port: int
     tls: TlsFiles | None = None
     tokens: Tokens | None = None
     names: tuple[str, ...] = ()
+    open_paths: frozenset[str] = frozenset()
     hosts: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -144,7 +145,7 @@ class Access:
     def scheme(self) -> str:
         return "http" if self.tls is None else "https"
 
-    def refuse(self, headers: Mapping[str, str]) -> tuple[int, str]:
+    def refuse(self, headers: Mapping[str, str], path: str = "") -> tuple[int, str]:
         """Why a request is not answered: status and reason; 0 if it is."""
         host = headers.get("host", "")
         if _name_of(host) not in self.hosts:
@@ -154,7 +155,7 @@ class Access:
             return 403, "the Origin is another one"
         if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             return 403, "another site asks"
-        if self.tokens is not None:
+        if self.tokens is not None and path not in self.open_paths:
             kind, _, token = headers.get("authorization", "").partition(" ")
             if kind.lower() != "bearer" or not self.tokens.accept(token.strip()):
                 return 401, "expected a bearer token of the server's file"

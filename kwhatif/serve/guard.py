@@ -86,7 +86,7 @@ class Guard:
 
     def _refusal(self, scope: Any, client: str) -> Reply | None:
         headers = headers_of(scope)
-        status, reason = self._access.refuse(headers)
+        status, reason = self._access.refuse(headers, scope["path"])
         if status:
             return problem_reply(status, "access", reason, title="Not answered")
         if self._clients[client] > self._limits.each_client:

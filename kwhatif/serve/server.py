@@ -8,8 +8,8 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
@@ -67,11 +67,12 @@ class _BoundedProtocol(H11Protocol):  # type: ignore[misc, unused-ignore]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is served, to whom, and how much of it."""
+    """What is served, to whom, how much of it, and what the options say to single ``doors``, by their names."""
 
     files: Sequence[str]
     access: Access
     limits: Limits
+    doors: Mapping[str, Any] = field(default_factory=dict)
 
 
 def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None:
@@ -89,7 +90,7 @@ def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None
 
 async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str], None]) -> None:
     workers = Workers(settings.files, settings.limits, told=say)
-    app = Service(workers, settings.access, settings.limits).app()
+    app = Service(workers, settings.access, settings.limits, dict(settings.doors)).app()
     tls = settings.access.tls
     config = uvicorn.Config(
         app,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
+from kwhatif.bounds import SETTINGS_BYTES
 from kwhatif.commands.common_options import CLUSTER
 from kwhatif.commands.registry import load
 from kwhatif.errors import UsageError
@@ -17,6 +18,7 @@ from kwhatif.simulation.command import DOCUMENT, Task
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.scenario_options import ClusterOptions
+from kwhatif.snapshot.read.files import read_paths
 
 _ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\[\]:/\s]+)):(\d{1,5})")
 _NEEDED = ("starlette", "uvicorn")
@@ -77,6 +79,19 @@ class Serve(Task[Printed]):
         ),
     ] = 1024
 
+    admission: Annotated[
+        str | None,
+        Flag(
+            "--admission",
+            choices=("warn", "refuse"),
+            help="Be a validating webhook at /admit, which takes no token: warn of what the gate finds, or refuse what "
+            "a rule of level error finds.",
+        ),
+    ] = None
+    admission_rules: Annotated[
+        str, Flag("--admission-rules", metavar="FILE", file="in", help="The rules for it: a GatePolicy.")
+    ] = ""
+
     @property
     def needs_cluster(self) -> bool:  # type: ignore[override]
         return not self.recording
@@ -98,8 +113,22 @@ class Serve(Task[Printed]):
             seconds=self.time_limit_seconds,
             memory=self.memory_limit * 1024**2,
         )
-        load(f"{server}:serve")(load(f"{server}:Settings")(source, self._access(), limits))
+        load(f"{server}:serve")(load(f"{server}:Settings")(source, self._access(), limits, self._doors()))
         return Printed()
+
+    def _doors(self) -> dict[str, Any]:
+        """What single doors need to know."""
+        if not self.admission:
+            if self.admission_rules:
+                raise UsageError("--admission-rules is about --admission")
+            return {}
+        rules = ""
+        if self.admission_rules:
+            load("kwhatif.commands.gate.question:Gate")(config=self.admission_rules).check_rules()
+            (text,) = read_paths([self.admission_rules], max_bytes=SETTINGS_BYTES)
+            rules = text.data.decode()
+        settings = load("kwhatif.serve.admission:AdmissionSettings")
+        return {"admission": settings(self.admission == "refuse", rules)}
 
     def _access(self) -> Any:
         found = _ADDRESS.fullmatch(self.listen)
@@ -112,4 +141,11 @@ class Serve(Task[Printed]):
         access = "kwhatif.serve.access"
         tls = load(f"{access}:TlsFiles")(self.tls_cert, self.tls_key, self.client_ca) if self.tls_cert else None
         tokens = load(f"{access}:Tokens")(self.token_file) if self.token_file else None
-        return load(f"{access}:Access")(found[1] or found[2], int(found[3]), tls, tokens, tuple(self.host))
+        return load(f"{access}:Access")(
+            found[1] or found[2],
+            int(found[3]),
+            tls,
+            tokens,
+            tuple(self.host),
+            frozenset({"/admit"} if self.admission else ()),
+        )
