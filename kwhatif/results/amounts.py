@@ -78,11 +78,7 @@ def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
     unit, size = _BINARY[power], 1000 if resource == "cpu" else 1024**power
     if size == 1:
         return list(map(str, amounts))
-    return [_format_in(each, size, unit) for each in amounts]
-
-
-def _format_in(amount: int, size: int, unit: str) -> str:
-    return f"{_format_rounded(amount / size)}{unit}" if amount else "0"
+    return [(f"{_format_rounded(each / size)}{unit}" if each else "0") for each in amounts]
 
 
 def _format_rounded(number: float) -> str:

@@ -119,10 +119,6 @@ def _claim_templates(stateful_set: Object) -> list[Object]:
     return list(section(stateful_set, "spec").get("volumeClaimTemplates") or ())
 
 
-def _deletes_when_scaled(stateful_set: Object) -> bool:
-    return section(stateful_set, "spec", "persistentVolumeClaimRetentionPolicy").get("whenScaled") == "Delete"
-
-
 def _claims_problem(stateful_set: Object, pod: Object, ordinal: int, making: ObjectCreator) -> str:
     """Why the claims of a pod cannot be created; empty if they can."""
     problems = []
@@ -256,7 +252,7 @@ class StatefulSetRollout(Rollout):
     def _condemn(self, member: RolloutPod) -> None:
         self.remove(member)
         # The claims of a pod that a smaller set has no place for belong to the pod, and are collected with it.
-        if _deletes_when_scaled(self.new):
+        if section(self.new, "spec", "persistentVolumeClaimRetentionPolicy").get("whenScaled") == "Delete":
             self._deleted_claims += map(name_of, claims_of(self.new, _ordinal(member)))
 
     def remove(self, member: RolloutPod) -> None:

@@ -125,12 +125,8 @@ def _by_group(nodes: Sequence[str], groups: NodeGroups) -> tuple[Buckets, Bucket
     for node in nodes:
         group = groups.group_of(node)
         if group is not None:
-            _bucket(single, whole, group).append(node)
+            (whole if group.settings.zero_or_max_node_scaling else single).setdefault(group.name, []).append(node)
     return single, whole
-
-
-def _bucket(single: Buckets, whole: Buckets, group: NodeGroup) -> list[str]:
-    return (whole if group.settings.zero_or_max_node_scaling else single).setdefault(group.name, [])
 
 
 NO_CANDIDATES, NOTHING_DELETED = "ScaleDownNoCandidates", "ScaleDownNoNodeDeleted"

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
 from kwhatif.plugins.shared.spread_constraints import HOSTNAME
@@ -76,7 +75,7 @@ def _describe(template: NodeTemplate, flags: Flags) -> tuple[Hashable, list[int]
         return (tuple(labels[key] for key in flags.balancing_label) if known else None), [], []
     capacity, allocatable = template.node.status.capacity or {}, template.node.status.allocatable or {}
     left = _left(template)
-    amounts = [_thousandths(allocatable), left]
+    amounts = [{name: quantity.milli_value() for name, quantity in allocatable.items()}, left]
     ratios = [flags.max_allocatable_difference_ratio, flags.max_free_difference_ratio]
     if "memory" in capacity:
         amounts.append({"memory": capacity["memory"].milli_value()})
@@ -89,10 +88,6 @@ def _describe(template: NodeTemplate, flags: Flags) -> tuple[Hashable, list[int]
     )
     row = [each[name] for each in amounts for name in sorted(each)]
     return lot, row, [ratio for each, ratio in zip(amounts, ratios, strict=True) for _ in each]
-
-
-def _thousandths(quantities: Mapping[str, Quantity]) -> dict[str, int]:
-    return {name: quantity.milli_value() for name, quantity in quantities.items()}
 
 
 def _left(template: NodeTemplate) -> dict[str, int]:

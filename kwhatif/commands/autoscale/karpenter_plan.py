@@ -158,10 +158,6 @@ def _round_price(price: float | None) -> float | None:
     return None if price is None else round(price, 6)
 
 
-def _monthly(price: float | None) -> float | None:
-    return None if price is None else round(price * HOURS_A_MONTH, 2)
-
-
 def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
     requirements = claim.resolve_requirements()
     cheapest = catalogue.cheapest(claim.types, requirements)
@@ -176,7 +172,7 @@ def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
         zone=offer.zone if offer else "",
         capacity_type=offer.capacity_type if offer else "",
         price=_round_price(offer.price) if offer else None,
-        cost=_monthly(offer.price) if offer else None,
+        cost=(None if offer.price is None else round(offer.price * HOURS_A_MONTH, 2)) if offer else None,
     )
 
 

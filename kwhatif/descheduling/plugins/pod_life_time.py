@@ -53,7 +53,7 @@ class PodLifeTime(ScopedPlugin[PodLifeTimeArgs]):
                 for pod in self.handle.pods.of(node.name)
                 if self.scope.holds(pod)
                 and self._is_too_old(pod)
-                and self._is_in_state(pod)
+                and (not self.args.states or any(state in self.args.states for state in self._states_of(pod)))
                 and self.handle.may_go(pod)
             )
         for _, pod in sorted(old, key=lambda entry: entry[0]):
@@ -67,9 +67,6 @@ class PodLifeTime(ScopedPlugin[PodLifeTimeArgs]):
 
     def _is_too_old(self, pod: Pod) -> bool:
         return self.age_of(pod) > (self.args.max_pod_life_time_seconds or 0)
-
-    def _is_in_state(self, pod: Pod) -> bool:
-        return not self.args.states or any(state in self.args.states for state in self._states_of(pod))
 
     def _states_of(self, pod: Pod) -> Iterator[str]:
         yield pod.status.phase or ""

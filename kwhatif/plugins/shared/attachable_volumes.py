@@ -7,8 +7,9 @@ csi-translation-lib/plugins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
+from itertools import chain
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -228,7 +229,7 @@ def migrated_terms(volume: PersistentVolume, plugin: str) -> list[NodeSelectorTe
     required = affinity.required if affinity else None
     terms = list((required.node_selector_terms if required else None) or ())
     values: dict[str, set[str]] = {}
-    for expression in _expressions(terms):
+    for expression in chain.from_iterable(term.match_expressions or () for term in terms):
         values.setdefault(expression.key, set()).update(expression.values or ())
     zone, region = next((pair for pair in (_STABLE, _BETA) if pair[0] in values), _STABLE)
     if zone not in values and zone not in labels and _BETA[0] in labels:
@@ -246,10 +247,6 @@ def migrated_terms(volume: PersistentVolume, plugin: str) -> list[NodeSelectorTe
     if region == _BETA[1] and values.get(region):
         terms = [_rename_key(term, region, _STABLE[1]) for term in terms]
     return terms if terms or required is not None else None
-
-
-def _expressions(terms: Iterable[NodeSelectorTerm]) -> Iterable[NodeSelectorRequirement]:
-    return (expression for term in terms for expression in term.match_expressions or ())
 
 
 def _rename_key(term: NodeSelectorTerm, old: str, new: str) -> NodeSelectorTerm:

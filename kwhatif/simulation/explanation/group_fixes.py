@@ -14,7 +14,6 @@ from kwhatif.plugins.shared.pod_changes import with_priority
 from kwhatif.results.amounts import format_some
 from kwhatif.results.explain import GroupFix
 from kwhatif.results.group_outcome import DomainOutcome, GroupOutcome
-from kwhatif.results.place import Victim
 from kwhatif.scheduling.pod_group_preemption import units_of
 from kwhatif.simulation.edits.cordon import uncordon_node
 from kwhatif.simulation.explanation.group_room import Departure, find_departure, rows_of_domain
@@ -155,14 +154,10 @@ def _scarce(domain: DomainOutcome) -> list[str]:
 
 def _describe_departure(found: Departure) -> str:
     """``move ml/batch-7 (priority -10)``; of pods that would find no other node, that they are drained."""
-    names = format_some([_name(each) for each in found.leaving])
+    names = format_some([f"{each.pod} (priority {each.priority})" for each in found.leaving])
     if found.all_land:
         return f"drain or move {names}"
     homeless = [each for each in found.leaving if not each.lands_on]
     if len(homeless) == len(found.leaving):
         return f"drain {names}, which {'finds' if len(homeless) == 1 else 'find'} no other node,"
     return f"drain {names}, {len(homeless)} of which find no other node,"
-
-
-def _name(pod: Victim) -> str:
-    return f"{pod.pod} (priority {pod.priority})"
