@@ -21,6 +21,7 @@ from kwhatif.descheduling.framework.pod_protections import ProtectedObjects
 from kwhatif.descheduling.plugins.default_evictor import DefaultEvictor, EvictorWorld
 from kwhatif.descheduling.policy_reading import Profile, RunnablePolicy
 from kwhatif.golang.formatting import go_quote
+from kwhatif.results.disruption import PodVerdict
 from kwhatif.versions import Features
 
 LEAST_NODES = 2
@@ -48,18 +49,6 @@ class PluginError:
     profile: str
     plugin: str
     text: str
-
-
-@dataclass(frozen=True)
-class PluginVerdict:
-    """A plugin's verdict on a pod: it ``evicts`` it, is ``refused``, or ``leaves`` it; the evictor may have
-    ``protected`` it, and it may be ``gone`` by another plugin.
-    """
-
-    profile: str
-    plugin: str
-    verdict: str
-    reason: str
 
 
 @dataclass
@@ -124,7 +113,7 @@ class Descheduler:
         found.utilization = utilization
         return found
 
-    def verdicts_on(self, pod: Pod) -> list[PluginVerdict]:
+    def verdicts_on(self, pod: Pod) -> list[PodVerdict]:
         """Each plugin's verdict on a pod, in the order in which profiles and plugins ran. Requires that a cycle was
         run.
         """
@@ -134,7 +123,7 @@ class Descheduler:
             for each in (*self._evictor.refused, *self._evictor.failed)
             if each.pod.key == pod.key
         }
-        found: list[PluginVerdict] = []
+        found: list[PodVerdict] = []
         gone = False
         for point in ("deschedule", "balance"):
             for profile, (handle, evictor) in self._runs:
@@ -142,17 +131,17 @@ class Descheduler:
                 for plugin, args in profile.deschedule if point == "deschedule" else profile.balance:
                     key = profile.name, plugin.name
                     if key in told:
-                        found.append(PluginVerdict(*key, "evicts", told[key].reason))
-                        gone = True
+                        gone, verdict, reason = True, "evicts", told[key].reason
                     elif key in stopped:
                         limit = stopped[key].refusal or f"the limit by {stopped[key].limit} is reached"
-                        found.append(PluginVerdict(*key, "refused", f"{stopped[key].reason}; {limit}"))
+                        verdict, reason = "refused", f"{stopped[key].reason}; {limit}"
                     elif gone:
-                        found.append(PluginVerdict(*key, "gone", "another plugin has evicted it"))
+                        verdict, reason = "gone", "another plugin has evicted it"
                     elif reasons:
-                        found.append(PluginVerdict(*key, "protected", "; ".join(reasons)))
+                        verdict, reason = "protected", "; ".join(reasons)
                     else:
-                        found.append(PluginVerdict(*key, "leaves", plugin(args, handle).why_not(pod)))
+                        verdict, reason = "leaves", plugin(args, handle).why_not(pod)
+                    found.append(PodVerdict(profile=profile.name, plugin=plugin.name, verdict=verdict, reason=reason))
         return found
 
     def takes_part(self, pod: Pod) -> bool:

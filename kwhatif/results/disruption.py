@@ -303,3 +303,13 @@ class DrainResult(Concluded, frozen=True, kw_only=True):
     def homeless(self) -> tuple[Victim, ...]:
         """Pods evicted by replacements, or before, that find no other node when they are recreated."""
         return homeless_victims((*self.before, *self.placements))
+
+
+class PodVerdict(ResultStruct, frozen=True, kw_only=True):
+    """What one plugin makes of a pod: ``evicts``, ``refused`` (by a limit or a budget), ``protected`` (by the evictor),
+    ``leaves`` (nothing in it calls for an eviction) or ``gone`` (another plugin was first)."""
+
+    profile: str
+    plugin: str
+    verdict: str
+    reason: str

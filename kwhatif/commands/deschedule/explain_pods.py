@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -13,7 +13,7 @@ from kwhatif.commands.deschedule.cycles import Cycles, Moves
 from kwhatif.commands.deschedule.options import ExplainDeschedulingOptions
 from kwhatif.commands.deschedule.policy_document import require_descheduler_policy
 from kwhatif.commands.deschedule.question import moment_of
-from kwhatif.commands.deschedule.result import DescheduleExplained, PodDescheduled, PodVerdict
+from kwhatif.commands.deschedule.result import DescheduleExplained, PodDescheduled
 from kwhatif.commands.deschedule.usage_files import read_usage
 from kwhatif.descheduling.descheduler import Descheduler
 from kwhatif.errors import UsageError
@@ -72,7 +72,7 @@ def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDesched
         outside = "it has no node"
     elif not descheduler.takes_part(pod):
         outside = f"{pod.spec.node_name} is not ready, or not among the nodes of the policy's nodeSelector"
-    verdicts = () if outside else tuple(_verdicts(descheduler, pod))
+    verdicts = () if outside else tuple(descheduler.verdicts_on(pod))
     return PodDescheduled(
         pod=pod.key,
         node=pod.spec.node_name or "",
@@ -80,8 +80,3 @@ def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDesched
         outside=outside,
         verdicts=verdicts,
     )
-
-
-def _verdicts(descheduler: Descheduler, pod: Pod) -> Iterator[PodVerdict]:
-    for each in descheduler.verdicts_on(pod):
-        yield PodVerdict(profile=each.profile, plugin=each.plugin, verdict=each.verdict, reason=each.reason)

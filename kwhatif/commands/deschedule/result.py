@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kwhatif.results.base import Fidelity, Result, ResultStruct
-from kwhatif.results.disruption import BudgetUse
+from kwhatif.results.disruption import BudgetUse, PodVerdict
 from kwhatif.results.outcome import Concluded, OutcomeResult
 from kwhatif.results.place import FailedCreate, Placement, Refusal, ScaleUp
 
@@ -223,16 +223,6 @@ class DescheduleDiff(OutcomeResult, frozen=True, kw_only=True):
     def differs(self) -> bool:
         a, b = self.a, self.b
         return bool(self.pods) or (len(a.pods), a.quiet, len(a.thrash)) != (len(b.pods), b.quiet, len(b.thrash))
-
-
-class PodVerdict(ResultStruct, frozen=True, kw_only=True):
-    """What one plugin makes of a pod: ``evicts``, ``refused`` (by a limit or a budget), ``protected`` (by the evictor),
-    ``leaves`` (nothing in it calls for an eviction) or ``gone`` (another plugin was first)."""
-
-    profile: str
-    plugin: str
-    verdict: str
-    reason: str
 
 
 class PodDescheduled(ResultStruct, frozen=True, kw_only=True):

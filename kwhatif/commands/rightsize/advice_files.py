@@ -9,8 +9,8 @@ from typing import Any
 
 from kwhatif.api.kinds import TEMPLATES, kind_named
 from kwhatif.commands.rightsize.advice import Advice, format_quantity
-from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.options import PATCHES
+from kwhatif.commands.rightsize.result import Rescaled
 from kwhatif.errors import UsageError
 from kwhatif.policy.render import yaml_text
 from kwhatif.simulation.edits.document import KIND as EDITS
@@ -22,7 +22,7 @@ EDITS_FILE, KUSTOMIZATION = "edits.yaml", "kustomization.yaml"
 
 
 def write_advice(
-    folder: str, form: str, advice: Mapping[str, Sequence[Advice]], scalings: Sequence[Scaling]
+    folder: str, form: str, advice: Mapping[str, Sequence[Advice]], scalings: Sequence[Rescaled]
 ) -> list[str]:
     """Write one file a workload below ``folder/patches`` (or ``vpa``), a component of Kustomize that lists them, and
     ``edits.yaml`` for ``--edits``.
@@ -111,7 +111,7 @@ def _vpa(kind: str, namespace: str, name: str, advice: Sequence[Advice]) -> dict
     }
 
 
-def _edits(advice: Mapping[str, Sequence[Advice]], scalings: Sequence[Scaling]) -> list[dict[str, Any]]:
+def _edits(advice: Mapping[str, Sequence[Advice]], scalings: Sequence[Rescaled]) -> list[dict[str, Any]]:
     """The same as a ClusterEdits document has it, with the replicas that autoscalers make of it."""
     workloads = []
     for workload, mine in sorted(advice.items()):

@@ -19,8 +19,7 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_dae
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import claim_names
 from kwhatif.commands.rightsize.advice import format_quantity
-from kwhatif.commands.rightsize.horizontal import Scaling
-from kwhatif.commands.rightsize.result import Binding, LargestSlot, Side
+from kwhatif.commands.rightsize.result import Binding, LargestSlot, Rescaled, Side
 from kwhatif.errors import InputError
 from kwhatif.progress import report_progress
 from kwhatif.results.place import HOURS_A_MONTH
@@ -101,7 +100,7 @@ class SizingTrial:
     price: Price
     _known: dict[tuple[frozenset[str], frozenset[str]], Consequence] = field(default_factory=dict)
 
-    def ask(self, new: NewResources, scalings: Sequence[Scaling] = ()) -> Consequence:
+    def ask(self, new: NewResources, scalings: Sequence[Rescaled] = ()) -> Consequence:
         """The cluster in its steady state with these requests, and with the replicas that autoscalers then want."""
         key = frozenset(new), frozenset(each.workload for each in scalings)
         if key not in self._known:
@@ -109,7 +108,10 @@ class SizingTrial:
         return self._known[key]
 
     def try_resources(
-        self, new: NewResources, scalings: Sequence[Scaling], change: Callable[[Snapshot], Snapshot] = lambda same: same
+        self,
+        new: NewResources,
+        scalings: Sequence[Rescaled],
+        change: Callable[[Snapshot], Snapshot] = lambda same: same,
     ) -> Consequence:
         """The same without the cache, in a cluster with another ``change``."""
         draft = Draft(self.scenario.snapshot)
@@ -121,7 +123,9 @@ class SizingTrial:
             try:
                 scale(draft, ORIGIN, each.then, kind, name, namespace)
             except InputError as error:
-                failed.append(f"HorizontalPodAutoscaler {each.name}: {error.problem}; its replicas stay {each.now}")
+                failed.append(
+                    f"HorizontalPodAutoscaler {each.autoscaler}: {error.problem}; its replicas stay {each.replicas}"
+                )
         failed += [f"{each.owner}: {each.pods} pods are not created: {each.message}" for each in draft.failed]
         state = reach_steady_state(self.scenario, change(draft.snapshot), asked_of(self.scenario, draft))
         requested = _requested(state)
@@ -272,7 +276,7 @@ _MANY = Quantity.from_units(10**6)
 
 
 def find_bounds(
-    trial: SizingTrial, new: NewResources, scalings: Sequence[Scaling], before: Consequence, after: Consequence
+    trial: SizingTrial, new: NewResources, scalings: Sequence[Rescaled], before: Consequence, after: Consequence
 ) -> Iterator[Binding]:
     """The binding resource of each pool of the cluster under these requests.
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwhatif.api.objects import section
-from kwhatif.commands.rightsize.advice import Advice, amounts_of
+from kwhatif.commands.rightsize.advice import Advice, amounts_of, format_quantity
+from kwhatif.commands.rightsize.result import Rescaled
 from kwhatif.commands.rightsize.workload_pods import Workload, WorkloadPods
 from kwhatif.golang.parsing import finite
 from kwhatif.snapshot.format.model import Snapshot
@@ -24,27 +25,6 @@ TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """An autoscaler whose workload would have other replicas: ``now`` as it is, ``then`` with the new requests.
-
-    ``without`` is what the same formula says with today's requests: how far samples and replicas belong together.
-    ``use`` is what all pods use together on average, ``target`` percent of the request of a pod, millicores or bytes.
-    """
-
-    name: str
-    workload: str
-    resource: str
-    target: float
-    use: float
-    request: int
-    new_request: int
-    now: int
-    without: int
-    then: int
-    bounded: str = ""
-
-
-@dataclass(frozen=True)
 class _Metric:
     resource: str
     container: str
@@ -53,7 +33,7 @@ class _Metric:
 
 def scalings(
     snapshot: Snapshot, pods: WorkloadPods, book: UsageBook, advice: Mapping[str, Sequence[Advice]]
-) -> Iterator[Scaling]:
+) -> Iterator[Rescaled]:
     """The autoscalers that look at a resource of which some request changes."""
     for obj in snapshot.whole.get(HPA, ()):
         autoscaler = pod_autoscaler_of(obj)
@@ -83,7 +63,7 @@ def _metrics(spec: Mapping[str, Any]) -> Iterator[_Metric]:
 
 def _scaling(
     autoscaler: PodAutoscaler, workload: Workload, metric: _Metric, book: UsageBook, advice: Sequence[Advice]
-) -> Scaling | None:
+) -> Rescaled | None:
     request, new_request, use = 0, 0, 0.0
     advised = {each.container: each.advised for each in advice if each.resource == metric.resource}
     for container in workload.containers:
@@ -103,17 +83,17 @@ def _scaling(
     least, most = autoscaler.min_replicas, autoscaler.max_replicas
     wanted = _desired_replicas(use, metric.target, new_request, now)
     then = min(max(wanted, least), most)
-    return Scaling(
-        name=f"{workload.namespace}/{autoscaler.name}",
+    return Rescaled(
+        autoscaler=f"{workload.namespace}/{autoscaler.name}",
         workload=workload.name,
         resource=metric.resource,
         target=metric.target,
-        use=use * now,
-        request=request,
-        new_request=new_request,
-        now=now,
-        without=min(max(_desired_replicas(use, metric.target, request, now), least), most),
+        use=format_quantity(metric.resource, round(use * now)),
+        request=format_quantity(metric.resource, request),
+        advised=format_quantity(metric.resource, new_request),
+        replicas=now,
         then=then,
+        unchanged_would=min(max(_desired_replicas(use, metric.target, request, now), least), most),
         bounded="maxReplicas" if wanted > most else "minReplicas" if wanted < least else "",
     )
 

@@ -160,7 +160,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         changes = advised.by_workload()
         scaled = list(scalings(snapshot, pods, read.book, changes))
         return Findings(
-            read, advised, changes, resources_of(changes), [each for each in scaled if each.then != each.now]
+            read, advised, changes, resources_of(changes), [each for each in scaled if each.then != each.replicas]
         )
 
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.commands.rightsize.advice import Advice, AdviceSet, format_quantity, resize_of
 from kwhatif.commands.rightsize.consequence import Consequence, nodes_by_group
-from kwhatif.commands.rightsize.horizontal import Scaling
 from kwhatif.commands.rightsize.limit_ranges import quota_bounds
 from kwhatif.commands.rightsize.policy_document import RightsizingPolicy
 from kwhatif.commands.rightsize.result import (
@@ -44,7 +43,7 @@ class Findings:
     advised: AdviceSet
     changes: Mapping[str, Sequence[Advice]]
     new: NewResources
-    scalings: Sequence[Scaling]
+    scalings: Sequence[Rescaled]
 
 
 def rightsize_result(
@@ -69,7 +68,7 @@ def rightsize_result(
         before=before.side,
         after=after.side,
         binds=tuple(binds),
-        rescaled=tuple(_build_rescaled(each) for each in findings.scalings),
+        rescaled=tuple(findings.scalings),
         risks=tuple(risks_of(advice, book, after.state.session.cluster, after.state.session.snapshot)),
         steps=tuple(steps),
         outcome=_outcome(findings, before, after, binds, fidelity),
@@ -93,22 +92,6 @@ def _row(each: Advice, resize: str) -> SizedContainer:
         new_limit=text(each.new_limit),
         pods=len(each.workload.pods),
         resize=resize,
-    )
-
-
-def _build_rescaled(each: Scaling) -> Rescaled:
-    return Rescaled(
-        autoscaler=each.name,
-        workload=each.workload,
-        resource=each.resource,
-        target=each.target,
-        use=format_quantity(each.resource, round(each.use)),
-        request=format_quantity(each.resource, each.request),
-        advised=format_quantity(each.resource, each.new_request),
-        replicas=each.now,
-        then=each.then,
-        unchanged_would=each.without,
-        bounded=each.bounded,
     )
 
 
@@ -155,7 +138,7 @@ def _verdict(findings: Findings, before: Consequence, after: Consequence, binds:
         return "No change: requests stay as they are."
     sums = {name: (before.requested[name], after.requested[name]) for name in before.requested}
     text = f"{_change('CPU', *sums['cpu'])}, {_change('memory', *sums['memory'])}"
-    more_pods = sum(each.then - each.now for each in findings.scalings)
+    more_pods = sum(each.then - each.replicas for each in findings.scalings)
     if more_pods > 0:
         text += f", autoscalers add {format_count(more_pods, 'pod')}"
     more = after.side.pending - before.side.pending

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kwhatif.api.quantity import Quantity
 from kwhatif.commands.rightsize.advice import Advice, format_quantity
 from kwhatif.commands.rightsize.consequence import Consequence, SizingTrial
-from kwhatif.commands.rightsize.horizontal import Scaling
-from kwhatif.commands.rightsize.result import Side, Step
+from kwhatif.commands.rightsize.result import Rescaled, Side, Step
 from kwhatif.progress import report_progress
 from kwhatif.simulation.edits.new_resources import NewResources
 
@@ -20,7 +19,7 @@ def steps_of(
     asking: SizingTrial,
     new: NewResources,
     advice: Mapping[str, Sequence[Advice]],
-    scalings: Sequence[Scaling],
+    scalings: Sequence[Rescaled],
     most: int,
 ) -> Iterator[Step]:
     """The steps, and at the end all other workloads together: what they add sums up to the whole.
@@ -55,7 +54,7 @@ def _by_what_they_free(new: NewResources, advice: Mapping[str, Sequence[Advice]]
     return sorted(new, key=lambda name: (-share(name), name))
 
 
-def _with(asking: SizingTrial, new: NewResources, scalings: Sequence[Scaling], names: Sequence[str]) -> Consequence:
+def _with(asking: SizingTrial, new: NewResources, scalings: Sequence[Rescaled], names: Sequence[str]) -> Consequence:
     return asking.ask({name: new[name] for name in names}, [each for each in scalings if each.workload in names])
 
 
