@@ -11,7 +11,7 @@ from kwhatif import bounds
 from kwhatif.cli.output import program
 from kwhatif.commands.connection_options import ConnectionOptions, Timeout
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, InputFile
 from kwhatif.simulation.inputs import LiveSource
 from kwhatif.simulation.scenario_options import Now
 
@@ -59,9 +59,7 @@ class _SnapshotFlags:
             help="Ask a 'kwhatif serve' about its cluster; files are sent as texts.",
         ),
     ] = ""
-    server_token: Annotated[
-        str, Flag("--server-token", metavar="FILE", file="in", help="The file with the bearer token for --server.")
-    ] = ""
+    server_token: Annotated[str, InputFile("--server-token", "The file with the bearer token for --server.")] = ""
 
 
 @dataclass(frozen=True)

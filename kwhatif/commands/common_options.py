@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from kwhatif.errors import UsageError
 from kwhatif.simulation.command import REPORTS, Output
-from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.flag import Argument, Flag, InputFile, OutputFile
 from kwhatif.simulation.inputs import Files
 
 if TYPE_CHECKING:
@@ -48,12 +48,8 @@ Explained = Annotated[
         help="Explain this pod in the state in which it was tried: NAME, NAMESPACE/NAME or KIND/NAME (repeatable).",
     ),
 ]
-SNAPSHOT_OUTPUT = Flag(
-    "--output",
-    short="-o",
-    metavar="FILE",
-    file="out",
-    help="Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.",
+SNAPSHOT_OUTPUT = OutputFile(
+    "--output", "Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.", short="-o"
 )
 Seed = Annotated[
     int | None,
@@ -73,12 +69,7 @@ Replay = Annotated[
         "off their nodes and schedule them again, in the order they started (repeatable).",
     ),
 ]
-PricesFile = Annotated[
-    str,
-    Flag(
-        "--prices", metavar="FILE", file="in", help="An InstanceTypes catalogue, or a table of instance types' prices."
-    ),
-]
+PricesFile = Annotated[str, InputFile("--prices", "An InstanceTypes catalogue, or a table of instance types' prices.")]
 
 
 @dataclass(frozen=True)
@@ -105,12 +96,7 @@ class FleetOptions:
     ] = None
     out: Annotated[
         str | None,
-        Flag(
-            "--out",
-            metavar="FILE",
-            file="out",
-            help="Write every row as it comes: .jsonl, or with kwhatif[parquet] .parquet, by name.",
-        ),
+        OutputFile("--out", "Write every row as it comes: .jsonl, or with kwhatif[parquet] .parquet, by name."),
     ] = None
     resume: Annotated[
         bool, Flag("--resume", help="With --out: go on with the rows that are there, from a run that was cut off.")

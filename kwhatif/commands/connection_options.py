@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from kwhatif import bounds
 from kwhatif.commands.snapshot.redacted_files import check_apart
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, OutputFile
 
 if TYPE_CHECKING:
     from kwhatif.snapshot.live.dump import DumpOptions
@@ -110,13 +110,7 @@ class LiveOptions(ConnectionOptions):
         False
     )
     translation: Annotated[
-        str | None,
-        Flag(
-            "--translation",
-            metavar="FILE",
-            file="out",
-            help="With --redact: which pseudonym stands for what. Not to be shared.",
-        ),
+        str | None, OutputFile("--translation", "With --redact: which pseudonym stands for what. Not to be shared.")
     ] = None
 
     def check_redaction(self, output: str) -> None:

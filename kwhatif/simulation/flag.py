@@ -54,6 +54,29 @@ class Flag:
     shell: bool = False
 
 
+@dataclass(frozen=True)
+class InputFile(Flag):
+    """A field that names a file which is read."""
+
+    metavar: str = "FILE"
+    file: Literal["", "in", "out", "manifests", "cluster"] = "in"
+
+
+@dataclass(frozen=True)
+class OutputFile(InputFile):
+    """A field that names a file which is written."""
+
+    file: Literal["", "in", "out", "manifests", "cluster"] = "out"
+
+
+@dataclass(frozen=True)
+class Duration(Flag):
+    """A field with a length of time."""
+
+    metavar: str = "DURATION"
+    duration: bool = True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Argument(Flag):
     """A field whose values stand on the command line without a flag; with ``repeats``, behind ``-f``, too."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
 from kwhatif.bounds import PODS
 from kwhatif.progress import watch_reading
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, InputFile
 
 if TYPE_CHECKING:
     from kwhatif.simulation.edits.kind import ParsedEdit
@@ -94,11 +94,9 @@ class ManifestOptions:
     ] = PODS
     api_resources: Annotated[
         str,
-        Flag(
+        InputFile(
             "--api-resources",
-            metavar="FILE",
-            file="in",
-            help="What the cluster's API server serves, as kubectl api-resources prints it, or as discovery documents. "
+            "What the cluster's API server serves, as kubectl api-resources prints it, or as discovery documents. "
             "Default: what its version serves, and what objects of the snapshot are of.",
         ),
     ] = ""
@@ -142,13 +140,11 @@ class ManifestOptions:
     ] = None
     clusters: Annotated[
         Sequence[str] | None,
-        Flag(
+        InputFile(
             "--clusters",
-            type=list[str] | None,
-            file="in",
-            metavar="FILE",
-            help="Secrets of the clusters that Argo CD knows, for generators of ApplicationSets: what 'kubectl get "
+            "Secrets of the clusters that Argo CD knows, for generators of ApplicationSets: what 'kubectl get "
             "secrets -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml' prints (repeatable).",
+            type=list[str] | None,
         ),
     ] = None
     verb: Annotated[
@@ -192,13 +188,11 @@ class SchedulerOptions:
 
     policy: Annotated[
         str | Mapping[str, Any] | None,
-        Flag(
+        InputFile(
             "--policy",
-            type=str | None,
-            metavar="FILE",
-            file="in",
-            help="A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if "
+            "A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if "
             "the snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+            type=str | None,
         ),
     ] = None
     kubernetes_version: Annotated[
@@ -246,11 +240,9 @@ class SchedulerOptions:
     ] = ""
     kueue_config: Annotated[
         str,
-        Flag(
+        InputFile(
             "--kueue-config",
-            metavar="FILE",
-            file="in",
-            help="Kueue's Configuration, or the ConfigMap with it, where Kueue decides whose pods start. Default: "
+            "Kueue's Configuration, or the ConfigMap with it, where Kueue decides whose pods start. Default: "
             "Kueue's defaults.",
         ),
     ] = ""
@@ -277,11 +269,9 @@ class AutoscalingOptions:
 
     autoscale: Annotated[
         Sequence[str],
-        Flag(
+        InputFile(
             "--autoscale",
-            metavar="FILE",
-            file="in",
-            help="Autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, "
+            "Autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, "
             "Karpenter by an InstanceTypes catalogue (repeatable).",
         ),
     ] = ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, InputFile
 from kwhatif.simulation.inputs import PROVISION_SECONDS, ProvisionSeconds
 
 
@@ -30,22 +30,10 @@ class KarpenterOptions(_OrderOptions):
     """What Karpenter may buy, and what else is asked of it."""
 
     catalogue: Annotated[
-        str,
-        Flag(
-            "--catalogue",
-            metavar="FILE",
-            file="in",
-            help="What the cloud offers to Karpenter: an InstanceTypes document.",
-        ),
+        str, InputFile("--catalogue", "What the cloud offers to Karpenter: an InstanceTypes document.")
     ] = ""
     node_pools: Annotated[
-        Sequence[str],
-        Flag(
-            "--node-pools",
-            metavar="FILE",
-            file="in",
-            help="Manifests of NodePools, in place of those of the snapshot.",
-        ),
+        Sequence[str], InputFile("--node-pools", "Manifests of NodePools, in place of those of the snapshot.")
     ] = ()
     consolidate: Annotated[
         bool, Flag("--consolidate", help="Also say which nodes Karpenter gives back, and why others stay.")
@@ -56,15 +44,7 @@ class KarpenterOptions(_OrderOptions):
 class ClusterAutoscalerOptions(_OrderOptions):
     """Which groups of nodes cluster-autoscaler scales, and how far it is followed."""
 
-    groups: Annotated[
-        str,
-        Flag(
-            "--groups",
-            metavar="FILE",
-            file="in",
-            help="cluster-autoscaler's groups and flags: a NodeGroups document.",
-        ),
-    ] = ""
+    groups: Annotated[str, InputFile("--groups", "cluster-autoscaler's groups and flags: a NodeGroups document.")] = ""
     scale_down: Annotated[
         bool, Flag("--scale-down", help="Also say which nodes are unneeded, and what keeps each other one.")
     ] = False
@@ -117,21 +97,10 @@ class ComparePoolsOptions:
 
     node_pools: Annotated[
         Sequence[str],
-        Flag(
-            "--node-pools",
-            metavar="FILE",
-            file="in",
-            help="NodePools of Karpenter: of side B, else the snapshot's; or one for each side.",
-        ),
+        InputFile("--node-pools", "NodePools of Karpenter: of side B, else the snapshot's; or one for each side."),
     ] = ()
     catalogue: Annotated[
-        Sequence[str],
-        Flag(
-            "--catalogue",
-            metavar="FILE",
-            file="in",
-            help="A cloud's offers to Karpenter; given twice, one for each side.",
-        ),
+        Sequence[str], InputFile("--catalogue", "A cloud's offers to Karpenter; given twice, one for each side.")
     ] = ()
     rebuild: Annotated[
         bool,
@@ -149,18 +118,9 @@ class ExplainNodesOptions:
             "--consolidation", shell=True, help="Of nodes, named in place of pods: does Karpenter give them back? Why?"
         ),
     ] = False
-    catalogue: Annotated[
-        str,
-        Flag(
-            "--catalogue", metavar="FILE", file="in", help="With --consolidation: what the cloud offers to Karpenter."
-        ),
-    ] = ""
+    catalogue: Annotated[str, InputFile("--catalogue", "With --consolidation: what the cloud offers to Karpenter.")] = (
+        ""
+    )
     node_pools: Annotated[
-        Sequence[str],
-        Flag(
-            "--node-pools",
-            metavar="FILE",
-            file="in",
-            help="With --consolidation: NodePools in place of the snapshot's.",
-        ),
+        Sequence[str], InputFile("--node-pools", "With --consolidation: NodePools in place of the snapshot's.")
     ] = ()

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.flag import Argument, Flag, InputFile
 from kwhatif.simulation.inputs import Files
 
-RECORDED_POLICY = Flag(
+RECORDED_POLICY = InputFile(
     "--recorded-policy",
-    type=str | None,
-    metavar="FILE",
-    file="in",
-    help="The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
+    "The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
     "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+    type=str | None,
 )
 
 

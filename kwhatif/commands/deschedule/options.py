@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import InputFile
 
 DeschedulerPolicy = str | Mapping[str, Any]
 """A file, plain values, or nothing for the policy that the snapshot has."""
 
-Metrics = Annotated[
-    Sequence[str],
-    Flag("--metrics", metavar="FILE", file="in", help="With --deschedule: what was measured (repeatable)."),
-]
+Metrics = Annotated[Sequence[str], InputFile("--metrics", "With --deschedule: what was measured (repeatable).")]
 
 
 INTERVAL = 300.0
@@ -27,12 +24,7 @@ class ComparePoliciesOptions:
 
     deschedule: Annotated[
         Sequence[DeschedulerPolicy],
-        Flag(
-            "--deschedule",
-            metavar="FILE",
-            file="in",
-            help="A policy of the descheduler; given twice, one for each side.",
-        ),
+        InputFile("--deschedule", "A policy of the descheduler; given twice, one for each side."),
     ] = ()
     metrics: Metrics = ()
 
@@ -43,12 +35,6 @@ class ExplainDeschedulingOptions:
 
     deschedule: Annotated[
         DeschedulerPolicy,
-        Flag(
-            "--deschedule",
-            type=str,
-            metavar="FILE",
-            file="in",
-            help="Why does the descheduler, by this policy, evict the pod, or not?",
-        ),
+        InputFile("--deschedule", "Why does the descheduler, by this policy, evict the pod, or not?", type=str),
     ] = ""
     metrics: Metrics = ()

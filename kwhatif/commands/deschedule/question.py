@@ -11,7 +11,7 @@ from kwhatif.commands.common_options import CLUSTER
 from kwhatif.commands.deschedule.options import INTERVAL, DeschedulerPolicy
 from kwhatif.commands.deschedule.result import DescheduleResult
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Duration, Flag, InputFile
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
@@ -39,15 +39,13 @@ class Deschedule(Question[DescheduleResult]):
 
     descheduler_policy: Annotated[
         DeschedulerPolicy,
-        Flag(
+        InputFile(
             "--descheduler-policy",
-            type=str,
-            metavar="FILE",
-            file="in",
-            positional=True,
-            help="The DeschedulerPolicy (descheduler/v1alpha2), a ConfigMap with one, or values of the descheduler's "
+            "The DeschedulerPolicy (descheduler/v1alpha2), a ConfigMap with one, or values of the descheduler's "
             "Helm chart, also in a HelmRelease or an Application; '-' for stdin. Default: the cluster's own if the "
             "snapshot has it.",
+            type=str,
+            positional=True,
         ),
     ] = ""
     cycles: Annotated[
@@ -64,22 +62,13 @@ class Deschedule(Question[DescheduleResult]):
         bool, Flag("--until-quiet", help="Follow cycles until one evicts nobody, or what happened begins anew.")
     ] = False
     interval_seconds: Annotated[
-        float,
-        Flag(
-            "--interval",
-            metavar="DURATION",
-            duration=True,
-            shows_default=True,
-            help="The time from one cycle to the next.",
-        ),
+        float, Duration("--interval", "The time from one cycle to the next.", shows_default=True)
     ] = INTERVAL
     metrics: Annotated[
         Sequence[str],
-        Flag(
+        InputFile(
             "--metrics",
-            metavar="FILE",
-            file="in",
-            help="What was measured: NodeMetrics and PodMetrics of metrics.k8s.io, or Prometheus' answer to the query "
+            "What was measured: NodeMetrics and PodMetrics of metrics.k8s.io, or Prometheus' answer to the query "
             "of the policy (repeatable).",
         ),
     ] = ()

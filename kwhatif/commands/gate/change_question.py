@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import Gap, Result
-from kwhatif.simulation.flag import Argument, Flag, flags_of
+from kwhatif.simulation.flag import Argument, Flag, InputFile, flags_of
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Notes, Rendering, SchedulerOptions
 from kwhatif.simulation.question import Question
 from kwhatif.simulation.scenario import LoadedScenario, ReadManifests, Scenario
@@ -68,12 +68,10 @@ class ChangeQuestion(Question[R_co]):
     ] = None
     config: Annotated[
         str | None,
-        Flag(
+        InputFile(
             "--config",
-            metavar="FILE",
-            file="in",
+            "The rules: a GatePolicy. Default: .kwhatif.yaml here or above, up to the top of the repository.",
             variable="KWHATIF_CONFIG",
-            help="The rules: a GatePolicy. Default: .kwhatif.yaml here or above, up to the top of the repository.",
         ),
     ] = None
     accept: Annotated[

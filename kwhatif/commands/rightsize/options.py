@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, InputFile
 
 PATCHES, AUTOSCALERS = "patches", "vpa"
 FORMS = (PATCHES, AUTOSCALERS)
@@ -19,11 +19,9 @@ class UsageOptions:
 
     usage: Annotated[
         Sequence[str],
-        Flag(
+        InputFile(
             "--usage",
-            metavar="FILE",
-            file="in",
-            help="What containers used: answers of Prometheus' API, kubectl top pods --containers, PodMetrics, "
+            "What containers used: answers of Prometheus' API, kubectl top pods --containers, PodMetrics, "
             "VerticalPodAutoscalers; files, directories, '-' for stdin (repeatable). Default: what the snapshot holds.",
         ),
     ] = ()
@@ -48,6 +46,5 @@ class UsageOptions:
         int, Flag("--prometheus-retries", metavar="N", least=0, shows_default=True, help="How often to ask again.")
     ] = 2
     prometheus_token_file: Annotated[
-        str,
-        Flag("--prometheus-token-file", metavar="FILE", file="in", help="A file with the bearer token for Prometheus."),
+        str, InputFile("--prometheus-token-file", "A file with the bearer token for Prometheus.")
     ] = ""

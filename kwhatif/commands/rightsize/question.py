@@ -12,7 +12,7 @@ from kwhatif.commands.rightsize.options import FORMS, PATCHES, UsageOptions
 from kwhatif.commands.rightsize.result import RightsizeResult
 from kwhatif.commands.rightsize.rightsize_result import rightsize_result
 from kwhatif.errors import UsageError
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, InputFile
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
@@ -46,11 +46,9 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
 
     sizing: Annotated[
         str,
-        Flag(
+        InputFile(
             "--sizing",
-            metavar="FILE",
-            file="in",
-            help="A RightsizingPolicy: how requests follow from usage. Default: the 90th percentile of CPU, the peak "
+            "A RightsizingPolicy: how requests follow from usage. Default: the 90th percentile of CPU, the peak "
             "of memory, 15% on top, from eight days, as VPA's recommender has it.",
         ),
     ] = ""

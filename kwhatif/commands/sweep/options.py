@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kwhatif.commands.common_options import PricesFile, Replay
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, InputFile, OutputFile
 from kwhatif.simulation.inputs import Files
 
 
@@ -21,14 +21,7 @@ class SweepOptions:
 
     space: Annotated[
         str | Mapping[str, Any],
-        Flag(
-            "--space",
-            type=str,
-            metavar="FILE",
-            file="in",
-            required=True,
-            help="A SweepSpace: the settings to try, and how to choose.",
-        ),
+        InputFile("--space", "A SweepSpace: the settings to try, and how to choose.", type=str, required=True),
     ] = ""
     other_snapshots: Annotated[
         Sequence[Any],
@@ -67,6 +60,4 @@ class SweepOptions:
         ),
     ] = ()
     prices: PricesFile = ""
-    write: Annotated[
-        str, Flag("--write", metavar="FILE", file="out", help="Write the best policy as a KubeSchedulerConfiguration.")
-    ] = ""
+    write: Annotated[str, OutputFile("--write", "Write the best policy as a KubeSchedulerConfiguration.")] = ""

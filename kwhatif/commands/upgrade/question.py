@@ -23,7 +23,7 @@ from kwhatif.commands.upgrade.strategies import (
 from kwhatif.errors import UsageError
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import ScaleUp
-from kwhatif.simulation.flag import Flag, parse_duration
+from kwhatif.simulation.flag import Duration, Flag, parse_duration
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
@@ -105,13 +105,7 @@ class Upgrade(Question[UpgradeResult]):
         int | None, Flag("--parallel", metavar="N", least=1, help="Drain at most so many nodes at the same time.")
     ] = None
     drain_timeout_seconds: Annotated[
-        float | None,
-        Flag(
-            "--drain-timeout",
-            metavar="DURATION",
-            duration=True,
-            help="How long a drain may take. Default: the strategy's.",
-        ),
+        float | None, Duration("--drain-timeout", "How long a drain may take. Default: the strategy's.")
     ] = None
     after_timeout: Annotated[
         AfterTimeout | None,
@@ -122,22 +116,13 @@ class Upgrade(Question[UpgradeResult]):
         Flag("--delete-policy", help="Of 'capi': which nodes go first, after those that are not ready."),
     ] = None
     node_soak_seconds: Annotated[
-        float | None,
-        Flag(
-            "--node-soak", metavar="DURATION", duration=True, help="How long an empty node stays before it is deleted."
-        ),
+        float | None, Duration("--node-soak", "How long an empty node stays before it is deleted.")
     ] = None
     pool_soak_seconds: Annotated[
-        float | None,
-        Flag(
-            "--pool-soak", metavar="DURATION", duration=True, help="How long the old pool stays after it was drained."
-        ),
+        float | None, Duration("--pool-soak", "How long the old pool stays after it was drained.")
     ] = None
     grace_seconds: Annotated[
-        float | None,
-        Flag(
-            "--grace", metavar="DURATION", duration=True, help="A grace period for all pods. Default: each pod's own."
-        ),
+        float | None, Duration("--grace", "A grace period for all pods. Default: each pod's own.")
     ] = None
     ready_after_seconds: Annotated[
         float | Mapping[str, float],
@@ -149,9 +134,7 @@ class Upgrade(Question[UpgradeResult]):
             help="How long a pod takes to become ready, of all workloads or of one (repeatable). Default: 30s.",
         ),
     ] = READY_AFTER
-    within_seconds: Annotated[
-        float | None, Flag("--within", metavar="DURATION", duration=True, help="How long all of it may take.")
-    ] = None
+    within_seconds: Annotated[float | None, Duration("--within", "How long all of it may take.")] = None
     prices: PricesFile = ""
     new_version: Annotated[
         str, Flag("--new-version", metavar="VERSION", help="The kubelet's version on new nodes, such as v1.35.2.")

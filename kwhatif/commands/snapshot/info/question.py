@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from kwhatif.commands.snapshot.info.result import InfoResult
 from kwhatif.errors import UsageError
 from kwhatif.simulation.command import Task
-from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.flag import Argument, Flag, InputFile
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.scenario_options import EditedClusterOptions
 
@@ -45,11 +45,8 @@ class Info(Task[InfoResult]):
     nodes: Annotated[bool, Flag("--nodes", help="List each node, too.")] = False
     usage: Annotated[
         Sequence[str],
-        Flag(
-            "--usage",
-            metavar="FILE",
-            file="in",
-            help="Also show what pods use, as rightsize reads it. Default: what the snapshot holds (repeatable).",
+        InputFile(
+            "--usage", "Also show what pods use, as rightsize reads it. Default: what the snapshot holds (repeatable)."
         ),
     ] = ()
 

@@ -14,7 +14,7 @@ from kwhatif.errors import UsageError
 from kwhatif.progress import watch_reading
 from kwhatif.results.printed import Printed
 from kwhatif.simulation.command import DOCUMENT, Task
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, OutputFile
 from kwhatif.simulation.inputs import Notes
 
 if TYPE_CHECKING:
@@ -36,14 +36,7 @@ class Record(LiveOptions, Task[Printed]):
     examples = ("-o day.jsonl.zst --for 8h",)
 
     output: Annotated[
-        str,
-        Flag(
-            "--output",
-            short="-o",
-            metavar="FILE",
-            file="out",
-            help="Where to write: a new file, .jsonl, .jsonl.gz or .jsonl.zst, by name.",
-        ),
+        str, OutputFile("--output", "Where to write: a new file, .jsonl, .jsonl.gz or .jsonl.zst, by name.", short="-o")
     ]
     seconds: Annotated[
         float | None,

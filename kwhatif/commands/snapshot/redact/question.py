@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from kwhatif.errors import UsageError
 from kwhatif.results.printed import Printed
 from kwhatif.simulation.command import DOCUMENT, Task
-from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.flag import Argument, OutputFile
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.scenario_options import NAMESPACE
 
@@ -40,22 +40,18 @@ class Redact(Task[Printed]):
     ] = ()
     output: Annotated[
         str,
-        Flag(
+        OutputFile(
             "--output",
-            short="-o",
-            metavar="FILE",
-            file="out",
-            help="Where to write: .yaml for manifests; .json, .json.gz, .json.zst or '-' for a snapshot; .jsonl, "
+            "Where to write: .yaml for manifests; .json, .json.gz, .json.zst or '-' for a snapshot; .jsonl, "
             ".jsonl.gz or .jsonl.zst for a recording.",
+            short="-o",
         ),
     ]
     translation: Annotated[
         str,
-        Flag(
+        OutputFile(
             "--translation",
-            metavar="FILE",
-            file="out",
-            help="Which pseudonym stands for what; made if it is not there, added to if it is. Not to be shared.",
+            "Which pseudonym stands for what; made if it is not there, added to if it is. Not to be shared.",
         ),
     ]
     namespace: Annotated[str | None, NAMESPACE] = None

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from kwhatif.results.printed import Printed
 from kwhatif.simulation.command import DOCUMENT, Task
-from kwhatif.simulation.flag import Argument, Flag
+from kwhatif.simulation.flag import Argument, InputFile
 from kwhatif.simulation.inputs import Notes
 
 
@@ -26,13 +26,7 @@ class Reveal(Task[Printed]):
         Argument(metavar="ANSWER", file="in", help="Any text: a table, JSON, YAML, Markdown, a mail; '-' for stdin."),
     ] = "-"
     translation: Annotated[
-        str,
-        Flag(
-            "--translation",
-            metavar="FILE",
-            file="in",
-            help="Which pseudonym stands for what, as 'snapshot redact' left it.",
-        ),
+        str, InputFile("--translation", "Which pseudonym stands for what, as 'snapshot redact' left it.")
     ]
 
     def answer(self, given: Any, notes: Notes) -> Printed:
