@@ -557,6 +557,8 @@ MAPPINGS_OF_OURS = {
         *("commands.backtest.run self.choices", "commands.capacity.capacity outcome", "commands.chances.trials homes"),
         *("commands.conformance.group_answers placements", "commands.drain.drain turns.counts"),
         *("commands.gate.rules.fits_without finding.numbers", "commands.outage.effects counts"),
+        *("commands.gate.rules.fits_at_max finding.numbers", "commands.gate.rules.new_nodes finding.numbers"),
+        "commands.gate.rules.headroom said",
         *("commands.queue.quota_bars chart", "commands.queue.quota_bars each", "commands.queue.quota_bars line"),
         *("commands.rightsize.advice_files resources", "commands.rightsize.rightsize_result sums"),
         *("commands.rightsize.steps freed", "commands.snapshot.diff.diff n", "commands.snapshot.diff.diff totals"),

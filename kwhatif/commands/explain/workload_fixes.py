@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from kwhatif.api.core import Pod
 from kwhatif.api.objects import section
 from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.commands.explain.changed_scenario import prepare_changed
 from kwhatif.commands.place.question import Place
 from kwhatif.errors import KwhatifError
 from kwhatif.policy.render import yaml_text
 from kwhatif.results.amounts import format_count
 from kwhatif.results.explain import PodReport, WorkloadFix, WorkloadReport
 from kwhatif.results.place import FailedCreate
-from kwhatif.simulation.edits.document import apply_edits, read_edit
 from kwhatif.simulation.explanation.fixes import MOST_PRIORITY, suggested_pods
 from kwhatif.simulation.explanation.workload_changes import (
     WorkloadChange,
@@ -28,12 +28,10 @@ from kwhatif.simulation.explanation.workload_changes import (
     changes_of_workload,
     rules_that_differ,
 )
-from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import pool_of
-from kwhatif.simulation.pipeline import PipelineState, expand, merge, queue, session
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.workloads.objects import integer, name_of, namespace_of
@@ -212,27 +210,8 @@ class WorkloadFixes:
 
     def _place(self, manifest: Manifest, change: WorkloadChange) -> Run:
         """Place all that was asked about, with the changed objects."""
-        changed = load_manifests(list(change.objects), manifest.obj.namespace)
-        keys = {each.key for each in changed}
-        manifests = [*(each for each in self.scenario.manifests if each.key not in keys), *changed]
-        if manifest.key not in {each.key for each in manifests}:
-            manifests.append(manifest)
-        edited = dataclasses.replace(self.scenario.edited, snapshot=self.before.copy())
-        if change.add_nodes:
-            grown = apply_edits(edited.snapshot, [read_edit({"addNodes": change.add_nodes}, "")], manifests)
-            edited = dataclasses.replace(edited, snapshot=grown.snapshot)
-        loaded = LoadedScenario(
-            self.scenario.inputs,
-            self.scenario.scheduler_options,
-            read=dataclasses.replace(self.scenario.read, manifests=manifests),
-            edited=edited,
-            scheduler=self.scenario.scheduler,
-        )
         question = Place(manifests=("-",), detailed=False)
-        state = PipelineState(question, [loaded], Notes(), loaded=[loaded])
-        for stage in (expand, queue, merge, session):
-            state = stage(state)
-        (prepared,) = state.prepared
+        prepared = prepare_changed(question, self.scenario, self.before, change, [manifest])
         return dataclasses.replace(question.try_out(prepared), **prepared.refusal_fields)
 
 

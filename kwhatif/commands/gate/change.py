@@ -179,7 +179,7 @@ def is_quota_refusal(message: str) -> bool:
     return _QUOTA.search(message) is not None
 
 
-def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], bool], hint: str) -> Iterator[Finding]:
+def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], bool]) -> Iterator[Finding]:
     """A finding for each refusal whose message is the rule's."""
     found = 0
     for unit in rule.units(context):
@@ -192,7 +192,6 @@ def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], boo
                     refusal.message,
                     about="object",
                     numbers={"code": refusal.code, "reason": refusal.reason},
-                    hint=hint,
                 )
         failed = [each for each in unit.failed if concerns(each.message)]
         if failed:
@@ -204,6 +203,5 @@ def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], boo
                 "; ".join(dict.fromkeys(f"{each.owner}: {each.message}" for each in failed)),
                 about="pods",
                 numbers={"pods": pods},
-                hint=hint,
             )
     rule.summary = f"{format_count(found, 'refusal')} in {format_count(rule.checked, 'workload')}"

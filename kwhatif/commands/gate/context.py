@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -21,7 +22,7 @@ from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.chances.trials import Outcome
-from kwhatif.commands.gate.units import Unit, subject_of_budget
+from kwhatif.commands.gate.units import Unit, subject_of, subject_of_budget
 from kwhatif.commands.outage.failures import FailingCluster
 from kwhatif.progress import track
 from kwhatif.results.base import Fidelity
@@ -43,6 +44,8 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.scaled_out import ScaledOutChange
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.snapshot.load import Manifest
+from kwhatif.workloads.objects import name_of, namespace_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,8 @@ class Context:
     scheduler does, of which autoscalers know nothing. ``run`` says who waits when nobody would move any more.
     ``scaled`` are the workloads of the change that autoscalers of pods scale; ``scale_out`` rolls the change out with
     these at their upper bounds. ``groups`` are what became of groups of pods that are scheduled together.
-    ``changes`` are the objects that come, change or go, also those without pods.
+    ``changes`` are the objects that come, change or go, also those without pods, and ``manifests`` those that are
+    applied.
     It is ``now`` in the cluster, for the age of pods, and ``judged_at`` for that of the snapshot.
     """
 
@@ -119,6 +123,7 @@ class Context:
     scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
     groups: Sequence[GroupOutcome] = ()
     changes: Sequence[Change] = ()
+    manifests: Sequence[Manifest] = ()
     _outcomes: dict[tuple[str, int], Sequence[Outcome]] = field(default_factory=dict)
 
     @property
@@ -213,6 +218,23 @@ class Context:
     def node(self, row: int) -> str:
         """The name of a node."""
         return self.cluster.columns.names[row]
+
+    def manifest_of(self, subject: Subject | None) -> dict[str, Any] | None:
+        """The object of the change, else that of the cluster, as it can be applied; None if there is none."""
+        if subject is None:
+            return None
+        for manifest in self.manifests:
+            if subject_of(manifest) == subject:
+                return manifest.raw
+        for body in self.snapshot.whole.get(subject.kind, ()):
+            if (namespace_of(body), name_of(body)) == (subject.namespace, subject.name):
+                return {key: value for key, value in body.items() if key != "status"}
+        return None
+
+    def budgets_of(self, pod: Pod) -> Sequence[PodDisruptionBudget]:
+        """The disruption budgets that select a pod."""
+        budgets = self.snapshot.objects.list_all(PodDisruptionBudget)
+        return SelectedBudgets(budgets, lambda budget: budget).of(pod.namespace, pod.metadata.labels or {})
 
     def new_pods(self, unit: Unit) -> list[PodInfo]:
         """The pods of a workload that were to be scheduled."""
@@ -324,18 +346,12 @@ class GrownCluster:
         short.append((len(pods) - open_slots, int(cluster.columns.allowed_pods[row])))
         return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
 
-    def count_stranded(self, nodes: Collection[str], like: str) -> int:
-        """How many pods find no node when these fail and there is one more like this one."""
-        session = self._add_nodes(like, 1)
-        return len(OutageSimulator(session.cluster, session.setup).fail_nodes(nodes)[1])
-
-    def _add_nodes(self, like: str, count: int) -> Session:
+    def _count_placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
         with pods_to_make():
             grown = apply_edits(self._after, [ParsedEdit(ADD_NODES, AddNodes(count=count, like=like), "the gate")])
-        return self._context.session.with_snapshot(grown.snapshot, shapes=self._context.cluster.shapes, imagined=True)
-
-    def _count_placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
-        session = self._add_nodes(like, count)
+        session = self._context.session.with_snapshot(
+            grown.snapshot, shapes=self._context.cluster.shapes, imagined=True
+        )
         placed = 0
         for pod in pods:
             if session.driver.scheduler(pod.pod.spec.scheduler_name) is not None:

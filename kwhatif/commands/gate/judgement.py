@@ -5,22 +5,25 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from kwhatif.commands.explain.changed_scenario import prepare_changed
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.files import describe_missing
 from kwhatif.commands.gate.gate_policy import EXEMPTIONS, find_forbidden, read_claims, settle
 from kwhatif.commands.gate.proposal import ChangeScenario, RolledOutChange, roll_out_change
+from kwhatif.commands.gate.remedies import Remedies
 from kwhatif.commands.gate.rule import Rule
 from kwhatif.commands.gate.units import Unit
 from kwhatif.errors import KwhatifError, PluginError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Change, Finding, GateFiles, GateResult, RuleOutcome, describe_findings
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import conclude
-from kwhatif.simulation.placement.scaled_out import PodsOf, ScaledOutChange, place_scaled_out
-from kwhatif.simulation.question import Answer
+from kwhatif.simulation.placement.scaled_out import ScaledOutChange, place_scaled_out
+from kwhatif.simulation.question import Answer, Question
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
 
 NOTHING = "nothing to judge: the change makes no pods and takes none away"
@@ -42,19 +45,28 @@ class GateSettings:
     seed: int = 0
 
 
-def judge_change(proposal: ChangeScenario, terms: GateSettings, pods_of: PodsOf) -> Answer[GateResult]:
-    """Roll a change out; the rules judge it. ``pods_of`` names the pods of a scenario to schedule."""
-    rolled_out = roll_out_change(proposal, pods_of)
-    run = rolled_out.run
+def judge_change(proposal: ChangeScenario, terms: GateSettings, question: Question[GateResult]) -> Answer[GateResult]:
+    """Roll a change out, as the question has it; the rules judge it."""
+    rolled_out = roll_out_change(proposal, question.select_pods)
+    fidelity = assess(rolled_out.run)
 
-    def scale_out() -> ScaledOutChange:
-        return place_scaled_out(proposal, proposal.changes.apply, pods_of)
+    def context_of(rolled_out: RolledOutChange) -> Context:
+        def scale_out() -> ScaledOutChange:
+            scenario = rolled_out.proposal
+            return place_scaled_out(scenario, scenario.changes.apply, question.select_pods)
 
-    result = _judgement(rolled_out, terms, rolled_out.context(assess(run), terms.seed, scale_out))
-    return Answer(result, [run], run.placements)
+        return rolled_out.context(fidelity, terms.seed, scale_out)
+
+    def roll_out_with(change: WorkloadChange) -> Context:
+        changed = prepare_changed(question, proposal, proposal.before, change)
+        return context_of(roll_out_change(cast("ChangeScenario", changed), question.select_pods))
+
+    context = context_of(rolled_out)
+    result = _judgement(rolled_out, terms, context, Remedies(context, roll_out_with))
+    return Answer(result, [rolled_out.run], rolled_out.run.placements)
 
 
-def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Context) -> GateResult:
+def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Context, remedies: Remedies) -> GateResult:
     proposal, changes = rolled_out.proposal, rolled_out.changes(context)
     judged = _Judgement(context, terms)
     open_ends = [*proposal.unknown_kinds, *proposal.read.gaps]
@@ -66,7 +78,7 @@ def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Contex
         and not any(change.what in ("added", "changed") and change.subject.kind in seen for change in changes)
     )
     if not nothing:
-        judged.run()
+        judged.run(remedies)
     files: GateFiles = proposal.read.files or GateFiles()
     verdict, words = judged.verdict, judged.verdict_text
     if files.missing:
@@ -150,7 +162,7 @@ class _Judgement:
         self.warnings: list[str] = []
         self._outcomes: list[RuleOutcome] | None = None
 
-    def run(self) -> None:
+    def run(self, remedies: Remedies) -> None:
         units = self._context.units
         claims, wrong = read_claims(units, self._terms.known_rules) if self._terms.exemptions else ({}, [])
         if not self._terms.exemptions:
@@ -175,7 +187,7 @@ class _Judgement:
                     summary=f"{format_count(len(claims) + len(wrong), 'exemption')}, {len(self.exempted)} made use of",
                 )
             )
-        self.findings.sort(key=_place)
+        self.findings = [remedies.with_hint(each, self._terms.rules) for each in sorted(self.findings, key=_place)]
 
     @property
     def verdict_text(self) -> str:

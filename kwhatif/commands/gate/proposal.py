@@ -108,6 +108,7 @@ class RolledOutChange:
             scale_out=scale_out,
             groups=run.groups,
             changes=proposal.changes.changes,
+            manifests=proposal.changes.apply,
         )
 
     def changes(self, context: Context) -> tuple[Change, ...]:

@@ -117,7 +117,7 @@ class Gate(ChangeQuestion[GateResult]):
         (scenario,) = scenarios
         proposal = cast("ChangeScenario", scenario)
 
-        answer = judge_change(proposal, self.terms, self.select_pods)
+        answer = judge_change(proposal, self.terms, self)
         for text in answer.result.warnings:
             notes.warn(text)
         return replace(answer, result=with_excerpts(answer.result))

@@ -36,6 +36,7 @@ from kwhatif.results.gate import Finding, Location, Subject
 if TYPE_CHECKING:
     from kwhatif.commands.gate.context import Context
     from kwhatif.commands.gate.units import Unit
+    from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 
 
 LEVELS = ("error", "warn", "off")
@@ -110,6 +111,10 @@ class Rule(Generic[P]):
     def check(self, context: Context) -> Iterator[Finding]:
         """The findings."""
         raise NotImplementedError
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        """Changes that might leave nothing to find, the mildest first: one that was tried and helps is the hint."""
+        return iter(())
 
     def units(self, context: Context) -> Iterator[Unit]:
         """The workloads that the rule is about; each counts as looked at."""

@@ -11,12 +11,14 @@ from typing import ClassVar
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import looser_budget, one_more_replica
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit, subject_of_budget
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.scheduling.budget_status import with_statuses
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 
 
 class BlockingBudgetParameters(Parameters, frozen=True, kw_only=True):
@@ -54,6 +56,19 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
                     yield finding
         self.summary = f"{found} of {format_count(self.checked, 'budget')} in the way"
 
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        if "desiredHealthy" not in finding.numbers:
+            return
+        for budget in context.snapshot.objects.list_all(PodDisruptionBudget):
+            if subject_of_budget(budget) == finding.subject:
+                yield looser_budget(budget)
+        yield from (
+            change
+            for unit in context.units
+            if any(info.key == finding.pod for info, _ in context.running(unit))
+            for change in one_more_replica(context, unit.subject)
+        )
+
     def _unit_of(self, budget: PodDisruptionBudget, pods: list[Pod], context: Context) -> Unit | None:
         """A budget that the change is about: it came or changed, or a workload did whose pods it selects."""
         subject = subject_of_budget(budget)
@@ -73,10 +88,6 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
             if spec.max_unavailable is not None
             else f"minAvailable is {1 if spec.min_available is None else spec.min_available}"
         )
-        more = desired + 1 - count
-        hint = "set maxUnavailable: 1"
-        if spec.max_unavailable is None and more > 0:
-            hint += f", or run {format_count(more, 'more replica')}"
         return self.finding_about(
             unit,
             "the budget allows no eviction",
@@ -84,7 +95,6 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
             "a drain or an upgrade of their nodes does not end",
             about="blocked",
             numbers={"pods": count, "healthy": healthy, "desiredHealthy": desired, "disruptionsAllowed": 0},
-            hint=hint,
             pod=pods[0].key,
         )
 
@@ -105,6 +115,5 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
             f"{doubled[0].key}: the API server evicts no pod that has two budgets",
             about="doubled",
             numbers={"pods": len(doubled)},
-            hint="let one budget select each pod",
             pod=doubled[0].key,
         )

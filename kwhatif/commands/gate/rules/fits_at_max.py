@@ -13,11 +13,13 @@ from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import added_nodes, with_number
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
-from kwhatif.commands.gate.units import Unit
+from kwhatif.commands.gate.units import Unit, subject_of_workload
 from kwhatif.results.amounts import format_count, format_some
-from kwhatif.results.gate import Finding
+from kwhatif.results.gate import Finding, Subject
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.placement.scaled_out import ScaledOutChange
 
 
@@ -55,7 +57,6 @@ class FitsAtMax(Rule[FitsAtMaxParameters]):
                     f"When the workloads of the change scale out, they evict others: {format_some(pushed_out, 5)}",
                     about="evicted",
                     numbers={"pending": len(pushed_out), "most": self.given.most},
-                    hint="lower maxReplicas or the priority, or add nodes first",
                 )
             )
         self.summary = f"{len(units) - len({str(each.subject) for each in found if each.subject})} of {len(units)} fit"
@@ -80,8 +81,23 @@ class FitsAtMax(Rule[FitsAtMaxParameters]):
                 "notCreated": missing,
                 "most": self.given.most,
             },
-            hint="kwhatif place --at max says where each pod goes; add nodes, or lower maxReplicas",
+            hint="kwhatif place --at max says where each pod goes",
         )
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        """A lower bound of replicas; then one more node of a pool, or one for each pod without."""
+        lacking = int(finding.numbers["pending"])
+        for each in context.scaled:
+            if subject_of_workload(each) == finding.subject:
+                fitting = int(finding.numbers["replicas"]) - lacking - int(finding.numbers["notCreated"])
+                field = "maxReplicas" if each.autoscaler.kind == "HorizontalPodAutoscaler" else "maxReplicaCount"
+                subject = Subject(
+                    kind=each.autoscaler.kind, namespace=each.autoscaler.namespace, name=each.autoscaler.name
+                )
+                words = f"set {field}: {fitting} in {each.autoscaler}"
+                yield from with_number(context, subject, field, fitting, words) if fitting > 0 else ()
+        for like in context.examples_of_pools if lacking else ():
+            yield from (added_nodes(count, like) for count in dict.fromkeys((1, lacking)))
 
 
 def _key(unit: Unit) -> tuple[str, str, str]:

@@ -7,19 +7,20 @@ them than without the change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from kwhatif.api.document_numbers import Count
-from kwhatif.commands.gate.context import Context, GrownCluster, StrandedPod
+from kwhatif.commands.gate.context import Context, StrandedPod
+from kwhatif.commands.gate.remedies import added_nodes
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit
 from kwhatif.fleet.study import reduce_garbage_collection
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.node_pools import zone_of
 
 Gone = Literal["biggest-node", "any-node", "any-zone"]
@@ -49,22 +50,23 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         with reduce_garbage_collection():
             bad = [found for case in cases if (found := self._findings(context, *case))]
         worst: dict[tuple[str, str], tuple[int, Finding]] = {}
-        lost = {name: nodes for _, name, nodes in cases}
         for found in bad:
             for what, pods, finding in found:
                 key = what, str(finding.subject or "")
                 if key not in worst or pods > worst[key][0]:
                     worst[key] = pods, finding
-        growth = GrownCluster(context)
-        hints = {
-            name: _verified_hint(context, growth, lost[name], most=max(self.given.most, int(finding.numbers["before"])))
-            for _, finding in worst.values()
-            for name in [str(finding.numbers["gone"])]
-        }
         # Findings name what was lost; where there is none, the rule says what it tried.
         tried = f": without {format_some([name for _, name, _ in cases], 3)}" if cases and not bad else ""
         self.summary = f"{len(cases) - len(bad)} of {len(cases)} survived{tried}"
-        yield from (replace(finding, hint=hints[str(finding.numbers["gone"])]) for _, finding in worst.values())
+        yield from (finding for _, finding in worst.values())
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        """A node like one of a pool, though not like one of several that are lost: it would be lost with them."""
+        cases = (case for what in self.given.gone for case in _cases(what, context))
+        nodes = next(nodes for name, nodes in cases if name == finding.numbers["gone"])
+        for like in context.examples_of_pools:
+            if len(nodes) == 1 or like not in nodes:
+                yield added_nodes(1, like)
 
     def _findings(self, context: Context, what: str, name: str, nodes: list[str]) -> list[tuple[str, int, Finding]]:
         """What is gone, how many pods of one workload would have no room, and what to say of it."""
@@ -121,17 +123,6 @@ class FitsWithout(Rule[FitsWithoutParameters]):
                 "most": self.given.most,
             },
         )
-
-
-def _verified_hint(context: Context, growth: GrownCluster, nodes: Sequence[str], most: int) -> str:
-    """A node with which the loss of these was tried and survived, or nothing.
-
-    It is like one of a pool; not like one of several that are lost: in a zone that is lost it would be lost with them.
-    """
-    for like in context.examples_of_pools:
-        if (len(nodes) == 1 or like not in nodes) and growth.count_stranded(nodes, like) <= most:
-            return f"add a node like {like}: with it, the pods find room"
-    return ""
 
 
 def _describe_loss(what: str) -> str:

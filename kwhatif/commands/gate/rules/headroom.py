@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from typing import Annotated
 
 from msgspec import Meta
 
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import added_nodes
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_amount, format_count
 from kwhatif.results.gate import Finding, Subject
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.node_pools import pool_of
 
 
@@ -77,12 +80,23 @@ class Headroom(Rule[HeadroomParameters]):
                         "free": free,
                         "allocatable": whole,
                     },
-                    hint="add nodes to the pool, or ask for less",
                 )
         nobody = [name for name in self.given.resources if not amounts(columns.allocatable, name).any()]
         told = f"; no node has {', '.join(nobody)}" if nobody else ""
         self.summary = f"{format_count(self.checked, 'pool')}, the least left is {least:g}%" if self.checked else ""
         self.summary += told
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        """As many nodes like one of the pool as keep its share free."""
+        columns, said = context.cluster.columns, finding.numbers
+        pool, resource, share = str(said["pool"]), str(said["resource"]), self.given.percent / 100
+        of_node = context.cluster.shapes.resources.amounts(columns.allocatable, resource)
+        for row, node in enumerate(columns.nodes):
+            open_ = not node.spec.unschedulable and of_node[row] > 0
+            if pool_of(node, self.given.pool_label) == pool and open_ and share < 1:
+                lacks = share * int(said["allocatable"]) - int(said["free"])
+                yield added_nodes(max(1, ceil(lacks / (int(of_node[row]) * (1 - share)))), node.name)
+                return
 
 
 def _percent(part: float, whole: float) -> float:

@@ -18,6 +18,4 @@ class Limits(Rule[Parameters]):
         return "no refusal but by a ResourceQuota"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        yield from find_refusals(
-            self, context, lambda message: not is_quota_refusal(message), "make the manifest fit what is said"
-        )
+        yield from find_refusals(self, context, lambda message: not is_quota_refusal(message))

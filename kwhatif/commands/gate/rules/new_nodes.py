@@ -12,11 +12,13 @@ from kwhatif.api.document_numbers import Count
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.gate.context import MOST_NODES, Context, GrownCluster
+from kwhatif.commands.gate.remedies import added_nodes
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.errors import InputError
 from kwhatif.results.amounts import format_count, format_counts
 from kwhatif.results.gate import Finding
 from kwhatif.results.place import Placement
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.session import PodToSchedule
 
 
@@ -74,8 +76,12 @@ class NewNodes(Rule[NewNodesParameters]):
                 "like": enough[0][1] if enough else "",
                 "most": self.given.most,
             },
-            hint="add the nodes first" if enough else "kwhatif explain says what keeps the pods from every node",
+            hint="" if enough else "kwhatif explain says what keeps the pods from every node",
         )
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        if finding.numbers.get("like"):
+            yield added_nodes(int(finding.numbers["nodes"]), str(finding.numbers["like"]))
 
     def _evicted_pods(self, context: Context) -> list[PodInfo]:
         """The pods that had to leave for new ones and find no other node."""
@@ -91,7 +97,6 @@ class NewNodes(Rule[NewNodesParameters]):
             f"{groups}. At most {self.given.most} may be needed.",
             about="autoscalers",
             numbers={"nodes": added, "most": self.given.most},
-            hint="raise most, or lower what the change requests",
         )
 
     def _templates(self, context: Context) -> list[str]:

@@ -8,11 +8,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import nodes_for
 from kwhatif.commands.gate.rule import Parameters, Rule
 from kwhatif.commands.gate.units import Unit
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.results.group_outcome import GroupDisruption, GroupOutcome
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.placement.group_outcomes import disrupted_groups, running_members
 
 KIND = "PodGroup"
@@ -53,6 +55,12 @@ class PodGroups(Rule[PodGroupsParameters]):
         if self.given.disrupted:
             self.summary += f", {format_count(lost, 'gang')} without quorum"
 
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        """Nodes for the pods that evict others."""
+        evicting = {each.pod for each in context.placements if each.victims}
+        pods = (info for unit in context.units for info in context.new_pods(unit))
+        yield from nodes_for(context, [info for info in pods if info.key in evicting])
+
     def _find_disrupted(self, context: Context) -> Iterator[GroupDisruption]:
         if self.given.disrupted:
             gangs = disrupted_groups(running_members(context.before), context.cluster)
@@ -74,7 +82,7 @@ class PodGroups(Rule[PodGroupsParameters]):
             " ".join(filter(None, told)),
             about="scheduled",
             numbers={"members": group.members, "fit": group.fit, "needs": group.needs},
-            hint=f"kwhatif explain podgroup/{unit.subject.name} -n {unit.subject.namespace} says what would let it run",
+            hint=f"kwhatif explain podgroup/{unit.subject.name} -n {unit.subject.namespace} says what was tried",
         )
 
     def _without_quorum(self, unit: Unit, gang: GroupDisruption) -> Finding:
@@ -84,7 +92,6 @@ class PodGroups(Rule[PodGroupsParameters]):
             f"{gang.text[:1].upper()}{gang.text[1:]}.",
             about="quorum",
             numbers={"before": gang.before, "stay": gang.stay, "after": gang.after, "needs": gang.needs},
-            hint="lower the priority of what takes its members' place, or add nodes first",
         )
 
 

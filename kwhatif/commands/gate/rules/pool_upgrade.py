@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from kwhatif.api.core import Node
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import looser_budget, one_more_replica
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.upgrade.replacement import Replacement, replace_pool
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
@@ -16,6 +17,7 @@ from kwhatif.commands.upgrade.strategies import plan_of
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
 from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.node_pools import pool_of
 from kwhatif.snapshot.format.model import Snapshot
 
@@ -68,10 +70,14 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
                     f"{obstacle.pod} cannot be evicted from {obstacle.node}: {obstacle.reason}",
                     about=pool,
                     numbers={"pool": pool, "replaced": sum(node.deleted is not None for node in found.nodes())},
-                    hint="let its budget allow a disruption, or give it one more replica",
                     pod=obstacle.pod,
                 )
         self.summary = f"{format_count(self.checked, 'pool')} upgraded on paper"
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        pods = (info.pod for info, _ in context.cluster.pods() if info.key == finding.pod)
+        yield from (looser_budget(each) for pod in pods for each in context.budgets_of(pod))
+        yield from one_more_replica(context, finding.subject)
 
     def _upgrade(self, context: Context, snapshot: Snapshot, nodes: Sequence[Node]) -> Replacement:
         zones = len({(node.metadata.labels or {}).get(ZONE) for node in nodes})

@@ -10,8 +10,7 @@ from kwhatif.commands.gate.rule import Parameters, Rule
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
 from kwhatif.results.place import QuotaShortage
-
-_HINT = "raise the quota first, or ask for less"
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, change_of_quota
 
 
 class Quota(Rule[Parameters]):
@@ -22,7 +21,7 @@ class Quota(Rule[Parameters]):
         return "no refusal by a ResourceQuota, and no pod beyond an ElasticQuota"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        yield from find_refusals(self, context, is_quota_refusal, _HINT)
+        yield from find_refusals(self, context, is_quota_refusal)
         for unit in context.units:
             out = [each for each in unit.pending if isinstance(each.quota, QuotaShortage)]
             if not out or not self.given.selects(unit):
@@ -35,8 +34,12 @@ class Quota(Rule[Parameters]):
                 f"{first.pod}: {short.text}",
                 about="elastic",
                 numbers={"pods": len(out), "asks": short.asks, "used": short.used, "limit": short.limit},
-                hint=_HINT
-                if short.quota
-                else "raise a min, ask for less, or wait until others give back what they borrow",
                 pod=first.pod,
             )
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        for unit in context.units:
+            if unit.subject == finding.subject:
+                quotas = context.snapshot.whole.get("ResourceQuota", ())
+                made = (change_of_quota(each, unit.subject.namespace, quotas) for each in unit.failed)
+                yield from filter(None, made)

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import with_number
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
+from kwhatif.commands.gate.units import subject_of_workload
 from kwhatif.results.gate import Finding
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 
 
 class ReplicasAtOnceParameters(Parameters, frozen=True, kw_only=True):
@@ -39,6 +42,11 @@ class ReplicasAtOnce(Rule[ReplicasAtOnceParameters]):
                 "its replicas do not fit before its autoscaler acts",
                 each.words,
                 about="replicas",
-                hint="leave spec.replicas out of the manifest, or set it within the bounds of the autoscaler",
             )
         self.summary = f"{len(bad)} of {self.checked} in the way for a moment"
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        for each in context.scaled:
+            if subject_of_workload(each) == finding.subject:
+                words = f"set spec.replicas: {each.replicas}, which {each.autoscaler} leaves as it is"
+                yield from with_number(context, finding.subject, "replicas", each.replicas, words)

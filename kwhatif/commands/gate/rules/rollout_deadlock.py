@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.commands.gate.context import Context, GrownCluster
+from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import nodes_for
 from kwhatif.commands.gate.rule import Parameters, Rule
-from kwhatif.commands.gate.units import Unit
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, changes_of_workload
 
 
 class RolloutDeadlock(Rule[Parameters]):
@@ -41,19 +42,17 @@ class RolloutDeadlock(Rule[Parameters]):
                     "oldPodsLeft": left,
                     "newPods": plan.creates,
                 },
-                hint=_verified_hint(context, unit),
+                hint="kwhatif explain says what keeps the pods from every node",
                 pod=waiting[0].pod if waiting else "",
             )
         self.summary = f"{format_count(updates, 'update')} planned"
 
-
-def _verified_hint(context: Context, unit: Unit) -> str:
-    """New nodes on which the pods that wait were tried, and found room; else where the reasons are."""
-    keys = {each.pod for each in unit.pending}
-    pods = [info for info in context.new_pods(unit) if info.key in keys]
-    growth = GrownCluster(context)
-    needed = [(growth.nodes(pods, like), like) for like in context.examples_of_pools] if pods else []
-    enough = sorted((number, like) for number, like in needed if number is not None)
-    if not enough:
-        return "kwhatif explain says what keeps the pods from every node, and what would help"
-    return f"add {format_count(enough[0][0], 'node')} like {enough[0][1]}: the pods that wait find room there"
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        """Old pods that leave first; then nodes on which the pods that wait find room."""
+        unit = next(unit for unit in context.units if unit.subject == finding.subject)
+        workload = context.manifest_of(finding.subject)
+        strategies = [*changes_of_workload(workload, (), 0, stuck=True, runs=True, classes=())] if workload else []
+        yield from strategies[:1]
+        waiting = {each.pod for each in unit.pending}
+        yield from nodes_for(context, [info for info in context.new_pods(unit) if info.key in waiting])
+        yield from strategies[1:]

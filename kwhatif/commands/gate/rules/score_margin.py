@@ -48,7 +48,6 @@ class ScoreMargin(Rule[ScoreMarginParameters]):
                 f"{example.pod} goes to {example.node} with a score of {example.score}, "
                 f"{margins[example.pod]} more than the next best node{ties}.",
                 numbers={"pods": len(close), "margin": narrow, "least": self.given.least},
-                hint="prefer a node by affinity if it matters where the pod runs",
                 pod=example.pod,
             )
         self.summary = "" if least is None else f"the narrowest margin is {least}"

@@ -9,9 +9,11 @@ from msgspec import Meta
 
 from kwhatif.bounds import COUNT
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import spread_over
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
+from kwhatif.simulation.explanation.workload_changes import HOSTNAME, WorkloadChange
 
 SERVING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 """Kinds whose pods are interchangeable."""
@@ -47,6 +49,8 @@ class SingleNode(Rule[SingleNodeParameters]):
                 f"all {len(running)} pods are on node {node}",
                 f"When {node} goes down or is drained, all {len(running)} pods of {unit.subject} go with it.",
                 numbers={"pods": len(running), "nodes": 1, "replicas": self.given.replicas},
-                hint="spread them with topologySpreadConstraints or pod anti-affinity over kubernetes.io/hostname",
             )
         self.summary = f"{bad} of {format_count(self.checked, 'workload')} on one node alone"
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        return spread_over(context, finding, HOSTNAME)

@@ -12,11 +12,13 @@ from kwhatif.bounds import COUNT
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import spread_over
 from kwhatif.commands.gate.rule import Level, Rule
 from kwhatif.commands.gate.rules.single_node import SERVING
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding
 from kwhatif.simulation.cluster_use import pods_by_place, skew_of
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 
 
 class SpreadParameters(TrialParameters, frozen=True, kw_only=True):
@@ -63,7 +65,6 @@ class Spread(Rule[SpreadParameters]):
                         f"{describe_frequency(often)}",
                         about=f"chance {self.given.topology_key}",
                         numbers=numbers_of(often, self.given),
-                        hint=f"add a topologySpreadConstraint over {self.given.topology_key}",
                     )
                 continue
             told = [f"{place}: {number}" for place, number in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
@@ -80,9 +81,11 @@ class Spread(Rule[SpreadParameters]):
                     "pods": len(running),
                     "places": len(counts),
                 },
-                hint=f"add a topologySpreadConstraint over {self.given.topology_key}",
             )
         self.summary = f"the largest skew of {format_count(self.checked, 'workload')} is {worst}"
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        return spread_over(context, finding, self.given.topology_key)
 
     def _is_skewed(self, outcome: Outcome, workload: str) -> bool:
         return outcome.skews.get(workload, 0) > self.given.max_skew

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kwhatif.api.core import Node
 from kwhatif.api.decode import convert
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.commands.gate.context import GrownCluster
@@ -139,12 +140,31 @@ def test_an_update_that_waits_for_room_only_its_old_pods_could_leave_is_stuck() 
     assert finding.numbers["oldPodsLeft"] == 2
 
 
-def test_a_stuck_update_is_told_of_nodes_only_if_they_help() -> None:
-    wide = new("Deployment", "web", 2, cpu="3500m", strategy=strategy(1, 0))
-    huge = new("Deployment", "web", 2, cpu="64", strategy=strategy(1, 0))
-    hints = [only(ask("rollout-deadlock", running_web(), head).findings).hint for head in (wide, huge)]
-    assert hints[0].endswith(" like n1: the pods that wait find room there")
-    assert hints[1] == "kwhatif explain says what keeps the pods from every node, and what would help"
+def apart(key: str) -> Json:
+    """A required anti-affinity between the pods of web."""
+    web = {"key": "app", "operator": "In", "values": ["web", "web-x"]}
+    term = {"labelSelector": {"matchExpressions": [web]}, "topologyKey": key}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+@pytest.mark.parametrize(
+    ("head", "hint"),
+    [
+        pytest.param({"cpu": "3500m"}, "replace its pods one by one, without surge", id="old pods that leave first"),
+        pytest.param({"cpu": "64"}, "kwhatif explain says what keeps the pods from every node", id="nothing"),
+        pytest.param(
+            {"cpu": "1", "pod": apart(ZONE)},
+            "replace its pods one by one, without surge",
+            id="a pod a zone: neither nodes nor surge help",
+        ),
+    ],
+)
+def test_a_stuck_update_gets_the_first_change_that_was_tried_and_helps(head: Json, hint: str) -> None:
+    change = new("Deployment", "web", 2, strategy=strategy(1, 0), **head)
+    zones = [node("n1", zone="a"), node("n2", zone="b")]
+    snapshot = running_web()
+    snapshot.objects.put(Node, zones)
+    assert only(ask("rollout-deadlock", snapshot, change).findings).hint == hint
 
 
 def test_an_update_that_lets_old_pods_go_first_goes_through() -> None:
@@ -188,7 +208,7 @@ def test_the_message_tells_what_is_gone_how_many_are_lost_and_why_they_stay_pend
 @pytest.mark.parametrize(
     ("cpu", "gone", "hint"),
     [
-        pytest.param("3", "any-node", "add a node like n1: with it, the pods find room", id="one node more is enough"),
+        pytest.param("3", "any-node", "add 1 node like n1", id="one node more is enough"),
         pytest.param("3", "any-zone", "", id="two pods want two nodes"),
     ],
 )
@@ -255,7 +275,31 @@ def test_a_resource_that_no_node_has_is_told() -> None:
     assert result.rules[0].summary.endswith("; no node has example.com/tpu")
 
 
+def test_nodes_for_a_pool_are_as_many_as_keep_its_share_free() -> None:
+    head = new("Deployment", "web", 2, cpu="3500m")
+    hints = [only(ask("headroom", pools(), head, percent=share).findings).hint for share in (20, 50, 100)]
+    assert hints == ["add 1 node like n1", "add 2 nodes like n1", ""]
+
+
 # --- spread, single-node
+
+
+@pytest.mark.parametrize(
+    ("more", "hint"),
+    [
+        pytest.param(
+            {"affinity": {"nodeAffinity": {}}}, f"add a topologySpreadConstraint over {ZONE} ", id="it spreads"
+        ),
+        pytest.param({"nodeSelector": {HOSTNAME: "n1"}}, "", id="pods of one node wait then"),
+    ],
+)
+def test_a_constraint_is_proposed_only_where_all_pods_run_with_it(more: Json, hint: str) -> None:
+    if "affinity" in more:
+        more["affinity"]["nodeAffinity"] = prefers("a")
+    rule = "spread" if hint else "single-node"
+    finding = only(ask(rule, three(), new("Deployment", "web", 2, cpu="1", pod=more)).findings)
+    assert finding.hint.startswith(hint)
+    assert bool(finding.hint) == bool(hint)
 
 
 def test_pods_that_all_landed_on_one_node_are_told() -> None:
@@ -300,6 +344,7 @@ def test_pods_beyond_a_quota_are_for_the_rule_quota_alone() -> None:
     finding = only(result.findings)
     assert (finding.rule, finding.title) == ("quota", "1 pod cannot be made")
     assert "exceeded quota: q" in finding.message
+    assert finding.hint == "raise quota q: requests.cpu from 1 to 1200m"
 
 
 def test_what_the_api_server_would_not_take_is_for_the_rule_limits() -> None:
@@ -494,7 +539,7 @@ def test_a_new_budget_that_allows_no_eviction_of_healthy_pods_is_found_though_no
     finding = only(result.findings)
     assert str(finding.subject) == "PodDisruptionBudget shop/web"
     assert finding.message.startswith("minAvailable is 12, so 12 of its 12 pods must be healthy, and 12 are")
-    assert finding.hint == "set maxUnavailable: 1, or run 1 more replica"
+    assert finding.hint == "set maxUnavailable: 1 in PodDisruptionBudget web"
     assert (result.verdict, result.note) == ("fail", "")
 
 

@@ -1,0 +1,141 @@
+"""Hints of rules that name a change: each was tried, by judging all once more with it.
+
+A rule names what might help (``Rule.remedies``). It becomes a hint where the finding is gone with it and nothing else
+is worse: no more pods wait, leave or cannot be created, nothing more is refused, no further update hangs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from kwhatif.api.objects import section
+from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.cluster.shapes import PodInfo
+from kwhatif.commands.gate.context import Context, GrownCluster
+from kwhatif.commands.gate.rule import Rule
+from kwhatif.errors import KwhatifError
+from kwhatif.results.amounts import format_count
+from kwhatif.results.gate import Finding, Subject
+from kwhatif.simulation.explanation.workload_changes import Body, WorkloadChange, pod_spec_of
+from kwhatif.simulation.placement.run import Run
+from kwhatif.workloads.objects import integer
+
+MOST_TRIALS = 8
+"""How many changes are tried for the findings of one run."""
+
+
+@dataclasses.dataclass
+class Remedies:
+    """Tries what rules name. ``judged`` is the context of the findings; ``roll_out`` makes that of a changed change."""
+
+    judged: Context
+    roll_out: Callable[[WorkloadChange], Context]
+    left: int = MOST_TRIALS
+
+    def with_hint(self, finding: Finding, rules: Sequence[Rule[Any]]) -> Finding:
+        """The finding with the first remedy of its rule that helps as its hint. A rule may have several settings."""
+        mine = [rule for rule in rules if rule.name == finding.rule]
+        for change in (change for rule in mine if self.left for change in rule.remedies(finding, self.judged)):
+            self.left -= 1
+            if self._helps(mine, finding, change):
+                return replace(finding, hint=change.change)
+            if not self.left:
+                break
+        return finding
+
+    def _helps(self, rules: Sequence[Rule[Any]], finding: Finding, change: WorkloadChange) -> bool:
+        try:
+            context = self.roll_out(change)
+            left = {each.fingerprint for rule in rules for each in type(rule)(rule.given).check(context)}
+        except KwhatifError:
+            return False
+        before, after = _troubles(self.judged.run), _troubles(context.run)
+        return finding.fingerprint not in left and all(now <= was for was, now in zip(before, after, strict=True))
+
+
+def _troubles(run: Run) -> Sequence[int]:
+    return (
+        len(run.pending),
+        len(run.victims),
+        sum(each.pods for each in run.not_created),
+        len(run.refusals),
+        sum(bool(each.unfinished) for each in run.rollouts),
+    )
+
+
+# --- what rules name
+
+
+def added_nodes(count: int, like: str) -> WorkloadChange:
+    """So many nodes more, which are like one that is there."""
+    words = f"add {format_count(count, 'node')} like {like}"
+    return WorkloadChange(words, "nodes", (), add_nodes={"count": count, "like": like})
+
+
+def nodes_for(context: Context, pods: Sequence[PodInfo]) -> Iterator[WorkloadChange]:
+    """As many nodes like one of a pool as take these pods, beginning with the fewest."""
+    if pods:
+        growth = GrownCluster(context)
+        needed = [(growth.nodes(pods, like), like) for like in context.examples_of_pools]
+        yield from (added_nodes(*each) for each in sorted((n, like) for n, like in needed if n is not None))
+
+
+def spread_over(context: Context, finding: Finding, key: str) -> Iterator[WorkloadChange]:
+    """A constraint that spreads the pods of a workload over the domains of a label."""
+    workload = context.manifest_of(finding.subject)
+    if workload is None or not pod_spec_of(workload) or any(_keys_of(workload, key)):
+        return
+    selector = section(workload, "spec").get("selector")
+    if not isinstance(selector, dict) or not selector.get("matchLabels"):
+        return
+    rule = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule"}
+    changed = deepcopy(workload)
+    spec = pod_spec_of(changed)
+    spec["topologySpreadConstraints"] = [
+        *(spec.get("topologySpreadConstraints") or ()),
+        {**rule, "labelSelector": selector},
+    ]
+    words = f"add a topologySpreadConstraint over {key} (maxSkew: 1, whenUnsatisfiable: DoNotSchedule)"
+    yield WorkloadChange(words, "spread", [changed])
+
+
+def _keys_of(workload: Body, key: str) -> Iterator[bool]:
+    for each in pod_spec_of(workload).get("topologySpreadConstraints") or ():
+        yield each.get("topologyKey") == key and each.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+
+
+def with_number(
+    context: Context, subject: Subject | None, field: str, number: int, words: str
+) -> Iterator[WorkloadChange]:
+    """An object with another number in a field of its spec that it has."""
+    given = context.manifest_of(subject)
+    if given is not None and field in section(given, "spec"):
+        changed = deepcopy(given)
+        section(changed, "spec")[field] = number
+        yield WorkloadChange(words, field, [changed])
+
+
+def one_more_replica(context: Context, subject: Subject | None) -> Iterator[WorkloadChange]:
+    """A workload with one replica more."""
+    workload = context.manifest_of(subject)
+    number = integer(section(workload, "spec").get("replicas"), 1) + 1 if workload is not None else 0
+    yield from with_number(context, subject, "replicas", number, f"run {format_count(number, 'replica')} of {subject}")
+
+
+def looser_budget(budget: PodDisruptionBudget) -> WorkloadChange:
+    """A disruption budget that lets one pod go."""
+    selector = to_builtins(budget.spec, enc_hook=plain_quantity).get("selector")
+    changed = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": budget.name, "namespace": budget.namespace},
+        "spec": {"selector": selector, "maxUnavailable": 1},
+    }
+    return WorkloadChange(f"set maxUnavailable: 1 in PodDisruptionBudget {budget.name}", "budget", [changed])
