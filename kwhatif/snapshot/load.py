@@ -156,6 +156,7 @@ def load_manifests(
             continue
         if is_named and _may_make_pods(item, key[0]):
             raise _twice(key, item, first.origin)
+        told.files.explain(first.origin.file, f"of {_name_of(key)} another file counts: {item.origin.file}")
         manifests[place] = replace(manifest, instead_of=first.origin)
     return manifests
 
@@ -191,9 +192,12 @@ def _may_make_pods(item: Item, group: str) -> bool:
 
 
 def _twice(key: tuple[str, ...], item: Item, first: Origin) -> InputError:
+    return InputError(f"{_name_of(key)} appears twice: it is also in {first}", source=item.source, place=item.place)
+
+
+def _name_of(key: tuple[str, ...]) -> str:
     _, kind, namespace, name = key
-    what = f"{kind} {describe_value(f'{namespace}/{name}' if namespace else name)}"
-    return InputError(f"{what} appears twice: it is also in {first}", source=item.source, place=item.place)
+    return f"{kind} {describe_value(f'{namespace}/{name}' if namespace else name)}"
 
 
 @contextmanager

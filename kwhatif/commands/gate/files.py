@@ -14,7 +14,7 @@ from kwhatif.simulation.inputs import Files
 from kwhatif.simulation.manifest_loading import gaps_of_files
 from kwhatif.snapshot.read.files import display_path
 from kwhatif.snapshot.read.path_patterns import is_excluded
-from kwhatif.snapshot.repository.file_account import FileAccount, FileEntry, FileUse
+from kwhatif.snapshot.repository.file_account import ARROW, FileAccount, FileEntry, FileUse, name_of
 
 _USES = {
     FileUse.passed_over: "passed over",
@@ -53,13 +53,14 @@ def without_unreadable(
     files: GateFiles, problems: Mapping[str, str], accepted: Sequence[str], *, is_compared: bool
 ) -> GateFiles:
     """The account once it is known of which files, with a problem each, objects could not be read after all."""
+    named = {name_of(file): why for file, why in problems.items()}
     known = {each.file for each in files.changed}
     changed = [
-        _file(each.file, FileEntry(FileUse.failed, problems[each.file]), accepted) if each.file in problems else each
+        _file(each.file, FileEntry(FileUse.failed, named[each.file]), accepted) if each.file in problems else each
         for each in files.changed
     ]
     if not is_compared:
-        entries = ((file, FileEntry(FileUse.failed, why)) for file, why in problems.items() if file not in known)
+        entries = ((file, FileEntry(FileUse.failed, why)) for file, why in named.items() if file not in known)
         changed += [_file(file, entry, accepted) for file, entry in entries]
     return structs.replace(files, changed=tuple(changed))
 
@@ -80,7 +81,7 @@ def _names_below(account: FileAccount, named: Files) -> Mapping[str, str]:
     for file in account.entries:
         top = next((each for each in tops if file == each or file.startswith(_beginning_of(each))), None)
         if top is None:
-            found[file] = file.removeprefix(file.partition(" -> ")[0].rpartition(":")[0])
+            found[file] = file.removeprefix(file.partition(ARROW)[0].rpartition(":")[0])
         else:
             # A file that was named itself may have another name in the base.
             found[file] = file.removeprefix(top).lstrip("/") or "."
@@ -89,7 +90,7 @@ def _names_below(account: FileAccount, named: Files) -> Mapping[str, str]:
 
 def _path_in(file: str) -> str:
     """The path of a file in its revision; what it names may stand behind it."""
-    return file.partition(" -> ")[0].rpartition(":")[2]
+    return file.partition(ARROW)[0].rpartition(":")[2]
 
 
 def _top_of(path: str) -> str:

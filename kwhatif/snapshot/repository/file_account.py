@@ -5,9 +5,10 @@ It is the one place that says of an answer what it was not made of: a file that 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
 
@@ -44,25 +45,43 @@ class FileEntry:
     content: Callable[[], str] = str
 
 
+def name_of(file: str) -> str:
+    """A file as the account has it: in one spelling, with what it names behind an arrow, if anything."""
+    path, arrow, named = file.partition(ARROW)
+    revision, colon, inner = path.rpartition(":")
+    return f"{revision}{colon}{os.path.normpath(inner) if inner else ''}{arrow}{named}"
+
+
+ARROW = " -> "
+"""Between a file and a name in it of something that is not here."""
+
+
 @dataclass
 class FileAccount:
-    """The files of one reading by their names in messages."""
+    """The files of one reading by their names in messages, each by one: ``./a.yaml`` is ``a.yaml``."""
 
     entries: dict[str, FileEntry] = field(default_factory=dict)
 
     def note(self, file: str, use: FileUse, reason: str, content: Callable[[], str]) -> None:
         """Say what became of a file; what counts more was said before or after."""
-        there = self.entries.get(file)
+        name = name_of(file)
+        there = self.entries.get(name)
         if there is None or use > there.use:
-            self.entries[file] = FileEntry(use, reason, content)
+            self.entries[name] = FileEntry(use, reason, content)
+
+    def explain(self, file: str, reason: str) -> None:
+        """Say why something that was read in a file has no effect."""
+        there = self.entries.get(name_of(file))
+        if there is not None and not there.reason:
+            self.entries[name_of(file)] = replace(there, reason=reason)
 
     def fail(self, file: str, reason: str) -> None:
         """Say that a part of a file could not be read."""
-        there = self.entries.get(file)
+        there = self.entries.get(name_of(file))
         self.note(file, FileUse.failed, reason, str if there is None else there.content)
 
     def __contains__(self, file: str) -> bool:
-        return file in self.entries
+        return name_of(file) in self.entries
 
     def gaps(self) -> Iterator[tuple[str, FileEntry]]:
         """The files that were not read, by name."""
@@ -101,11 +120,11 @@ class TreeFiles:
         for path in paths:
             self._account.note(self._tree.display(path), use, reason, partial(self._tree.identity_of, path))
 
-    def note_absent(self, path: str, names: Iterable[str]) -> None:
-        """Say what a file names that is not here: who changes such a name changes what is not judged."""
+    def note_absent(self, path: str, names: Iterable[str], state: Callable[[], str]) -> None:
+        """Say what a file names that is not here; if a name or its ``state`` changes, so does what is not judged."""
         for name in names:
-            shown = f"{self._tree.display(path)} -> {name}"
-            self._account.note(shown, FileUse.failed, "it is not here, and nothing is fetched", str)
+            shown = f"{self._tree.display(path)}{ARROW}{name}"
+            self._account.note(shown, FileUse.failed, "it is not here, and nothing is fetched", state)
 
     def note_rest(self, folder: str, excluded: Sequence[str]) -> None:
         """Say of the other files of a directory why nobody looked at them."""

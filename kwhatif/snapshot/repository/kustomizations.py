@@ -17,6 +17,8 @@ from kwhatif.snapshot.repository.kustomization_fields import ADDS_MORE, TREES, r
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _DEEPEST = 64
+_OBJECTS = ("resources", "configMapGenerator", "secretGenerator")
+"""Fields that add objects and leave those of others alone."""
 _ADDRESS = re.compile(
     r"(?:[a-z]+::)?(?:https?://|ssh://|git://|git@|[a-z0-9-]+(?:\.[a-z0-9-]+)+[/:]\S)|\S+\?(?:ref|version)="
 )
@@ -40,7 +42,7 @@ class Kustomization:
     ``inputs`` those of which ConfigMaps and Secrets are generated. ``problem`` says why it cannot be built offline,
     ``restriction`` why not by kubectl, which reads files of its directory alone, and ``outside`` has what it names
     outside of the repository. What is ``absent`` is at an address, or made by a chart or a plugin: the rest is built
-    without.
+    without, as it is ``left_out`` with what is generated of it.
     """
 
     folder: str
@@ -55,6 +57,7 @@ class Kustomization:
     problem: str = ""
     restriction: str = ""
     absent: list[str] = field(default_factory=list)
+    left_out: list[Any] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     references: int = 0
 
@@ -111,6 +114,21 @@ class KustomizationGraph:
                 one = self._by_place[place]
                 yield one
                 ahead += reversed(one.folders)
+
+    def state_of_absent(self, folder: str, holder: Kustomization) -> str:
+        """What is done to what is absent of a kustomization that a directory's leads to, in a text to compare.
+
+        That is the transformations on the way and the generators of what is absent, but no other objects.
+        """
+        place = self._tree.place_of(holder.folder)
+        above = [
+            one
+            for one in self.reach_of(folder)
+            if one.is_component or any(self._tree.place_of(each.folder) == place for each in self.reach_of(one.folder))
+        ]
+        fields = [{key: value for key, value in one.fields.items() if key not in _OBJECTS} for one in above]
+        patches = [self._tree.identity_of(each) for one in above for each in sorted(one.patches)]
+        return repr((fields, patches, holder.left_out))
 
     def resources_of(self, folder: str, namespace: str = "") -> list[ResourceFile]:
         """The files with the resources of a directory's kustomization and of all that it leads to.
@@ -204,6 +222,7 @@ def _leave_out_absent(one: Kustomization) -> None:
     for key in ("configMapGenerator", "secretGenerator"):
         entries = one.fields.get(key)
         if isinstance(entries, list):
+            one.left_out += [each for each in entries if absent & set(_inputs_of(each))]
             one.fields[key] = [each for each in entries if not absent & set(_inputs_of(each))]
 
 

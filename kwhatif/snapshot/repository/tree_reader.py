@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from kwhatif.errors import InputError
@@ -183,7 +184,7 @@ class TreeReader:
             if one.absent:
                 file = self._graph.file_of(one.folder)
                 self._report.lost.setdefault(self._tree.display(file), [*map(ascii, one.absent)])
-                self._account.note_absent(file, one.absent)
+                self._account.note_absent(file, one.absent, partial(self._graph.state_of_absent, folder, one))
         return built
 
     def read(self, path: str) -> Iterator[FoundItem]:

@@ -76,6 +76,10 @@ REPOSITORY = {
         " targetNamespace: n11, sourceRef: {kind: GitRepository, name: a}}\n"
     ),
     "remote/kustomization.yaml": "resources: ['https://example.com/a?ref=v11']\n",
+    "over/kustomization.yaml": "resources: [far]\npatches: [{path: cpu.yaml}]\nnamePrefix: p11-\n",
+    "over/cpu.yaml": PATCH,
+    "over/far/kustomization.yaml": "resources: ['https://example.com/b?ref=v1']\nnameSuffix: -s11\n",
+    "made/kustomization.yaml": "configMapGenerator: [{name: a11, files: ['a=https://example.com/c.json']}]\n",
     "deployed/kustomization.yaml": "resources: [web.yaml]\npatches: [{path: ../common/cpu.yaml}]\nnameSuffix: -s11\n",
     "deployed/web.yaml": deployment("web"),
     "common/cpu.yaml": PATCH,
@@ -84,6 +88,13 @@ NOT_READ = {
     *CHART,
     *("plain/template.yaml", "plain/locked.yaml", "plain/secret.sops.yaml", "plain/app-values.yaml"),
     *("plain/broken.yaml", "broken/kustomization.yaml", "broken/web.yaml", "broken/cpu.yaml"),
+}
+FAR = {
+    **dict.fromkeys(
+        ("over/cpu.yaml", "over/kustomization.yaml", "over/far/kustomization.yaml"),
+        "over/far/kustomization.yaml -> https://example.com/b?ref=v1",
+    ),
+    "made/kustomization.yaml": "made/kustomization.yaml -> https://example.com/c.json",
 }
 PASSED_OVER = {
     *("README.md", "plain/notes.txt", "plain/config.yaml", "plain/.hidden.yaml", "base/unlisted.yaml"),
@@ -126,6 +137,8 @@ def test_any_changed_file_changes_objects_or_is_named_as_without_effect_or_as_no
         expected = "not read" if name in NOT_READ else "passed over" if name in PASSED_OVER else ""
         if expected:
             assert uses == {name: expected}
+        elif name in FAR:
+            assert uses == {name: "rendered", FAR[name]: "not read"}
         elif name.startswith("remote/"):
             addresses = {f"{name} -> https://example.com/a?ref=v{number}": "not read" for number in (11, 12)}
             assert uses == {name: "rendered", **addresses}
@@ -274,3 +287,26 @@ def test_what_leaves_git_stays_in_the_cluster_where_whoever_deploys_it_does_not_
     assert (change.what, change.details) == (
         ("kept", (f"it stays in the cluster: {reason}",)) if reason else ("removed", ())
     )
+
+
+@pytest.mark.parametrize("named", [".", "./", "head/..", "{}"])
+def test_a_file_has_one_name_however_its_directory_is_named(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(tmp_path, {**CHART, "head/broken.yaml": "kind: [11\n", "head/web.yaml": deployment("web")})
+    monkeypatch.chdir(tmp_path)
+    found = gate([named.format(tmp_path)], snapshot=SNAPSHOT, render="never").files
+    assert found.named == len(CHART) + 2
+    assert found.read == 1
+    assert f"{tmp_path}/" * (named == "{}") + "head/broken.yaml" in [each.file for each in found.changed]
+
+
+def test_of_an_object_that_two_files_have_the_one_that_does_not_count_is_named_with_the_other(tmp_path: Path) -> None:
+    for side in ("base", "head"):
+        first = deployment("web").replace("a11", "a12") if side == "head" else deployment("web")
+        write_files(tmp_path / side, {"a.yaml": first, "b.yaml": deployment("web").replace("a11", "b")})
+    _, exit_code, files = judge(tmp_path)
+    assert exit_code == 0
+    (one,) = files.changed
+    assert one.file.endswith("/head/a.yaml")
+    assert one.reason.startswith('of Deployment "default/web" another file counts: ')
