@@ -33,8 +33,7 @@ from kwhatif.render.explain_nodes import (
 )
 from kwhatif.render.page_spec import PageSpec, PodOutcomes
 from kwhatif.render.pod_groups import group_report_blocks
-from kwhatif.render.sections import fidelity_blocks, scale_up_blocks
-from kwhatif.render.tie_choice import choice_of
+from kwhatif.render.sections import choice_of, fidelity_blocks, scale_up_blocks
 from kwhatif.results.amounts import format_count, format_ordinal, format_some
 from kwhatif.results.explain import (
     Comparison,

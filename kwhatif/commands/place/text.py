@@ -17,8 +17,7 @@ from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
 from kwhatif.render.pod_groups import group_blocks
-from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
-from kwhatif.render.tie_choice import choice_lines
+from kwhatif.render.sections import choice_lines, fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
 

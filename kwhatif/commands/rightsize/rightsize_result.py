@@ -28,7 +28,7 @@ from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import Cause, EvictedPod, NodeCount, Outcome, PendingPod
 from kwhatif.simulation.edits.new_resources import NewResources
-from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
+from kwhatif.simulation.placement.verdict import gaps_of_verdict
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.usage.book import RESOURCES, UsageBook

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.node_bound_pods import room_if_empty
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import IntpArray
 from kwhatif.errors import UsageError
+from kwhatif.framework.status import Verdicts
+from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.progress import track
+from kwhatif.results.amounts import format_amount, format_count
 from kwhatif.results.explain import Comparison, Eviction, ExplainResult, Fix, NodeReport, PodReport
 from kwhatif.results.place import ClaimDevices, Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.describe import devices_of, evictions, feasible_rows, node_reports
 from kwhatif.scheduling.schedule_one import Scheduler
 from kwhatif.simulation.explanation.fixes import TrialCluster, smallest_fixes
-from kwhatif.simulation.explanation.largest_node import describe_largest_node
 from kwhatif.simulation.explanation.options import DEFAULT_OPTIONS, ExplainOptions
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.placements import placement_of, skip_pod, skip_reason_of
@@ -245,3 +249,27 @@ def _by_score(left: NodeReport, right: NodeReport) -> str:
         return f"a tie at {left.total}" + (f" ({why})" if why else "") + taken
     better, worse = (left, right) if gap > 0 else (right, left)
     return f"{better.node} beats {worse.node} by {abs(gap)} ({why}, seen from {left.node})"
+
+
+def describe_largest_node(pod: PodInfo, cluster: Cluster, verdicts: Verdicts) -> str:
+    """``no node would do, even empty: ...``, with what the largest offers; empty if some node could hold the pod.
+
+    Only nodes count that nothing but resources keeps from the pod.
+    """
+    rows = verdicts.only_blocked_by().get(NodeResourcesFit.name, [])
+    axis = cluster.shapes.resources
+    offers = {row: room_if_empty(cluster, row) for row in rows}
+    for name, amount in pod.shape.requests.items():
+        column = axis.column(name)
+        best = max(rows, key=lambda row: int(offers[row][column]), default=None)
+        if best is None or offers[best][column] >= amount:
+            continue
+        one = f"node {cluster.columns.names[best]}"
+        node = one if len(rows) == 1 else f"the largest of {format_count(len(rows), 'node')}"
+        taken = offers[best][column] < cluster.columns.allocatable[best][column]
+        offer = f"{format_amount(name, int(offers[best][column]))} {name}"
+        return (
+            f"no node would do, even empty: {node} offers {offer}{' beside its daemon pods' if taken else ''}, "
+            f"the pod requests {format_amount(name, amount)}"
+        )
+    return ""

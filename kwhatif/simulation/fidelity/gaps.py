@@ -26,7 +26,7 @@ from kwhatif.results.base import Gap
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
 from kwhatif.simulation.ownership import TEMPLATE_HASH, Owners
-from kwhatif.simulation.placement.gaps_of_verdict import TAKEN_FOR_NEW
+from kwhatif.simulation.placement.verdict import TAKEN_FOR_NEW
 from kwhatif.simulation.session import PodToSchedule, Session, is_unattempted, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import DEFAULT_MINOR, minor_of

@@ -11,9 +11,9 @@ from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Fidelity
 from kwhatif.results.outcome import FITS, Lead, NodeCount, NotCreated, Outcome, RefusedObject, lead_with
 from kwhatif.results.place import PlaceResult
-from kwhatif.simulation.placement.gaps_of_verdict import gaps_of_verdict
 from kwhatif.simulation.placement.placements import totals
 from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.verdict import gaps_of_verdict
 
 
 def conclude(

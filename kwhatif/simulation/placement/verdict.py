@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from kwhatif.results.amounts import format_count
+from kwhatif.results.base import Fidelity
 from kwhatif.results.place import Placement, ScaleUp
 
 _BESIDES = ("gated", "waiting", "skipped", "unclaimed")
@@ -45,3 +46,24 @@ def words_of_growth(scale_up: ScaleUp | None) -> list[str]:
 def words_of_good(placements: Sequence[Placement]) -> str:
     """``3 of 4 pods``: how many have a node."""
     return f"{sum(each.good for each in placements)} of {format_count(len(placements), 'pod')}"
+
+
+TAKEN_FOR_NEW = "it is taken to be new, and they to stay beside its new pods"
+"""The effect of a workload that is in no list, though its pods are."""
+
+_BUDGETS = "PodDisruptionBudget"
+
+
+def gaps_of_verdict(fidelity: Fidelity, *, evicting: bool) -> tuple[str, ...]:
+    """The gaps that the verdict depends on, as the fidelity report names them.
+
+    Without budgets it is unknown whether evictions are allowed; without the other pods, what room there is; without a
+    workload whose pods are there, whether they leave for the new ones.
+    """
+    return tuple(
+        f"{gap.what}: it is taken to be new" if gap.effect == TAKEN_FOR_NEW else gap.what
+        for gap in fidelity.touching
+        if gap.effect == TAKEN_FOR_NEW
+        or (_BUDGETS in gap.what.split() and evicting)
+        or ("Pod" in gap.what.replace(",", "").split())
+    )

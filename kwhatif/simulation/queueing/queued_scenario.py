@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
@@ -22,6 +22,7 @@ from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.bounds import make_room
+from kwhatif.kueue.jobs.job_kinds import pod_group_of
 from kwhatif.kueue.workload import QUOTA_RESERVED, Workload
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
@@ -30,11 +31,11 @@ from kwhatif.results.place import Refusal
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.queueing.admitted_pods import AdmittedPodSet, hold, is_held
 from kwhatif.simulation.queueing.decisions import Decisions
-from kwhatif.simulation.queueing.owned_pods import WorkloadPods, pod_set_of
 from kwhatif.simulation.queueing.queue_run import decide_queues, own_struct
 from kwhatif.simulation.queueing.queued_pods import QueuedPods
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.kueue_admission import kueue_doubts
 
 _STARTED = ("admitted", "finished")
@@ -270,3 +271,48 @@ class _QueuedScenario:
         for name, keys in sorted(waiting.items()):
             effect = "the workloads are taken to wait for it"
             yield Gap(what=f"admission check {name} is answered by nobody here", effect=effect, pods=tuple(keys))
+
+
+_WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
+_SET_LABELS = (
+    "kueue.x-k8s.io/podset",
+    "jobset.sigs.k8s.io/replicatedjob-name",
+    "training.kubeflow.org/replica-type",
+    "ray.io/group",
+    "spark-role",
+)
+
+
+class WorkloadPods:
+    """Finds the Workload of a pod: by an annotation, by who owns both, or by the name of its group."""
+
+    def __init__(self, workloads: Iterable[Workload], snapshot: Snapshot) -> None:
+        self._owners = Owners(snapshot)
+        self._by_key: dict[str, Workload] = {}
+        self._by_owner: dict[tuple[str, str, str], Workload] = {}
+        for workload in workloads:
+            self._by_key[workload.key] = workload
+            for owner in workload.source.metadata.owner_references or ():
+                self._by_owner[owner.kind or "", workload.namespace, owner.name or ""] = workload
+
+    def find(self, pod: Pod) -> Workload | None:
+        """None for a pod that Kueue does not manage."""
+        if not self._by_key:
+            return None
+        metadata = pod.metadata
+        for name in ((metadata.annotations or {}).get(_WORKLOAD_ANNOTATION), pod_group_of(pod)):
+            if name and (found := self._by_key.get(f"{pod.namespace}/{name}")):
+                return found
+        owner, top = pod.controller, self._owners.workload_of(pod)
+        for kind, name in (("Pod", pod.name), *([(owner.kind, owner.name)] if owner else ()), (top.kind, top.name)):
+            if found := self._by_owner.get((kind or "", pod.namespace, name or "")):
+                return found
+        return None
+
+
+def pod_set_of(labels: Mapping[str, str], names: Collection[str]) -> str:
+    """The pod set of a pod with these labels; empty if they do not tell."""
+    if len(names) == 1:
+        return next(iter(names))
+    values = (labels.get(label, "").lower() for label in _SET_LABELS)
+    return next((value for value in values if value in names), "")
