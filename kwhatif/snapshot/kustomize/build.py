@@ -94,6 +94,10 @@ def _finish(whole: _Accumulated, room: CopyRoom, order: Any = None) -> list[Reso
         values = variable_values(resources, whole.variables)
         put_variables(resources, values, whole.configuration.specs["varReference"], room)
     resources.keep(lambda each: each.texts("annotations").get(_LOCAL, "false") == "false")
+    for each in resources:
+        if not each.metadata.get("annotations", True):
+            # kustomize takes its own annotations away in the end, and none is left.
+            del each.metadata["annotations"]
     if not (isinstance(order, Mapping) and order.get("order") == "fifo"):
         resources.sort()
     return list(resources)

@@ -49,8 +49,7 @@ def generate(
     pairs = _pairs_of(name, entry, read)
     if kind == "Secret":
         value["type"] = entry.get("type") or "Opaque"
-        if pairs:
-            value["data"] = {key: _encode(data) for key, data in sorted(pairs.items())}
+        value["data"] = {key: _encode(data) for key, data in sorted(pairs.items())}
     else:
         for key, data in sorted(pairs.items()):
             text = _utf8(data)

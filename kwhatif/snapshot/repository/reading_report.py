@@ -96,9 +96,19 @@ class ReadingReport:
         self.files.fail(file, problem_in(file, error))
 
     def leave_out_known(self, before: ReadingReport) -> None:
-        """Forget what was not known of files that are as they were ``before``: it says nothing of a change."""
+        """Forget what was not known of files that are as they were ``before``: it says nothing of a change.
+
+        What was left out of files that are gone is not known to be gone.
+        """
         known = {missing.content for missing in before.missing.values()}
-        self.missing = {file: each for file, each in self.missing.items() if each.content not in known}
+        contents = {missing.content for missing in self.missing.values()}
+        places = {_place_in(file) for file in self.missing}
+        gone = {
+            file: each
+            for file, each in before.missing.items()
+            if each.left_out and each.content not in contents and _place_in(file) not in places
+        }
+        self.missing = {file: each for file, each in self.missing.items() if each.content not in known} | gone
         charts = (
             (call, [each for each in who if each not in before.absent_charts.get(call, ())])
             for call, who in self.absent_charts.items()
@@ -160,6 +170,11 @@ def _counts(kinds: Mapping[str, int]) -> str:
     """``2 Applications and 1 HelmRelease``."""
     texts = [f"{number} {kind}{'' if number == 1 else 's'}" for kind, number in sorted(kinds.items())]
     return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+
+
+def _place_in(file: str) -> str:
+    """A place in a file without the revision that this one is of."""
+    return file.rpartition(":")[2]
 
 
 def _some_of(names: Sequence[str]) -> str:

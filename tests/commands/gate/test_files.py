@@ -310,3 +310,14 @@ def test_of_an_object_that_two_files_have_the_one_that_does_not_count_is_named_w
     (one,) = files.changed
     assert one.file.endswith("/head/a.yaml")
     assert one.reason.startswith('of Deployment "default/web" another file counts: ')
+
+
+def test_an_object_that_was_left_out_for_a_variable_is_not_known_to_be_gone_once_its_file_is(tmp_path: Path) -> None:
+    source = "postBuild: {substituteFrom: [{kind: Secret, name: elsewhere}]}"
+    flux = FLUX.replace("PRUNE", f"prune: true, {source}")
+    web = deployment("web").replace("image: a11", "image: a, resources: {requests: {cpu: '${CPU}'}}")
+    for side in ("base", "head"):
+        files = {"flux.yaml": flux, "apps/other.yaml": deployment("other")}
+        write_files(tmp_path / side, files | ({"apps/web.yaml": web} if side == "base" else {}))
+    found = gate([str(tmp_path / "head")], base=[str(tmp_path / "base")], snapshot=SNAPSHOT, render="never")
+    assert any("Flux substitutes CPU" in gap.what for gap in found.fidelity.gaps)

@@ -69,6 +69,21 @@ def test_the_name_of_a_merged_config_map_has_a_hash_if_both_generators_give_it_o
     assert (found["metadata"]["name"] != "c") == is_hashed
 
 
+def test_no_annotations_are_none_and_a_secret_of_nothing_has_data(tmp_path: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: }\n"
+    write_files(tmp_path, {"top/kustomization.yaml": "resources: [a.yaml]\nsecretGenerator: [{name: s}]\n"})
+    write_files(tmp_path, {"top/a.yaml": pod})
+    secret, found = build(tmp_path) or ()
+    assert found["metadata"] == {"name": "a"}
+    assert secret == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s-46f8b28mk5"},
+        "type": "Opaque",
+        "data": {},
+    }
+
+
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="there is no kubectl")
 @pytest.mark.skipif("KWHATIF_LONG" not in os.environ, reason="kubectl takes a second for each")
 def test_what_is_recorded_is_what_kubectl_makes_of_them(tmp_path: Path) -> None:
