@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -37,6 +37,7 @@ def parse_time(text: str) -> datetime:
         raise ValueError(f"expected {EXAMPLE}, found {describe_value(text)}") from None
 
 
+@lru_cache(maxsize=1 << 14)
 def nanoseconds_of(text: str) -> int:
     """Nanoseconds since 1970 of a time, as an int64; times beyond its range are clipped. Raises ValueError."""
     found = parse_time(text)

@@ -119,7 +119,7 @@ class SchedulingCycle:
             return f'workload namespace "{workload.namespace}" does not exist: {missing}', ""
         if not queue.selector.matches(labels):
             return "workload namespace doesn't match ClusterQueue selector", NAMESPACE_MISMATCH
-        return resource_problems(workload.pod_sets, self._state.defaults.limits.of(workload.namespace)), ""
+        return resource_problems(workload.pod_sets, self._state.pods.limits.of(workload.namespace)), ""
 
     def _assign(self, entry: Entry, queue: ClusterQueue, pinned: dict[str, dict[str, str]] | None) -> None:
         workload, progress = entry.workload, entry.workload.progress

@@ -49,23 +49,19 @@ def flavor_problem(
 def _topology_problem(
     queue: ClusterQueue, group: Group, flavor: ResourceFlavor, pod_set: WorkloadPodSet, requests: Requests
 ) -> str:
-    name = go_quote(flavor.name)
+    problem = ""
     if not is_topology_requested(pod_set, queue):
-        return "" if flavor.spec.topology_name is None else f"Flavor {name} supports only TopologyAwareScheduling"
-    wish = pod_set.topology_request
-    if wish is None or not wish.is_explicit:
-        return ""
-    if flavor.spec.topology_name is None:
+        problem = "" if flavor.spec.topology_name is None else "supports only TopologyAwareScheduling"
+    elif (wish := pod_set.topology_request) is None or not wish.is_explicit:
+        pass
+    elif flavor.spec.topology_name is None:
         # A flavor without topology may give quota for what pods themselves do not ask for.
-        if not group.covered & requests.keys():
-            return ""
-        return f"Flavor {name} does not support TopologyAwareScheduling"
-    topology = queue.topologies.get(flavor.name)
-    if topology is None:
-        return f"Flavor {name} information missing in TAS cache"
-    if not has_levels(topology.tree, wish):
-        return f"Flavor {name} does not contain the requested level"
-    return ""
+        problem = "does not support TopologyAwareScheduling" if group.covered & requests.keys() else ""
+    elif (topology := queue.topologies.get(flavor.name)) is None:
+        problem = "information missing in TAS cache"
+    elif not has_levels(topology.tree, wish):
+        problem = "does not contain the requested level"
+    return f"Flavor {go_quote(flavor.name)} {problem}" if problem else ""
 
 
 def _go_taint(taint: Taint) -> str:

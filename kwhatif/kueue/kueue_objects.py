@@ -20,7 +20,7 @@ from kwhatif.errors import InputError
 from kwhatif.kueue.cluster_queue import ClusterQueue
 from kwhatif.kueue.configuration import Configuration
 from kwhatif.kueue.pending_queue import PendingQueue
-from kwhatif.kueue.pod_amounts import NamespaceLimits, PodDefaults, spec_requests
+from kwhatif.kueue.pod_amounts import NamespaceLimits, PodCounter, spec_requests
 from kwhatif.kueue.quota_tree import CohortNode, QuotaForest
 from kwhatif.kueue.topology.flavor_topology import FlavorTopology
 from kwhatif.kueue.workload import Usage, Workload
@@ -87,7 +87,9 @@ class KueueState:
 
     def __init__(self, objects: KueueObjects) -> None:
         self.configuration = objects.configuration
-        self.defaults = PodDefaults(NamespaceLimits(objects.limit_ranges), _overheads(objects.runtime_classes))
+        self.pods = PodCounter(
+            NamespaceLimits(objects.limit_ranges), _overheads(objects.runtime_classes), self.configuration.resources
+        )
         self.namespaces = {each.name: each.metadata.labels or {} for each in objects.namespaces}
         self.flavors = {each.name: each for each in objects.flavors}
         self.topologies = _topologies(objects, self.flavors)
@@ -106,7 +108,7 @@ class KueueState:
 
     def make_workload(self, source: api.KueueWorkload) -> Workload:
         try:
-            return Workload(source, self.defaults, self.configuration.resources)
+            return Workload(source, self.pods)
         except InputError as error:
             raise error.with_source(f"workload {source.key}") from None
 

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Container, Pod, PodSpec, ResourceList, ResourceRequirements
 from kwhatif.api.decode import convert
-from kwhatif.api.kueue import WorkloadPodSet
+from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.meta import Base, Resource
-from kwhatif.api.quantity import Quantity
+from kwhatif.api.quantity import Quantity, plain_quantity
 from kwhatif.cluster.pod_requests import pod_requests
 from kwhatif.golang.field_validation import ROOT, Path, aggregate
 from kwhatif.kueue.amounts import Requests, requests_of
@@ -86,31 +86,52 @@ def _merge(left: ResourceList, right: ResourceList, choose: Callable[[Quantity, 
     return found
 
 
+_encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
+
+
 @dataclass(frozen=True, slots=True)
-class PodDefaults:
-    """What is added to pod templates before they are counted."""
+class CountedPod:
+    """A pod template with what is added to it, the requests of one pod, and those that count against quotas."""
 
-    limits: NamespaceLimits
-    overheads: Mapping[str, ResourceList]
+    template: WorkloadPodTemplate
+    requests: Requests
+    counted: Requests
 
-    def adjust(self, pod_set: WorkloadPodSet, namespace: str) -> WorkloadPodSet:
-        """The pod set with overhead, defaults, and requests where only limits are said (upstream: AdjustResources)."""
-        spec = pod_set.template.spec
+
+class PodCounter:
+    """Counts pod templates; those of a namespace that are alike once."""
+
+    def __init__(
+        self, limits: NamespaceLimits, overheads: Mapping[str, ResourceList], settings: ResourceSettings
+    ) -> None:
+        self.limits = limits
+        self._overheads, self._settings = overheads, settings
+        self._known: dict[tuple[str, bytes], CountedPod] = {}
+
+    def count(self, template: WorkloadPodTemplate, namespace: str) -> CountedPod:
+        key = namespace, _encode(template)
+        found = self._known.get(key)
+        if found is None:
+            adjusted = replace(template, spec=self._adjust(template.spec, namespace))
+            requests = spec_requests(adjusted.spec)
+            counted = counted_requests(adjusted.spec, requests, self._settings)
+            found = self._known[key] = CountedPod(adjusted, requests, counted)
+        return found
+
+    def _adjust(self, spec: PodSpec, namespace: str) -> PodSpec:
+        """With overhead, defaults, and requests where only limits are said (upstream: AdjustResources)."""
         overhead = spec.overhead
         if not overhead and spec.runtime_class_name is not None:
-            overhead = self.overheads.get(spec.runtime_class_name)
+            overhead = self._overheads.get(spec.runtime_class_name)
         summaries = self.limits.of(namespace)
         of_container, of_pod = summaries.get("Container"), summaries.get("Pod")
-        changed = replace(
+        return replace(
             spec,
             overhead=overhead,
             init_containers=_adjust_containers(spec.init_containers, of_container),
             containers=_adjust_containers(spec.containers, of_container),
             resources=None if spec.resources is None else _adjust(spec.resources, of_pod),
         )
-        if changed == spec:
-            return pod_set
-        return replace(pod_set, template=replace(pod_set.template, spec=changed))
 
 
 def _adjust_containers(containers: list[Container] | None, limits: LimitSummary | None) -> list[Container] | None:
@@ -218,5 +239,7 @@ def _range_problems(path: Path, spec: PodSpec, summaries: Mapping[str, LimitSumm
 
 def _greater(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> list[str]:
     """The resources of which the left one has more, of those that both name."""
+    if not left.keys() & right.keys():
+        return []
     mine, theirs = requests_of(left), requests_of(right)
     return sorted(name for name, amount in mine.items() if name in theirs and amount > theirs[name])

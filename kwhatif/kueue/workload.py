@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import Container, PodSpec
 from kwhatif.api.kueue import KueueWorkload
@@ -17,8 +18,7 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.times import nanoseconds_of
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.amounts import FlavorResource, Quantities, Requests, add, divide, multiply, requests_of
-from kwhatif.kueue.configuration import ResourceSettings
-from kwhatif.kueue.pod_amounts import PodDefaults, counted_requests, spec_requests
+from kwhatif.kueue.pod_amounts import PodCounter
 
 QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
 PREEMPTED, REQUEUED, FINISHED = "Preempted", "Requeued", "Finished"
@@ -114,7 +114,7 @@ class Check:
 class Workload:
     """A Workload. ``pod_sets`` are adjusted: with overheads, defaults, and limits as requests."""
 
-    def __init__(self, source: KueueWorkload, defaults: PodDefaults, settings: ResourceSettings) -> None:
+    def __init__(self, source: KueueWorkload, counter: PodCounter) -> None:
         self.source = source
         self.key = source.key
         self.namespace, self.name, self.uid = source.namespace, source.name, source.metadata.uid or ""
@@ -126,12 +126,10 @@ class Workload:
         self.active = source.spec.active is not False
         self.labels: Mapping[str, str] = source.metadata.labels or {}
         self.is_gated = bool((source.metadata.annotations or {}).get(_GATED_BY))
-        self.pod_sets = tuple(defaults.adjust(each, self.namespace) for each in source.spec.pod_sets or ())
-        self.pod_requests = tuple(spec_requests(each.template.spec) for each in self.pod_sets)
-        self._counted = tuple(
-            counted_requests(each.template.spec, own, settings)
-            for each, own in zip(self.pod_sets, self.pod_requests, strict=True)
-        )
+        given = source.spec.pod_sets or ()
+        pods = [counter.count(each.template, self.namespace) for each in given]
+        self.pod_sets = tuple(replace(each, template=pod.template) for each, pod in zip(given, pods, strict=True))
+        self.pod_requests = tuple(pod.requests for pod in pods)
         self._reclaimed = {each.name: each.count for each in source.status.reclaimable_pods or ()}
         self.conditions = _conditions_of(source)
         self.checks = [
@@ -141,8 +139,8 @@ class Workload:
         self.requeue_at = _requeue_time(source)
         self.progress: ScanProgress | None = None
         self.total_requests = tuple(
-            PodSetRequests(each.name, count, multiply(counted, count))
-            for each, counted in zip(self.pod_sets, self._counted, strict=True)
+            PodSetRequests(each.name, count, multiply(pod.counted, count))
+            for each, pod in zip(given, pods, strict=True)
             for count in (self._count_left(each.name, each.count),)
         )
         self._shape: bytes | None = None

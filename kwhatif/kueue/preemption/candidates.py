@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/preemption/common and the findCandidates functions of pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kwhatif.kueue.amounts import FlavorResource
@@ -56,6 +56,13 @@ class Preemptor:
                 return False
         return not any(isinstance(place, str) for place in self.queue.place(self.topology).values())
 
+    def order_of(self, candidate: Workload) -> tuple[bool, bool, int, int, str]:
+        """Those that leave already, then those of other queues, of low priority, admitted last."""
+        reserved = candidate.conditions.get(QUOTA_RESERVED)
+        since = reserved.time if reserved is not None and reserved.status else self.now
+        is_own = candidate.cluster_queue == self.queue.name
+        return not candidate.is_true(EVICTED), is_own, candidate.priority, -since, candidate.uid
+
 
 def satisfies_policy(preemptor: Workload, candidate: Workload, policy: str) -> bool:
     if policy in (LOWER_PRIORITY, LOWER_OR_NEWER) and preemptor.priority > candidate.priority:
@@ -63,17 +70,6 @@ def satisfies_policy(preemptor: Workload, candidate: Workload, policy: str) -> b
     if policy == LOWER_OR_NEWER:
         return preemptor.priority == candidate.priority and preemptor.queue_time < candidate.queue_time
     return policy == ANY
-
-
-def sort_candidates(candidates: Iterable[Workload], queue: ClusterQueue, now: int) -> list[Workload]:
-    """Those that leave already, then those of other queues, of low priority, admitted last."""
-
-    def order(each: Workload) -> tuple[bool, bool, int, int, str]:
-        reserved = each.conditions.get(QUOTA_RESERVED)
-        since = reserved.time if reserved is not None and reserved.status else now
-        return not each.is_true(EVICTED), each.cluster_queue == queue.name, each.priority, -since, each.uid
-
-    return sorted(candidates, key=order)
 
 
 def fill_back(preemptor: Preemptor, targets: list[Target], *, may_borrow: bool, with_topology: bool) -> list[Target]:

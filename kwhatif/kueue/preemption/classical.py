@@ -22,7 +22,6 @@ from kwhatif.kueue.preemption.candidates import (
     fill_back,
     restore,
     satisfies_policy,
-    sort_candidates,
 )
 from kwhatif.kueue.quota_tree import CohortNode
 from kwhatif.kueue.workload import EVICTED, Workload
@@ -58,6 +57,8 @@ def find_targets(preemptor: Preemptor) -> list[Target]:
     own = _own_candidates(preemptor)
     hierarchical, by_priority = _cohort_candidates(preemptor)
     candidates = _in_order(preemptor, hierarchical, by_priority, own)
+    if not candidates:
+        return []
     forbidden = not preemptor.queue.preemption.borrows
     if not (hierarchical or by_priority) or (forbidden and not _is_under_nominal(preemptor)):
         attempts = [True]
@@ -89,13 +90,10 @@ def _is_under_nominal(preemptor: Preemptor) -> bool:
 
 def _in_order(preemptor: Preemptor, *lists: list[Candidate]) -> list[Candidate]:
     """The lists one after the other, each in order; those that leave already before all others."""
-    ordered = []
-    for each in lists:
-        by_key = {candidate.workload.key: candidate for candidate in each}
-        workloads = sort_candidates((candidate.workload for candidate in each), preemptor.queue, preemptor.now)
-        ordered += [by_key[workload.key] for workload in workloads]
-    leaving = [each for each in ordered if each.workload.is_true(EVICTED)]
-    return [*leaving, *(each for each in ordered if not each.workload.is_true(EVICTED))] if leaving else ordered
+    ordered = [
+        candidate for each in lists for candidate in sorted(each, key=lambda each: preemptor.order_of(each.workload))
+    ]
+    return sorted(ordered, key=lambda each: not each.workload.is_true(EVICTED))
 
 
 def _is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:

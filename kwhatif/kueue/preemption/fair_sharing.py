@@ -19,7 +19,6 @@ from kwhatif.kueue.preemption.candidates import (
     fill_back,
     restore,
     satisfies_policy,
-    sort_candidates,
 )
 from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
 from kwhatif.kueue.shares import NEGATIVE, Share, compare, share_of
@@ -31,7 +30,7 @@ def find_targets(preemptor: Preemptor, strategies: Sequence[str]) -> list[Target
     candidates = _find_candidates(preemptor)
     if not candidates:
         return []
-    candidates = sort_candidates(candidates, preemptor.queue, preemptor.now)
+    candidates = sorted(candidates, key=preemptor.order_of)
     # Shares are those with the workload admitted.
     preemptor.queue.count(preemptor.usage)
     fits, targets, left = _first_strategy(preemptor, candidates, strategies[0])
@@ -199,8 +198,8 @@ class _QueueOrder:
                 continue
             order = compare(share, largest)
             if order == 0 and found is not None:
-                pair = [self._candidates[queue.name][-1], self._candidates[found.name][-1]]
-                if sort_candidates(pair, own, self._preemptor.now)[0] is pair[0]:
+                first, second = self._candidates[queue.name][-1], self._candidates[found.name][-1]
+                if self._preemptor.order_of(first) <= self._preemptor.order_of(second):
                     found = queue
             elif order > 0:
                 found, largest = queue, share
