@@ -17,16 +17,17 @@ Requirement = Literal["back", "replicas", "quorum", "budgets"]
 """What surviving takes: every pod that is recreated finds a node; no workload loses all its replicas, no StatefulSet
 half of them and no gang its minCount, no PodDisruptionBudget a pod too many."""
 
-Outcome = Literal["back", "pending", "waiting", "lost", "bound"]
+Outcome = Literal["back", "pending", "uncreated", "waiting", "lost", "bound"]
 
 
 class LostPod(ResultStruct, frozen=True, kw_only=True):
     """A pod that ran on a failed node.
 
     ``outcome``: ``back`` if the pod in its place, ``replacement``, ``lands_on`` another node, perhaps after others, the
-    ``victims``, have left for it; ``pending`` if it finds none, for the reason of the ``message``; ``waiting`` if its
-    controller makes none as long as nobody knows whether it still runs; ``lost`` if nobody makes it again; ``bound`` if
-    it belongs to that node and has no business elsewhere.
+    ``victims``, have left for it; ``pending`` if it finds none, ``uncreated`` if its StatefulSet makes
+    none before others are ready, for the reason of the ``message``; ``waiting`` if its controller makes none as long as
+    nobody knows whether it still runs; ``lost`` if nobody makes it again; ``bound`` if it belongs to that node and has
+    no business elsewhere.
     """
 
     pod: str
@@ -53,6 +54,7 @@ class Hit(ResultStruct, frozen=True, kw_only=True):
     lost: int = 0
     back: int = 0
     pending: int = 0
+    uncreated: int = 0
     waiting: int = 0
     gone: int = 0
     evicted: int = 0
@@ -95,6 +97,7 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
     pods: int
     back: int = 0
     pending: int = 0
+    uncreated: int = 0
     waiting: int = 0
     lost: int = 0
     bound: int = 0
@@ -130,7 +133,7 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
     @property
     def stuck(self) -> int:
         """Pods that have no node in the end, of those that are or would be recreated."""
-        return self.pending + self.waiting + self.homeless
+        return self.pending + self.uncreated + self.waiting + self.homeless
 
     @property
     def badness(self) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.autoscalers import Autoscalers
-from kwhatif.simulation.placement.conclusion import conclude
+from kwhatif.simulation.placement.conclusion import conclude, words_of_never_made
 from kwhatif.simulation.placement.group_outcomes import GroupMembers, disrupted_groups, running_members
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
@@ -46,6 +46,9 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.objects import integer, name_of, namespace_of
 
 STATEFUL_SET = "StatefulSet"
+
+_RECREATED = ("back", "pending", "uncreated", "waiting", "lost")
+"""What becomes of pods that have business elsewhere."""
 
 
 class Baseline:
@@ -249,8 +252,10 @@ class _Losses:
         for old, info in replaced:
             found = placements[info.key]
             home = found.node if found.good else run.at_home.get(info.key, "")
-            more = {"lands_on": home} if home else {"message": found.reason}
-            self.record(old, "back" if home else "pending", replacement=info.key, victims=found.victims, **more)
+            uncreated = found.outcome == "uncreated"
+            outcome: Outcome = "back" if home else "uncreated" if uncreated else "pending"
+            more = {"lands_on": home} if home else {"message": found.message if uncreated else found.reason}
+            self.record(old, outcome, replacement=info.key, victims=found.victims, **more)
         made = {info.key: info for _, info in replaced}
         for victim in run.victims[len(emptied) :]:
             left = made.get(victim.pod) or self.standing.running.get(victim.pod)
@@ -266,11 +271,12 @@ class _Losses:
     ) -> Failure:
         totals: Counter[str] = sum(self.counts.values(), Counter())
         pods = sorted(self.pods, key=lambda pod: (pod.node, pod.pod))
-        counts = {name: totals[name] for name in ("back", "pending", "waiting", "lost", "bound", "evicted", "homeless")}
-        words = [f"{counts[name]} {name}" for name in ("back", "pending", "waiting", "lost", "evicted") if counts[name]]
+        counts = {name: totals[name] for name in (*_RECREATED, "bound", "evicted", "homeless")}
+        told = ("back", "pending", "waiting", "lost", "evicted")
+        words = [f"{counts[name]} {name}" for name in told if counts[name]] + words_of_never_made(run)
         words += words_of_disruptions(groups)
         verdict = f"{node_failure.kind} {node_failure.name}: {', '.join(words) or 'no pod has to be recreated'}"
-        stuck = counts["pending"] + counts["waiting"] + counts["homeless"]
+        stuck = counts["pending"] + counts["uncreated"] + counts["waiting"] + counts["homeless"]
         return Failure(
             outcome=conclude(run, None, verdict, bad=bool(stuck)),
             kind=node_failure.kind,
@@ -288,7 +294,7 @@ class _Losses:
     def _hits(self) -> Iterator[Hit]:
         """Workloads by name, without those whose pods are bound to their nodes."""
         for workload, counts in sorted(self.counts.items()):
-            lost = sum(counts[outcome] for outcome in ("back", "pending", "waiting", "lost"))
+            lost = sum(counts[outcome] for outcome in _RECREATED)
             if not lost and not counts["evicted"]:
                 continue
             replicas = self.standing.replicas[workload]
@@ -298,6 +304,7 @@ class _Losses:
                 lost=lost,
                 back=counts["back"],
                 pending=counts["pending"],
+                uncreated=counts["uncreated"],
                 waiting=counts["waiting"],
                 gone=counts["lost"],
                 evicted=counts["evicted"],

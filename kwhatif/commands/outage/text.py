@@ -28,7 +28,8 @@ from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
 MOST_COLUMNS = 5
 """How many failures, the worst first, are columns of the matrix."""
 
-_OUTCOMES = ("back", "pending", "waiting", "lost")
+_OUTCOMES = ("back", "pending", "uncreated", "waiting", "lost")
+_HEADERS = {"uncreated": "not created"}
 
 
 def outage_blocks(result: OutageResult) -> list[Block]:
@@ -65,7 +66,7 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     counts = {
         "nodes": [len(each.nodes) for each in harmful],
         "pods": [each.pods - each.bound for each in harmful],
-        **{outcome: [getattr(each, outcome) for each in harmful] for outcome in _OUTCOMES},
+        **{_HEADERS.get(name, name): [getattr(each, name) for each in harmful] for name in _OUTCOMES},
         "evicts": [each.evicted for each in harmful],
         "workloads down": [each.down for each in harmful],
         "no quorum": [each.quorums_lost for each in harmful],
@@ -116,6 +117,8 @@ def _cell(hit: Hit) -> str:
     said = []
     if hit.pending:
         said.append(f"{hit.pending} of {hit.replicas} pending")
+    if hit.uncreated:
+        said.append(f"{hit.uncreated} of {hit.replicas} not created")
     if hit.waiting:
         said.append(f"{hit.waiting} of {hit.replicas} not recreated")
     if hit.gone:
@@ -131,9 +134,10 @@ def _cell(hit: Hit) -> str:
 
 
 def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
-    pending = [(f.title, p.pod, p.workload, p.message) for f in harmful for p in f.lost_pods if p.outcome == "pending"]
     headers: tuple[str, ...] = ("failure", "pod [pod]", "workload [same]", "message [same]")
-    yield from build_table("PENDING", headers, pending, Grouping("pod"))
+    for heading, outcome in (("PENDING", "pending"), ("NOT CREATED", "uncreated")):
+        rows = [(f.title, p.pod, p.workload, p.message) for f in harmful for p in f.lost_pods if p.outcome == outcome]
+        yield from build_table(heading, headers, rows, Grouping("pod"))
     waiting = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "waiting"]
     heading = "NOT RECREATED UNTIL THE NODE IS DELETED"
     yield from build_table(heading, headers[:3], waiting, Grouping("pod"))

@@ -9,7 +9,7 @@ import msgspec
 
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.disruption import Failure, OutageResult
-from kwhatif.results.outcome import EvictedPod, Outcome, PendingPod, lead_with
+from kwhatif.results.outcome import EvictedPod, NotCreated, Outcome, PendingPod, lead_with
 from kwhatif.simulation.placement.conclusion import conclude_in_words
 from kwhatif.simulation.placement.run import Run
 
@@ -23,11 +23,18 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
     unsure = any(result.must_survive(error.kind) for error in result.errors)
     pending, victims = tuple(_pending(result.failures)), tuple(_victims(result.failures))
     ended = dataclasses.replace(run, pending=pending, victims=victims)
+    missing = tuple(_not_created(result.failures))
     unknown = [f"{format_count(len(result.errors), 'failure')} not worked out"] if result.errors else []
     found = conclude_in_words(ended, result.fidelity, [_words_of(result), *unknown])
     good = not (result.unsurvived_failures or unsure or run.refusals or run.failed)
     verdict = lead_with(("Survives", "Does not survive"), found.verdict, good=good)
-    return msgspec.structs.replace(found, good=good, verdict=verdict)
+    return msgspec.structs.replace(found, good=good, verdict=verdict, not_created=(*found.not_created, *missing))
+
+
+def _not_created(failures: Iterable[Failure]) -> Iterable[NotCreated]:
+    """By workload, after the failure that leaves the most."""
+    of_all = (each for failure in failures for each in failure.outcome.not_created)
+    return {each.workload: each for each in sorted(of_all, key=lambda each: each.pods)}.values()
 
 
 def _pending(failures: Iterable[Failure]) -> Iterable[PendingPod]:

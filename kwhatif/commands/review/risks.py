@@ -102,7 +102,9 @@ class RiskSearch:
                 yield self._outage(failure, before.failure_of(each).stuck)
 
     def _outage(self, failure: Failure, before: int) -> Risk:
-        workloads = [hit.workload for hit in failure.hits if hit.pending or hit.waiting or hit.homeless]
+        workloads = [
+            hit.workload for hit in failure.hits if hit.pending or hit.uncreated or hit.waiting or hit.homeless
+        ]
         return Risk(
             kind="zone" if failure.kind == ZONE else "node",
             name=failure.name,

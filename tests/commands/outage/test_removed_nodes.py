@@ -53,6 +53,10 @@ def test_the_loss_of_a_zone_leaves_the_same_workloads_waiting_as_its_nodes_remov
             each.workload for each in gone.outcome.pending
         )
         assert failure.outcome.not_created == gone.outcome.not_created
+        # What is counted of a failure is what its outcome has.
+        missing = sum(each.pods for each in gone.outcome.not_created)
+        assert failure.uncreated == missing == sum(hit.uncreated for hit in failure.hits)
+        assert failure.pending + failure.homeless == len(gone.outcome.pending)
         assert Counter(each.workload for each in failure.outcome.victims if each.taken_by) == Counter(
             each.workload for each in gone.outcome.victims if each.taken_by
         )
@@ -64,3 +68,17 @@ def test_an_ordered_set_is_made_again_one_pod_after_the_other() -> None:
     waiting = [each.workload for each in gone.outcome.pending]
     assert waiting
     assert waiting.count("StatefulSet/shop/db") <= 1
+
+
+def test_a_pod_that_waits_for_its_turn_is_not_created_and_not_pending() -> None:
+    homes = zip(("db-0", "db-1"), ("n1", "n1"), strict=True)
+    pods = [of("StatefulSet", "db", name, home, cpu="2") for name, home in homes]
+    nodes = [node("n1", cpu="4"), node("n2", cpu="1")]
+    snapshot = snapshot_of(nodes, pods, whole=[workload("StatefulSet", "db", 2, cpu="2")])
+    (failure,) = [each for each in kwhatif.outage("nodes", snapshot=snapshot).failures if each.name == "n1"]
+    assert failure.outcome.verdict == "node n1: 1 pending, 1 pod not created"
+    assert [(each.pod, each.outcome) for each in failure.lost_pods] == [
+        ("shop/db-0", "pending"),
+        ("shop/db-1", "uncreated"),
+    ]
+    assert [each.pod for each in failure.outcome.pending] == ["shop/db-0"]
