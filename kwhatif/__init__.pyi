@@ -1108,6 +1108,7 @@ def start_server(
     memory_limit: int = 1024,
     admission: Literal['warn', 'refuse'] | None = None,
     admission_rules: Path = '',
+    watch: Path = '',
 ) -> Printed:
     """Answer questions about a cluster over HTTP, until SIGTERM or Ctrl-C: POST /v1/place, /v1/drain and the like.
 

@@ -90,7 +90,8 @@ def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None
 
 async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str], None]) -> None:
     workers = Workers(settings.files, settings.limits, told=say)
-    app = Service(workers, settings.access, settings.limits, dict(settings.doors)).app()
+    service = Service(workers, settings.access, settings.limits, dict(settings.doors))
+    app = service.app()
     tls = settings.access.tls
     config = uvicorn.Config(
         app,
@@ -109,7 +110,7 @@ async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str
     config.load()
     if tls is not None:
         config.ssl = tls.context()
-    async with _background(workers.keep(), _reload(settings.access, config.ssl)):
+    async with _background(workers.keep(), _reload(settings.access, config.ssl), *service.works):
         await _Server(config).serve(sockets=[listener])
 
 

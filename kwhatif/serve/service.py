@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -16,7 +17,7 @@ from kwhatif.serve.guard import App, Guard
 from kwhatif.serve.replies import Reply
 from kwhatif.serve.workers import Limits, Workers
 
-DOORS = ("health", "http_api", "jobs", "admission")
+DOORS = ("health", "http_api", "jobs", "admission", "metrics")
 """The modules of this package whose ``routes(service)`` are the doors, in this order."""
 
 
@@ -24,13 +25,15 @@ DOORS = ("health", "http_api", "jobs", "admission")
 class Service:
     """``workers`` answer questions (``await service.workers.ask("place", body)``), ``access`` says who may ask.
 
-    ``settings`` is what the options of the command say to single doors, by their names.
+    ``settings`` is what the options of the command say to single doors, by their names; ``works`` is what doors do as
+    long as the server runs.
     """
 
     workers: Workers
     access: Access
     limits: Limits
     settings: dict[str, Any] = field(default_factory=dict)
+    works: list[Coroutine[Any, Any, None]] = field(default_factory=list)
 
     @property
     def status(self) -> ClusterStatus:

@@ -6,9 +6,13 @@ import os
 import resource
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
+from kwhatif.api.core import Node
 from kwhatif.progress import ProgressListener, use_listener
 from kwhatif.serve import frames
 from kwhatif.serve.answers import ServedCluster, answer
@@ -16,9 +20,20 @@ from kwhatif.serve.fields import route_of
 from kwhatif.serve.frames import Head
 from kwhatif.serve.openapi import openapi_text
 from kwhatif.serve.replies import JSON, Reply, problem_reply
+from kwhatif.simulation.node_pools import pool_of
 
 OPENAPI = "openapi.json"
-"""The one question that is about the server: what may be asked."""
+"""A question about the server: what may be asked."""
+
+NODES = "nodes"
+"""A question for other doors alone: the names of all nodes, and their pools."""
+
+
+class ServedNode(msgspec.Struct, frozen=True):
+    """A node of the served cluster."""
+
+    name: str
+    pool: str = ""
 
 
 def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
@@ -30,7 +45,7 @@ def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
         listener = _Listener(channel) if head.is_followed else None
         try:
             with use_listener(listener):
-                reply = _reply_to(head, body, cluster)
+                reply = reply_to(head, body, cluster)
             ends = False
         except MemoryError:
             reply, ends = too_large(memory), True
@@ -43,10 +58,19 @@ def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
             return
 
 
-def _reply_to(head: Head, body: bytes, cluster: ServedCluster) -> Reply:
+def reply_to(head: Head, body: bytes, cluster: ServedCluster) -> Reply:
+    """The reply to a question."""
     if head.route == OPENAPI:
         return Reply(200, JSON, openapi_text())
+    if head.route == NODES:
+        return Reply(200, JSON, msgspec.json.encode(list(nodes_of(cluster))))
     return answer(route_of(head.route), body, cluster, media=head.media)
+
+
+def nodes_of(cluster: ServedCluster) -> Iterator[ServedNode]:
+    """The nodes in the order of the snapshot."""
+    for node in cluster.snapshot.objects.list_all(Node):
+        yield ServedNode(node.name, pool_of(node))
 
 
 def too_large(memory: int) -> Reply:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from kwhatif.serve.access import Access
-from kwhatif.serve.answers import ServedCluster, answer
+from kwhatif.serve.answers import ServedCluster
 from kwhatif.serve.fields import routes
-from kwhatif.serve.frames import ClusterStatus
+from kwhatif.serve.frames import ClusterStatus, Head
 from kwhatif.serve.replies import JSON, Reply
 from kwhatif.serve.service import Service
+from kwhatif.serve.worker import reply_to
 from kwhatif.serve.workers import Limits, Workers
 from kwhatif.snapshot.load import load_snapshot
 
@@ -36,10 +37,12 @@ class Answering:
         self.asked: list[tuple[str, Any]] = []
         self.status = ClusterStatus("ready", questions=tuple(routes()))
 
-    async def ask(self, route: str, body: bytes, **_: Any) -> Reply:
+    async def ask(self, route: str, body: bytes, media: str = JSON, **_: Any) -> Reply:
         self.asked.append((route, json.loads(body or b"{}")))
         await asyncio.sleep(self.seconds)
-        return self.instead or answer(routes()[route], body, cluster(), media=JSON)
+        if self.instead is not None:
+            return self.instead
+        return reply_to(Head(route=route, media=media), body, cluster())
 
 
 @dataclass
@@ -60,8 +63,10 @@ def service_of(workers: Any = None, access: Access | None = None, **doors: Any) 
     return Service(cast("Workers", workers or Answering()), access or Access("127.0.0.1", 1), Limits(), doors)
 
 
-def request(service: Service, method: str, path: str, body: Any = None, *, query: str = "", **headers: str) -> Response:
-    """The response of the application; a body is sent as JSON."""
+def request(
+    service: Service, method: str, path: str, body: Any = None, *, query: str = "", app: Any = None, **headers: str
+) -> Response:
+    """The response of the application, or of one that was made before; a body is sent as JSON."""
     sent: list[Any] = []
     text = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     named = {"host": "127.0.0.1", "content-type": JSON, **headers}
@@ -85,7 +90,7 @@ def request(service: Service, method: str, path: str, body: Any = None, *, query
         async def send(message: Any) -> None:
             sent.append(message)
 
-        await service.app()(scope, receive, send)
+        await (app or service.app())(scope, receive, send)
 
     asyncio.run(run())
     start = sent[0]

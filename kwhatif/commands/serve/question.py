@@ -92,6 +92,11 @@ class Serve(Task[Printed]):
         str, Flag("--admission-rules", metavar="FILE", file="in", help="The rules for it: a GatePolicy.")
     ] = ""
 
+    watch: Annotated[
+        str,
+        Flag("--watch", metavar="FILE", file="in", help="Questions to ask again and again, for /metrics to answer."),
+    ] = ""
+
     @property
     def needs_cluster(self) -> bool:  # type: ignore[override]
         return not self.recording
@@ -118,17 +123,18 @@ class Serve(Task[Printed]):
 
     def _doors(self) -> dict[str, Any]:
         """What single doors need to know."""
+        doors = {"watch": load("kwhatif.serve.watch:read_watched")(self.watch)} if self.watch else {}
         if not self.admission:
             if self.admission_rules:
                 raise UsageError("--admission-rules is about --admission")
-            return {}
+            return doors
         rules = ""
         if self.admission_rules:
             load("kwhatif.commands.gate.question:Gate")(config=self.admission_rules).check_rules()
             (text,) = read_paths([self.admission_rules], max_bytes=SETTINGS_BYTES)
             rules = text.data.decode()
         settings = load("kwhatif.serve.admission:AdmissionSettings")
-        return {"admission": settings(self.admission == "refuse", rules)}
+        return doors | {"admission": settings(self.admission == "refuse", rules)}
 
     def _access(self) -> Any:
         found = _ADDRESS.fullmatch(self.listen)
