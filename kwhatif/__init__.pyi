@@ -1093,6 +1093,16 @@ def snapshot_validate(
 ) -> CheckResult:
     """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together."""
 
+def start_mcp_server(
+    *,
+    snapshot: ClusterSource,
+    time_limit_seconds: float = 60.0,
+    memory_limit: int = 1024,
+) -> Printed:
+    """Answer an agent's questions about a cluster, as messages of the Model Context Protocol on stdin and stdout.
+
+    Tools are the questions of the command line; none changes anything, and none reads a file that the agent names."""
+
 def start_server(
     *,
     snapshot: ClusterSource,

@@ -424,6 +424,7 @@ STREAMS = {
     "cli.progress_line": "how far a command has come, on a terminal, without what is no text",
     "fleet.remote_executors": "what Ray says of itself, away from answers",
     "serve.log": "what a server says while it runs",
+    "serve.stdio": "messages of an agent's protocol, which are data",
     "snapshot.format.model": "a snapshot, which is data",
 }
 DECODERS = {

@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from kwhatif.api.core import Node
+from kwhatif.commands.asking import ask
+from kwhatif.commands.policy.show.question import Show
 from kwhatif.progress import ProgressListener, use_listener
 from kwhatif.serve import frames
 from kwhatif.serve.answers import ServedCluster, answer
@@ -20,10 +22,15 @@ from kwhatif.serve.fields import route_of
 from kwhatif.serve.frames import Head
 from kwhatif.serve.openapi import openapi_text
 from kwhatif.serve.replies import JSON, Reply, problem_reply
+from kwhatif.serve.tools import AGENT, TOOLS, cut_answer, tools_text
 from kwhatif.simulation.node_pools import pool_of
+from kwhatif.simulation.scenario_options import ClusterOptions
 
 OPENAPI = "openapi.json"
 """A question about the server: what may be asked."""
+
+POLICY = "policy"
+"""A question for agents alone: the configuration of the scheduler that answers suppose unless a request has one."""
 
 NODES = "nodes"
 """A question for other doors alone: the names of all nodes, and their pools."""
@@ -64,7 +71,13 @@ def reply_to(head: Head, body: bytes, cluster: ServedCluster) -> Reply:
         return Reply(200, JSON, openapi_text())
     if head.route == NODES:
         return Reply(200, JSON, msgspec.json.encode(list(nodes_of(cluster))))
-    return answer(route_of(head.route), body, cluster, media=head.media)
+    if head.route == TOOLS:
+        return Reply(200, JSON, tools_text())
+    if head.route == POLICY:
+        return Reply(200, JSON, ask(Show(output="json"), ClusterOptions(snapshot=cluster.source)).text.encode())
+    route = route_of(head.route)
+    reply = answer(route, body, cluster, media=head.media)
+    return cut_answer(route, reply) if head.media == AGENT else reply
 
 
 def nodes_of(cluster: ServedCluster) -> Iterator[ServedNode]:

@@ -173,11 +173,11 @@ COMMANDS = {
 
 
 def readers() -> set[str]:
-    """The commands that read files which others wrote, as they are called; ``serve`` does not end by itself."""
+    """The commands that read files which others wrote, as they are called, but for servers: these do not end."""
     return {
         name.removesuffix(" plan")
         for name, entry in all_commands().items()
-        if name != "serve"
+        if name not in ("serve", "mcp")
         and (
             takes_cluster(entry.command)
             or any(each.flag.file in ("in", "manifests", "cluster") for each in parameters_of(entry.command))

@@ -69,14 +69,15 @@ def request(
     """The response of the application, or of one that was made before; a body is sent as JSON."""
     sent: list[Any] = []
     text = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    named = {"host": "127.0.0.1", "content-type": JSON, **headers}
+    named = {"host": "127.0.0.1", "content-type": JSON}
+    named |= {name.replace("_", "-"): value for name, value in headers.items()}
     scope = {
         "type": "http",
         "method": method,
         "path": path,
         "query_string": query.encode(),
         "client": ("127.0.0.1", 1),
-        "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in named.items()],
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
     }
 
     async def run() -> None:

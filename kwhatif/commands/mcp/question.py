@@ -1,0 +1,50 @@
+"""The task of ``mcp``: a server for one agent, on standard input and output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from kwhatif.commands.common_options import CLUSTER
+from kwhatif.commands.registry import load
+from kwhatif.errors import UsageError
+from kwhatif.results.printed import Printed
+from kwhatif.simulation.command import DOCUMENT, Task
+from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.scenario_options import ClusterOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mcp(Task[Printed]):
+    """Answer an agent's questions about a cluster, as messages of the Model Context Protocol on stdin and stdout.
+
+    Tools are the questions of the command line; none changes anything, and none reads a file that the agent names.
+    """
+
+    takes = ClusterOptions
+    lacks = frozenset({"now"})
+    prints = DOCUMENT
+    examples = (CLUSTER,)
+    functions: ClassVar[Mapping[str, str]] = {"start_mcp_server": "question:Mcp"}
+
+    time_limit_seconds: Annotated[
+        float,
+        Flag("--time-limit", metavar="TIME", duration=True, shows_default=True, help="How long a question may take."),
+    ] = 60.0
+    memory_limit: Annotated[
+        int,
+        Flag(
+            "--memory-limit", metavar="MIB", least=16, shows_default=True, help="How much memory a question may take."
+        ),
+    ] = 1024
+
+    def answer(self, given: Any, notes: Notes) -> Printed:
+        if callable(given.snapshot):
+            raise UsageError("--live: not served to agents; record the cluster, or name a snapshot")
+        limits = load("kwhatif.serve.workers:Limits")(
+            seconds=self.time_limit_seconds, memory=self.memory_limit * 1024**2
+        )
+        load("kwhatif.serve.stdio:talk")(given.snapshot, limits)
+        return Printed()
