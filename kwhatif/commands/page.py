@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kwhatif.commands.registry import load
+from kwhatif.commands.view import Look, view_of
 from kwhatif.errors import UsageError
 from kwhatif.render.blocks import Block, Commands, Facts, Gaps, Heading, Lines, Patch, Table, Verdict, flatten_blocks
 from kwhatif.render.html.drawings import (
@@ -76,7 +76,7 @@ def html_page(result: Result) -> str:
 def page_data(result: Result) -> dict[str, Any]:
     """Everything that a page shows, as plain values."""
     question = page_of(result)
-    blocks = question.blocks(result)
+    blocks = question.blocks(result) if question.blocks else view_of(result).blocks(result, Look())
     sections = sections_of(result, blocks)
     found = result.cluster_map
     nodes = {node.node: place for place, node in enumerate(found.nodes)} if found is not None else {}
@@ -115,11 +115,10 @@ def page_data(result: Result) -> dict[str, Any]:
 
 
 def page_of(result: Result) -> PageSpec:
-    """The page of this result, which its type names. Raises UsageError if it has none."""
-    if not type(result).page:
+    """The page of this result. Raises UsageError if its view has none."""
+    if (page := view_of(result).page) is None:
         raise UsageError(f"--report html: {type(result).__name__} has no page; json, yaml and markdown are there")
-    found: PageSpec = load(type(result).page)
-    return found
+    return page
 
 
 MOST_PODS_OF_A_GAP = 50

@@ -8,6 +8,7 @@ from typing import Any
 
 from kwhatif.commands.registry import load
 from kwhatif.render.blocks import Block
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.screen import Screen
 from kwhatif.results.base import Result
 
@@ -30,14 +31,15 @@ class Look:
 
 @dataclass(frozen=True)
 class View:
-    """How a result becomes blocks. ``formats`` are those that are drawn otherwise, as a text or as other blocks;
-    ``notes`` is what is said beside the answer. A wide answer may have all rows.
+    """How a result becomes blocks and, if it does, a ``page``. ``formats`` are those that are drawn otherwise, as a
+    text or as other blocks; ``notes`` is what is said beside the answer. A wide answer may have all rows.
     """
 
     blocks: Callable[[Any, Look], list[Block]]
     formats: Mapping[str, Callable[[Any, Look], str | list[Block]]] = field(default_factory=dict)
     notes: Callable[[Any, Look], Iterable[str]] = lambda result, look: result.notes
     wide_is_whole: bool = False
+    page: PageSpec | None = None
 
 
 def view_of(result: Result) -> View:

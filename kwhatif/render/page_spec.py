@@ -1,4 +1,4 @@
-"""The HTML page of a result, as a value beside the text of its command."""
+"""The HTML page of a result, as a value in the view of its command."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def answer_in_words(yes: str, no: str, tone: str = "bad") -> Callable[[Result], 
 def answer_by_outcome(good: str = "good", bad: str = "bad") -> Callable[[Any], PageVerdict]:
     """The verdict of a page: that of the outcome, word for word, in one of two tones."""
     return lambda result: (good if result.outcome.good else bad, result.outcome.verdict)
+
+
+_BY_OUTCOME = answer_by_outcome()
 
 
 @dataclass(frozen=True)
@@ -50,15 +53,15 @@ def follow_replacements(replacements: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class PageSpec:
-    """How a result is shown: the name of the question, the answer at a glance, the blocks, and a title for the first of
-    them; a ``verdict`` where no block is one. ``pods`` is what became of them, as far as a map cannot tell it; ``data``
-    are parts of the page that this question alone has.
+    """How a result is shown: the name of the question, a title for the first block, the answer at a glance, and the
+    blocks, unless they are those of the view; a ``verdict`` where no block is one. ``pods`` is what became of them, as
+    far as a map cannot tell it; ``data`` are parts of the page that this question alone has.
     """
 
     name: str
-    answer: Callable[[Any], PageVerdict]
-    blocks: Callable[[Any], list[Block]]
     title: str
+    answer: Callable[[Any], PageVerdict] = _BY_OUTCOME
+    blocks: Callable[[Any], list[Block]] | None = None
     verdict: Callable[[Any], str] = lambda result: ""
     pods: Callable[[Any], PodOutcomes] = lambda result: PodOutcomes()
     data: Callable[[Any], dict[str, Any]] = lambda result: {}

@@ -151,9 +151,6 @@ class Result(ResultStruct, frozen=True, kw_only=True):
     view: ClassVar[str] = ""
     """How it is shown: the ``View`` as ``module:name`` below the commands."""
 
-    page: ClassVar[str] = ""
-    """The ``PageSpec`` of its HTML page, likewise; nothing where there is none."""
-
     api_version: str = API_VERSION
     context: ResultContext | msgspec.UnsetType = msgspec.UNSET
 

@@ -125,7 +125,6 @@ class DecisionDiff(OutcomeResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "diff-result"
     about: ClassVar[str] = "What differs between two ways to schedule the same pods, by kwhatif diff"
     view: ClassVar[str] = "diff.text:VIEW"
-    page: ClassVar[str] = "diff.text:PAGE"
 
     kind: str = "Diff"
     a: Side

@@ -187,7 +187,6 @@ class OutageResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "outage-result"
     about: ClassVar[str] = "What kwhatif outage says that failures would do"
     view: ClassVar[str] = "outage.text:VIEW"
-    page: ClassVar[str] = "outage.text:PAGE"
 
     kind: str = "Outage"
     nodes: int
@@ -276,7 +275,6 @@ class DrainResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "drain-result"
     about: ClassVar[str] = "What kwhatif drain says that draining nodes would do"
     view: ClassVar[str] = "drain.text:VIEW"
-    page: ClassVar[str] = "drain.text:PAGE"
 
     kind: str = "Drain"
     nodes: tuple[DrainedNode, ...]

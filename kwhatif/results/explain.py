@@ -189,7 +189,6 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "explain-result"
     about: ClassVar[str] = "Why pods go where they go, by kwhatif explain"
     view: ClassVar[str] = "explain.text:VIEW"
-    page: ClassVar[str] = "explain.text:PAGE"
 
     kind: str = "ExplainResult"
     outcome: Outcome | msgspec.UnsetType = msgspec.UNSET

@@ -172,7 +172,6 @@ class GateResult(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "gate-report"
     about: ClassVar[str] = "What kwhatif gate says of a change"
     view: ClassVar[str] = "gate.page:VIEW"
-    page: ClassVar[str] = "gate.page:PAGE"
 
     kind: str = "GateReport"
     outcome: Outcome

@@ -405,7 +405,6 @@ class PlaceResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "place-result"
     about: ClassVar[str] = "Where kwhatif place puts pods"
     view: ClassVar[str] = "place.text:VIEW"
-    page: ClassVar[str] = "place.text:PAGE"
 
     kind: str = "PlaceResult"
     nodes: int

@@ -107,7 +107,6 @@ class KarpenterResult(PodsResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "karpenter-result"
     about: ClassVar[str] = "What Karpenter would do, by kwhatif autoscale"
     view: ClassVar[str] = "autoscale.karpenter_text:VIEW"
-    page: ClassVar[str] = "autoscale.karpenter_text:PAGE"
 
     kind: str = "Karpenter"
     catalogue: str
@@ -156,7 +155,6 @@ class PoolsDiff(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "pools-diff"
     about: ClassVar[str] = "What Karpenter buys with two sets of NodePools, by kwhatif diff"
     view: ClassVar[str] = "autoscale.karpenter_text:POOLS_VIEW"
-    page: ClassVar[str] = "autoscale.karpenter_text:POOLS_PAGE"
 
     kind: str = "PoolsDiff"
     label_a: str
@@ -212,7 +210,6 @@ class NodesExplained(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "nodes-explained"
     about: ClassVar[str] = "Why Karpenter gives nodes back or keeps them, by kwhatif explain"
     view: ClassVar[str] = "autoscale.karpenter_text:NODES_VIEW"
-    page: ClassVar[str] = "autoscale.karpenter_text:NODES_PAGE"
 
     kind: str = "NodesExplained"
     catalogue: str
@@ -232,7 +229,6 @@ class AutoscalersResult(OutcomeResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "autoscalers-result"
     about: ClassVar[str] = "What both autoscalers would do, by kwhatif autoscale"
     view: ClassVar[str] = "autoscale.karpenter_text:BOTH_VIEW"
-    page: ClassVar[str] = "autoscale.karpenter_text:BOTH_PAGE"
 
     kind: str = "Autoscalers"
     cluster_autoscaler: AutoscaleResult

@@ -30,7 +30,7 @@ from kwhatif.render.blocks import (
     format_part,
     join_texts,
 )
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome, answer_in_words
+from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.outcome import DIFFERS, lead_with
@@ -265,39 +265,32 @@ def _node(each: NodePlan) -> tuple[str, ...]:
     )
 
 
-VIEW = View(lambda result, look: karpenter_blocks(result))
-PAGE = PageSpec(
-    "autoscale",
-    answer_by_outcome(),
-    karpenter_blocks,
-    "Karpenter",
-    lambda result: format_count(len(result.machines), "new NodeClaim"),
+VIEW = View(
+    lambda result, look: karpenter_blocks(result),
+    page=PageSpec("autoscale", "Karpenter", verdict=lambda result: format_count(len(result.machines), "new NodeClaim")),
 )
 
 
-BOTH_VIEW = View(lambda result, look: autoscalers_blocks(result))
-BOTH_PAGE = PageSpec(
-    "autoscale",
-    answer_by_outcome(),
-    autoscalers_blocks,
-    "Both autoscalers",
-    lambda result: (
-        f"{format_count(sum(each.to - each.size for each in result.cluster_autoscaler.plan), 'new node')} by"
-        f" cluster-autoscaler, {format_count(len(result.karpenter.machines), 'new NodeClaim')} by Karpenter"
+BOTH_VIEW = View(
+    lambda result, look: autoscalers_blocks(result),
+    page=PageSpec(
+        "autoscale",
+        "Both autoscalers",
+        verdict=lambda result: (
+            f"{format_count(sum(each.to - each.size for each in result.cluster_autoscaler.plan), 'new node')} by"
+            f" cluster-autoscaler, {format_count(len(result.karpenter.machines), 'new NodeClaim')} by Karpenter"
+        ),
     ),
 )
 
 
-POOLS_VIEW = View(lambda result, look: pools_diff_blocks(result))
-POOLS_PAGE = PageSpec(
-    "diff", answer_in_words("No difference", "They differ", "differs"), pools_diff_blocks, "What is compared"
+POOLS_VIEW = View(
+    lambda result, look: pools_diff_blocks(result),
+    page=PageSpec("diff", "What is compared", answer_in_words("No difference", "They differ", "differs")),
 )
 
 
-NODES_VIEW = View(lambda result, look: nodes_explained_blocks(result))
-NODES_PAGE = PageSpec(
-    "explain",
-    lambda result: ("plain", "What Karpenter makes of the nodes"),
-    nodes_explained_blocks,
-    "Nodes",
+NODES_VIEW = View(
+    lambda result, look: nodes_explained_blocks(result),
+    page=PageSpec("explain", "Nodes", lambda result: ("plain", "What Karpenter makes of the nodes")),
 )

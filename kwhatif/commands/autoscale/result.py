@@ -129,7 +129,6 @@ class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "autoscale-result"
     about: ClassVar[str] = "What cluster-autoscaler would do, by kwhatif autoscale"
     view: ClassVar[str] = "autoscale.text:VIEW"
-    page: ClassVar[str] = "autoscale.text:PAGE"
 
     kind: str = "Autoscale"
     result: str

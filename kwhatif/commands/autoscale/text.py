@@ -8,7 +8,7 @@ from kwhatif.commands.autoscale.result import AutoscaleResult, NodeOutlook, PodO
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, build_table, format_part, join_texts
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_age, format_count, format_some
 
@@ -127,13 +127,13 @@ def _node(node: NodeOutlook) -> tuple[str, ...]:
     return (node.node, node.group, used, when, moves or "empty")
 
 
-VIEW = View(lambda result, look: autoscale_blocks(result))
-PAGE = PageSpec(
-    "autoscale",
-    answer_by_outcome(),
-    autoscale_blocks,
-    "cluster-autoscaler",
-    lambda result: (
-        f"{result.result}; {format_count(sum(each.nodes for each in result.outcome.added_nodes), 'new node')}"
+VIEW = View(
+    lambda result, look: autoscale_blocks(result),
+    page=PageSpec(
+        "autoscale",
+        "cluster-autoscaler",
+        verdict=lambda result: (
+            f"{result.result}; {format_count(sum(each.nodes for each in result.outcome.added_nodes), 'new node')}"
+        ),
     ),
 )

@@ -68,7 +68,6 @@ class QueueDayDiff(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "queue-day-diff"
     about: ClassVar[str] = "What other queues of Kueue would have made of a recorded day"
     view: ClassVar[str] = "backtest.queue_day_text:VIEW"
-    page: ClassVar[str] = "backtest.queue_day_text:PAGE"
 
     kind: str = "QueueDayDiff"
     start: str

@@ -70,10 +70,9 @@ def _words(day: WorkloadDay) -> str:
     return f"after {format_seconds(day.admitted_after)} in {flavors}{preempted}; {day.status}"
 
 
-VIEW = View(lambda result, look: queue_day_blocks(result))
-PAGE = PageSpec(
-    "backtest",
-    answer_in_words("The queues do the same", "The queues do otherwise", "differs"),
-    queue_day_blocks,
-    "The day",
+VIEW = View(
+    lambda result, look: queue_day_blocks(result),
+    page=PageSpec(
+        "backtest", "The day", answer_in_words("The queues do the same", "The queues do otherwise", "differs")
+    ),
 )

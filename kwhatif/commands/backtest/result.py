@@ -106,7 +106,6 @@ class BacktestResult(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "backtest-result"
     about: ClassVar[str] = "How far the decisions of a recording come out again"
     view: ClassVar[str] = "backtest.text:VIEW"
-    page: ClassVar[str] = "backtest.text:PAGE"
 
     kind: str = "BacktestResult"
     agreement: tuple[Agreement, ...]
@@ -231,7 +230,6 @@ class BacktestDiff(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "backtest-diff"
     about: ClassVar[str] = "What another configuration would have made of a recorded day"
     view: ClassVar[str] = "backtest.text:DIFF_VIEW"
-    page: ClassVar[str] = "backtest.text:DIFF_PAGE"
 
     kind: str = "BacktestDiff"
     start: str

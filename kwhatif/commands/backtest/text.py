@@ -120,13 +120,14 @@ def _curves(result: BacktestResult) -> list[dict[str, Any]] | None:
     return [{"title": "Decisions", "unit": "decisions", "stacked": True, "moments": moments, "lines": lines}]
 
 
-VIEW = View(lambda result, look: backtest_blocks(result))
-PAGE = PageSpec(
-    "backtest",
-    lambda result: ("bad", "Less agrees than required") if result.exit_code else ("plain", "How much agrees"),
-    backtest_blocks,
-    "Decisions",
-    data=lambda result: {"curves": _curves(result)},
+VIEW = View(
+    lambda result, look: backtest_blocks(result),
+    page=PageSpec(
+        "backtest",
+        "Decisions",
+        lambda result: ("bad", "Less agrees than required") if result.exit_code else ("plain", "How much agrees"),
+        data=lambda result: {"curves": _curves(result)},
+    ),
 )
 
 
@@ -302,11 +303,12 @@ def _means(moment: DayMoment, resource: str) -> tuple[float, float]:
     return _use(moment.a, resource, "mean"), _use(moment.b, resource, "mean")
 
 
-DIFF_VIEW = View(lambda result, look: backtest_diff_blocks(result, everything=look.everything))
-DIFF_PAGE = PageSpec(
-    "backtest",
-    answer_in_words("The day goes the same way", "The day goes another way", "differs"),
-    lambda result: backtest_diff_blocks(result, everything=True),
-    "The day",
-    data=lambda result: {"curves": list(_day_curves(result.over_time)) or None},
+DIFF_VIEW = View(
+    lambda result, look: backtest_diff_blocks(result, everything=look.everything),
+    page=PageSpec(
+        "backtest",
+        "The day",
+        answer_in_words("The day goes the same way", "The day goes another way", "differs"),
+        data=lambda result: {"curves": list(_day_curves(result.over_time)) or None},
+    ),
 )

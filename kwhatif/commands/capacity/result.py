@@ -73,7 +73,6 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "capacity-result"
     about: ClassVar[str] = "How many more of a pod or a release fit, by kwhatif capacity"
     view: ClassVar[str] = "capacity.text:VIEW"
-    page: ClassVar[str] = "capacity.text:PAGE"
 
     kind: str = "Capacity"
     unit: str

@@ -9,7 +9,7 @@ from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import Block, Facts, Grouping, build_table, format_part, join_texts
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count, format_some
@@ -83,5 +83,4 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
     yield from build_table("NODES", headers, rows, Grouping("node"))
 
 
-VIEW = View(lambda result, look: capacity_blocks(result))
-PAGE = PageSpec("capacity", answer_by_outcome(), capacity_blocks, "What ends it")
+VIEW = View(lambda result, look: capacity_blocks(result), page=PageSpec("capacity", "What ends it"))

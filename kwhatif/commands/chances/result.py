@@ -120,7 +120,6 @@ class ChancesResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "chances-result"
     about: ClassVar[str] = "How likely it is that pods go where they may go, by kwhatif chances"
     view: ClassVar[str] = "chances.text:VIEW"
-    page: ClassVar[str] = "chances.text:PAGE"
 
     kind: str = "Chances"
     trials: int

@@ -9,7 +9,7 @@ from kwhatif.commands.chances.result import ChancesResult, GrowthChances, PlaceC
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_count
 
@@ -73,11 +73,7 @@ def chances_data(result: ChancesResult) -> list[dict[str, Any]]:
     ]
 
 
-VIEW = View(lambda result, look: chances_blocks(result, everything=look.everything))
-PAGE = PageSpec(
-    "chances",
-    answer_by_outcome(),
-    lambda result: chances_blocks(result, everything=True),
-    "Workloads",
-    data=lambda result: {"chances": chances_data(result)},
+VIEW = View(
+    lambda result, look: chances_blocks(result, everything=look.everything),
+    page=PageSpec("chances", "Workloads", data=lambda result: {"chances": chances_data(result)}),
 )

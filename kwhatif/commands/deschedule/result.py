@@ -144,7 +144,6 @@ class DescheduleResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "deschedule-result"
     about: ClassVar[str] = "What the descheduler evicts and what follows, by kwhatif deschedule"
     view: ClassVar[str] = "deschedule.text:VIEW"
-    page: ClassVar[str] = "deschedule.text:PAGE"
 
     kind: str = "Deschedule"
     policy: str
@@ -208,7 +207,6 @@ class DescheduleDiff(OutcomeResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "deschedule-diff"
     about: ClassVar[str] = "What two policies of the descheduler differ in, by kwhatif diff --deschedule"
     view: ClassVar[str] = "deschedule.text:DIFF_VIEW"
-    page: ClassVar[str] = "deschedule.text:DIFF_PAGE"
 
     kind: str = "DescheduleDiff"
     a: DescheduleResult
@@ -244,7 +242,6 @@ class DescheduleExplained(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "deschedule-explained"
     about: ClassVar[str] = "Why the descheduler evicts pods or leaves them, by kwhatif explain --deschedule"
     view: ClassVar[str] = "deschedule.text:EXPLAINED_VIEW"
-    page: ClassVar[str] = "deschedule.text:EXPLAINED_PAGE"
 
     kind: str = "DescheduleExplained"
     policy: str

@@ -157,14 +157,7 @@ def _outcomes(result: DescheduleResult) -> PodOutcomes:
     return PodOutcomes(result.placements, again, kept)
 
 
-VIEW = View(lambda result, look: deschedule_blocks(result))
-PAGE = PageSpec(
-    "deschedule",
-    answer_by_outcome(),
-    deschedule_blocks,
-    "Evictions",
-    pods=_outcomes,
-)
+VIEW = View(lambda result, look: deschedule_blocks(result), page=PageSpec("deschedule", "Evictions", pods=_outcomes))
 
 
 def deschedule_diff_blocks(result: DescheduleDiff) -> list[Block]:
@@ -199,8 +192,10 @@ def _way_of_side(plugin: str, lands_on: str) -> str:
     return f"{plugin} -> {lands_on}" if plugin else "stays"
 
 
-DIFF_VIEW = View(lambda result, look: deschedule_diff_blocks(result))
-DIFF_PAGE = PageSpec("diff", answer_by_outcome(bad="differs"), deschedule_diff_blocks, "What is compared")
+DIFF_VIEW = View(
+    lambda result, look: deschedule_diff_blocks(result),
+    page=PageSpec("diff", "What is compared", answer_by_outcome(bad="differs")),
+)
 
 
 _WORDS = {
@@ -230,10 +225,7 @@ def _pod_blocks(pod: PodDescheduled) -> list[Block]:
     return build_table(title, ("profile", "plugin", "what it does", "why"), rows)
 
 
-EXPLAINED_VIEW = View(lambda result, look: deschedule_explained_blocks(result))
-EXPLAINED_PAGE = PageSpec(
-    "explain",
-    answer_in_words("No pod is evicted", "A pod is evicted"),
-    deschedule_explained_blocks,
-    "What is explained",
+EXPLAINED_VIEW = View(
+    lambda result, look: deschedule_explained_blocks(result),
+    page=PageSpec("explain", "What is explained", answer_in_words("No pod is evicted", "A pod is evicted")),
 )

@@ -197,10 +197,12 @@ def _format_signed(number: float) -> str:
 MOST_MOVES_EXPLAINED = 30
 
 
-VIEW = View(lambda result, look: diff_blocks(result, everything=look.everything))
-PAGE = PageSpec(
-    "diff",
-    answer_by_outcome(bad="differs"),
-    lambda result: diff_blocks(result, everything=len(result.changes) <= MOST_MOVES_EXPLAINED),
-    "What is compared",
+VIEW = View(
+    lambda result, look: diff_blocks(result, everything=look.everything),
+    page=PageSpec(
+        "diff",
+        "What is compared",
+        answer_by_outcome(bad="differs"),
+        blocks=lambda result: diff_blocks(result, everything=len(result.changes) <= MOST_MOVES_EXPLAINED),
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table, table
-from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec, PodOutcomes
 from kwhatif.render.pod_groups import disruption_table
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_some
@@ -96,16 +96,16 @@ def _briefly(warning: str) -> str:
     return f"{about}{colon}{format_some(pods.split(', '))}"
 
 
-VIEW = View(lambda result, look: drain_blocks(result))
-PAGE = PageSpec(
-    "drain",
-    answer_by_outcome(),
-    drain_blocks,
-    "Nodes to drain",
-    pods=lambda result: PodOutcomes(
-        (*result.before, *result.placements),
-        {each.pod: each.replacement for each in result.pods if each.replacement},
-        [(each.pod, each.reason) for each in result.pods if each.outcome in ("blocked", "refused")],
+VIEW = View(
+    lambda result, look: drain_blocks(result),
+    page=PageSpec(
+        "drain",
+        "Nodes to drain",
+        pods=lambda result: PodOutcomes(
+            (*result.before, *result.placements),
+            {each.pod: each.replacement for each in result.pods if each.replacement},
+            [(each.pod, each.reason) for each in result.pods if each.outcome in ("blocked", "refused")],
+        ),
+        data=lambda result: {"drained": [(node.node, node.drained) for node in result.nodes]},
     ),
-    data=lambda result: {"drained": [(node.node, node.drained) for node in result.nodes]},
 )

@@ -397,12 +397,17 @@ def _page_verdict(result: ExplainResult) -> str:
     return f"{' and '.join(told)} explained, {format_count(result.nodes, 'node')}"
 
 
-VIEW = View(lambda result, look: explain_blocks(result, everything=look.everything))
-PAGE = PageSpec(
-    "explain",
-    lambda result: ("good" if result.good else "bad", _verdict(result)),
-    lambda result: [*group_report_blocks(result.group_reports), *refusal_blocks(result.refusals, result.failed)],
-    "Refused",
-    _page_verdict,
-    lambda result: PodOutcomes([report.placement for report in result.pods]),
+VIEW = View(
+    lambda result, look: explain_blocks(result, everything=look.everything),
+    page=PageSpec(
+        "explain",
+        "Refused",
+        lambda result: ("good" if result.good else "bad", _verdict(result)),
+        blocks=lambda result: [
+            *group_report_blocks(result.group_reports),
+            *refusal_blocks(result.refusals, result.failed),
+        ],
+        verdict=_page_verdict,
+        pods=lambda result: PodOutcomes([report.placement for report in result.pods]),
+    ),
 )

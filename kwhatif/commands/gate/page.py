@@ -76,7 +76,10 @@ def _draw(result: GateResult, look: Look) -> str:
     return gate_table(result, look.screen, everything=everything, gaps=look.gaps)
 
 
-VIEW = View(lambda result, look: gate_blocks(result), formats=dict.fromkeys(("wide", *FORMATS), _draw))
-PAGE = PageSpec(
-    "gate", gate_answer, gate_blocks, "Change", describe_change, data=lambda result: {"findings": findings_data(result)}
+VIEW = View(
+    lambda result, look: gate_blocks(result),
+    formats=dict.fromkeys(("wide", *FORMATS), _draw),
+    page=PageSpec(
+        "gate", "Change", gate_answer, verdict=describe_change, data=lambda result: {"findings": findings_data(result)}
+    ),
 )

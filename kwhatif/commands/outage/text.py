@@ -19,7 +19,7 @@ from kwhatif.render.blocks import (
     format_part,
 )
 from kwhatif.render.html.drawings import front_coded, packed_column
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.pod_groups import disruption_table
 from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount, format_count
@@ -189,7 +189,7 @@ def _words_of_failure(failure: Failure) -> str:
     return ", ".join(told) or "all come back"
 
 
-VIEW = View(lambda result, look: outage_blocks(result))
-PAGE = PageSpec(
-    "outage", answer_by_outcome(), outage_blocks, "Failures", data=lambda result: {"failures": failures_data(result)}
+VIEW = View(
+    lambda result, look: outage_blocks(result),
+    page=PageSpec("outage", "Failures", data=lambda result: {"failures": failures_data(result)}),
 )

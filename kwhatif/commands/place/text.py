@@ -15,7 +15,7 @@ from kwhatif.commands.view import Look, View
 from kwhatif.render.blocks import NONE, Block, Commands, Grouping, Heading, Lines, Table, build_table, join_texts, table
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import skeleton
-from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec, PodOutcomes
 from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import choice_lines, fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count
@@ -244,13 +244,7 @@ VIEW = View(
         "summary": lambda result, look: summary_blocks(result),
     },
     notes=_list_notes,
-)
-PAGE = PageSpec(
-    "place",
-    answer_by_outcome(),
-    place_blocks,
-    "Pods",
-    pods=lambda result: PodOutcomes((*result.placements, *result.replacements)),
+    page=PageSpec("place", "Pods", pods=lambda result: PodOutcomes((*result.placements, *result.replacements))),
 )
 
 

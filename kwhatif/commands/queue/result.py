@@ -161,7 +161,6 @@ class QueueResult(OutcomeResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "queue-result"
     about: ClassVar[str] = "What Kueue admits, and who waits for which quota, by kwhatif queue"
     view: ClassVar[str] = "queue.text:VIEW"
-    page: ClassVar[str] = "queue.text:PAGE"
 
     kind: str = "Queue"
     version: str

@@ -16,7 +16,7 @@ from kwhatif.commands.queue.result import (
 )
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Heading, Lines, build_table
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import describe_edits, verdict_of
 from kwhatif.results.amounts import format_count, format_some
 
@@ -162,11 +162,7 @@ def _flavors(names: Iterable[str]) -> str:
     return ", ".join(found) if found else format_count(0, "flavor")
 
 
-VIEW = View(lambda result, look: queue_blocks(result))
-PAGE = PageSpec(
-    "queue",
-    answer_by_outcome(),
-    queue_blocks,
-    "Why they wait",
-    data=lambda result: {"curves": quota_bars(result)},
+VIEW = View(
+    lambda result, look: queue_blocks(result),
+    page=PageSpec("queue", "Why they wait", data=lambda result: {"curves": quota_bars(result)}),
 )

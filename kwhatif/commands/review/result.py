@@ -105,7 +105,6 @@ class ReviewResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "review-result"
     about: ClassVar[str] = "What kwhatif review says of a change"
     view: ClassVar[str] = "review.text:VIEW"
-    page: ClassVar[str] = "review.text:PAGE"
 
     kind: str = "Review"
     files: GateFiles = GateFiles()

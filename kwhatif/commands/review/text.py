@@ -19,7 +19,7 @@ from kwhatif.render.blocks import (
     build_table,
     format_part,
 )
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_amount, format_counts, format_some
 
@@ -124,5 +124,4 @@ def _draw(result: ReviewResult, look: Look) -> str | list[Block]:
     return brief_text(result, look.screen, gaps=look.gaps)
 
 
-VIEW = View(lambda result, look: review_blocks(result), formats={"table": _draw})
-PAGE = PageSpec("review", answer_by_outcome(), review_blocks, "Change")
+VIEW = View(lambda result, look: review_blocks(result), formats={"table": _draw}, page=PageSpec("review", "Change"))

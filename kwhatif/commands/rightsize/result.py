@@ -165,7 +165,6 @@ class RightsizeResult(OutcomeResult, frozen=True, kw_only=True):
     schema: ClassVar[str] = "rightsize-result"
     about: ClassVar[str] = "What comes of requests that follow from usage"
     view: ClassVar[str] = "rightsize.text:VIEW"
-    page: ClassVar[str] = "rightsize.text:PAGE"
 
     kind: str = "Rightsize"
     policy: str

@@ -10,7 +10,7 @@ from typing import Any
 from kwhatif.commands.rightsize.result import Binding, RightsizeResult, Risk, Side, SizedContainer, Step
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, build_table
-from kwhatif.render.page_spec import PageSpec, answer_by_outcome
+from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount, format_count
 
@@ -188,13 +188,9 @@ def _readable(resource: str, amount: str | None) -> str:
     return format_amount(resource, int(amount)) if resource == "memory" and amount.isdigit() else amount
 
 
-VIEW = View(lambda result, look: rightsize_blocks(result))
-PAGE = PageSpec(
-    "rightsize",
-    answer_by_outcome(),
-    rightsize_blocks,
-    "How requests follow",
-    data=lambda result: {"sizing": sizing_data(result)},
+VIEW = View(
+    lambda result, look: rightsize_blocks(result),
+    page=PageSpec("rightsize", "How requests follow", data=lambda result: {"sizing": sizing_data(result)}),
 )
 
 

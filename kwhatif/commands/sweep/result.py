@@ -121,7 +121,6 @@ class SweepResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "sweep-result"
     about: ClassVar[str] = "The policies that kwhatif sweep compared"
     view: ClassVar[str] = "sweep.text:VIEW"
-    page: ClassVar[str] = "sweep.text:PAGE"
 
     kind: str = "SweepResult"
     sample: str

@@ -122,10 +122,8 @@ def _format_measure(measure: str) -> str:
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in measure)
 
 
-VIEW = View(lambda result, look: sweep_blocks(result, wide=look.everything), wide_is_whole=True)
-PAGE = PageSpec(
-    "sweep",
-    answer_by_outcome("plain"),
-    lambda result: sweep_blocks(result, wide=True),
-    "What was tried",
+VIEW = View(
+    lambda result, look: sweep_blocks(result, wide=look.everything),
+    wide_is_whole=True,
+    page=PageSpec("sweep", "What was tried", answer_by_outcome("plain")),
 )

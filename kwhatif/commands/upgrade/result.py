@@ -104,7 +104,6 @@ class UpgradeResult(Concluded, frozen=True, kw_only=True):
     schema: ClassVar[str] = "upgrade-result"
     about: ClassVar[str] = "How the nodes of a pool are replaced, by kwhatif upgrade"
     view: ClassVar[str] = "upgrade.text:VIEW"
-    page: ClassVar[str] = "upgrade.text:PAGE"
 
     kind: str = "Upgrade"
     pool: str

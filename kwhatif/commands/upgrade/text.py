@@ -8,7 +8,7 @@ from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.upgrade.result import Obstacle, UpgradeResult, WorkloadReadiness
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, build_table
-from kwhatif.render.page_spec import PageSpec, PodOutcomes, answer_by_outcome, follow_replacements
+from kwhatif.render.page_spec import PageSpec, PodOutcomes, follow_replacements
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_clock, format_count, format_some
 
@@ -96,16 +96,16 @@ def _pool_data(result: UpgradeResult) -> dict[str, Any]:
     }
 
 
-VIEW = View(lambda result, look: upgrade_blocks(result))
-PAGE = PageSpec(
-    "upgrade",
-    answer_by_outcome(),
-    upgrade_blocks,
-    "What is in the way",
-    pods=lambda result: PodOutcomes(
-        result.placements,
-        follow_replacements(result.replacements),
-        [(each.pod, each.reason) for each in result.obstacles],
+VIEW = View(
+    lambda result, look: upgrade_blocks(result),
+    page=PageSpec(
+        "upgrade",
+        "What is in the way",
+        pods=lambda result: PodOutcomes(
+            result.placements,
+            follow_replacements(result.replacements),
+            [(each.pod, each.reason) for each in result.obstacles],
+        ),
+        data=lambda result: {"pool": _pool_data(result)},
     ),
-    data=lambda result: {"pool": _pool_data(result)},
 )

@@ -121,7 +121,6 @@ class InfoResult(Result, frozen=True, kw_only=True):
     schema: ClassVar[str] = "snapshot-info"
     about: ClassVar[str] = "What is in a snapshot, by kwhatif snapshot info"
     view: ClassVar[str] = "snapshot.info.text:VIEW"
-    page: ClassVar[str] = "snapshot.info.text:PAGE"
 
     kind: str = "SnapshotInfo"
     source: str

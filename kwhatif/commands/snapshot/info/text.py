@@ -198,11 +198,12 @@ def _sum_of(result: InfoResult, field: str, one: str) -> str:
     return format_count(sum(getattr(group, field) for group in result.groups), one)
 
 
-VIEW = View(lambda result, look: info_blocks(result))
-PAGE = PageSpec(
-    "snapshot info",
-    lambda result: ("plain", "What is in the snapshot"),
-    info_blocks,
-    "The snapshot",
-    lambda result: f"{_sum_of(result, 'nodes', 'node')}, {_sum_of(result, 'pods', 'pod')} on them",
+VIEW = View(
+    lambda result, look: info_blocks(result),
+    page=PageSpec(
+        "snapshot info",
+        "The snapshot",
+        lambda result: ("plain", "What is in the snapshot"),
+        verdict=lambda result: f"{_sum_of(result, 'nodes', 'node')}, {_sum_of(result, 'pods', 'pod')} on them",
+    ),
 )
