@@ -405,11 +405,13 @@ def test_imports_within_the_snapshot_room_point_one_way() -> None:
 READERS = {
     "api.field_types": "a file of the package",
     "commands.demo.copy_samples": "files of the package",
+    "commands.page": "files of this package, which pages are made of",
     "scheduling.extenders.http_caller": "certificates, to a limit",
-    "snapshot.repository.chart_files": "an archive that was read to a limit",
-    "snapshot.read.rooted_files": "what documents of others name, to a limit",
-    "snapshot.read.files": "everything else, recordings as well, to a limit; what a file of a directory begins with",
+    "serve.page": "files of this package, likewise",
     "serve.worker": "how much memory this process has, as the system says it",
+    "snapshot.read.files": "everything else, recordings as well, to a limit; what a file of a directory begins with",
+    "snapshot.read.rooted_files": "what documents of others name, to a limit",
+    "snapshot.repository.chart_files": "an archive that was read to a limit",
     "usage.http_answers": "answers of Prometheus and of a load-watcher, as a stream, to a limit",
     "usage.read": "usage, as a stream, to a limit",
 }

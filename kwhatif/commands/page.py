@@ -10,6 +10,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from kwhatif.commands.view import Look, view_of
@@ -56,13 +57,8 @@ def html_page(result: Result) -> str:
 
     loader = PackageLoader("kwhatif.render.html", "app")
     assets = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-
-    def text(name: str) -> str:
-        return loader.get_source(assets, name)[0]
-
-    parts = [text(f"{name}.js") for name in (*APP, "start")]
-    scripts = [text("vendor/echarts.min.js"), f"(() => {{\n'use strict';\n{''.join(parts)}}})();\n"]
-    style = text("style.css")
+    scripts = [app_file("vendor/echarts.min.js"), app_script()]
+    style = app_file("style.css")
     return assets.get_template("page.html").render(
         question=page_of(result).name,
         style=style,
@@ -71,6 +67,17 @@ def html_page(result: Result) -> str:
         script_hashes=[_hash(script) for script in scripts],
         data=json_in_page(page_data(result)),
     )
+
+
+def app_file(name: str) -> str:
+    """A file that pages are made of."""
+    return files("kwhatif.render.html").joinpath("app", name).read_text("utf-8")
+
+
+def app_script() -> str:
+    """The script of a page, which draws what the element ``data`` has."""
+    parts = [app_file(f"{name}.js") for name in (*APP, "start")]
+    return f"(() => {{\n'use strict';\n{''.join(parts)}}})();\n"
 
 
 def page_data(result: Result) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.json_schema import convert_strictly
 from kwhatif.commands.asking import ask
 from kwhatif.commands.functions import in_python, plain
+from kwhatif.commands.page import page_data
 from kwhatif.commands.parameters import takes_edits
 from kwhatif.errors import (
     ClusterError,
@@ -29,8 +30,9 @@ from kwhatif.errors import (
     UsageError,
 )
 from kwhatif.render.formats import as_json
+from kwhatif.render.html.drawings import json_in_page
 from kwhatif.serve.fields import RequestField, Route, camel, edit_name
-from kwhatif.serve.replies import COMMAND_LINE, JSON, Reply, problem_reply
+from kwhatif.serve.replies import COMMAND_LINE, JSON, PAGE, Reply, problem_reply
 from kwhatif.simulation.cluster_files import age
 from kwhatif.simulation.edits.flags import ADD_NODES, OPTIONS, read_options
 from kwhatif.simulation.edits.kind import ParsedEdit
@@ -55,7 +57,9 @@ def answer(route: Route, body: bytes, cluster: ServedCluster, *, media: str = JS
     try:
         request = read_request(route, body)
         with read_only_texts(request.texts):
-            result = ask(request.command, request.given_of(route, cluster))
+            result = ask(request.command, request.given_of(route, cluster, with_map=media == PAGE))
+        if media == PAGE:
+            return Reply(200, JSON, json_in_page(page_data(result)).encode(), result.exit_code)
         if media != COMMAND_LINE:
             return Reply(200, JSON, as_json(result).encode(), result.exit_code)
         notes = [*cluster.notes(), *result.notes]
@@ -106,9 +110,9 @@ class Request:
     more: Mapping[str, Any]
     texts: Mapping[str, bytes]
 
-    def given_of(self, route: Route, cluster: ServedCluster) -> Any:
+    def given_of(self, route: Route, cluster: ServedCluster, *, with_map: bool = False) -> Any:
         takes: Any = route.question.takes
-        return takes(**self.more, snapshot=cluster.source)
+        return takes(**self.more, snapshot=cluster.source, with_map=with_map)
 
 
 def read_request(route: Route, body: bytes) -> Request:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from kwhatif.serve.jobs import begin_job
-from kwhatif.serve.replies import COMMAND_LINE, JSON, Reply, problem_reply
+from kwhatif.serve.replies import COMMAND_LINE, JSON, PAGE, Reply, problem_reply
 from kwhatif.serve.service import Service, response_of
 
 
@@ -22,7 +22,8 @@ def routes(service: Service) -> list[Route]:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             # No other page can have a browser send this without asking first.
             return response_of(problem_reply(415, "media", f"expected {JSON}", title="Another type of content"))
-        media = COMMAND_LINE if COMMAND_LINE in request.headers.get("accept", "") else JSON
+        accepted = request.headers.get("accept", "")
+        media = next((each for each in (COMMAND_LINE, PAGE) if each in accepted), JSON)
         body = await request.body()
         if "respond-async" in request.headers.get("prefer", ""):
             return begin_job(service, name, body, media)

@@ -11,6 +11,9 @@ PROBLEM = "application/problem+json"
 COMMAND_LINE = "application/vnd.kwhatif.answer+json"
 """An answer with what a command line needs besides: ``{"exitCode": 0, "notes": [...], "answer": {...}}``."""
 
+PAGE = "application/vnd.kwhatif.page+json"
+"""An answer as the data of a page."""
+
 
 class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
     """Why there is no answer, as RFC 9457 has it; ``file`` and ``place`` say where in what was sent."""

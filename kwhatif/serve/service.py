@@ -17,7 +17,7 @@ from kwhatif.serve.guard import App, Guard
 from kwhatif.serve.replies import Reply
 from kwhatif.serve.workers import Limits, Workers
 
-DOORS = ("health", "http_api", "jobs", "admission", "metrics", "mcp")
+DOORS = ("health", "http_api", "jobs", "admission", "metrics", "mcp", "page")
 """The modules of this package whose ``routes(service)`` are the doors, in this order."""
 
 
