@@ -185,7 +185,7 @@ class QuotaForest(Generic[Q]):
         for name, parent in parents.items():
             if parent:
                 self._hang(self.cohorts[name], self._cohort(parent))
-        self.circular = {name for name in self.cohorts if self._is_circular(self.cohorts[name])}
+        self.circular = self._find_circular()
 
     def add_member(self, member: Q, cohort: str) -> None:
         parent = self._cohort(cohort)
@@ -205,15 +205,19 @@ class QuotaForest(Generic[Q]):
         child.parent = parent
         parent.cohorts.append(child)
 
-    def _is_circular(self, cohort: CohortNode) -> bool:
-        seen = {cohort.name}
-        node = cohort.parent
-        while node is not None:
-            if node.name in seen:
-                return True
-            seen.add(node.name)
-            node = node.parent
-        return False
+    def _find_circular(self) -> set[str]:
+        """The Cohorts whose ancestors go in a circle. Each is walked once, however high the tower is."""
+        verdicts: dict[str, bool] = {}
+        for cohort in self.cohorts.values():
+            path: dict[str, None] = {}
+            node: CohortNode | None = cohort
+            while node is not None and node.name not in verdicts and node.name not in path:
+                path[node.name] = None
+                node = node.parent
+            # A walk that ends at one of its own goes in a circle; at another's, it goes where that one went.
+            is_circular = node is not None and verdicts.get(node.name, True)
+            verdicts.update(dict.fromkeys(path, is_circular))
+        return {name for name, is_circular in verdicts.items() if is_circular}
 
 
 def _quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:
