@@ -43,7 +43,7 @@ class InputError(KwhatifError):
 
 
 class LimitError(InputError):
-    """More than there is room or time for (``bounds``): it ends a run that passes over what it cannot read."""
+    """Beyond a limit of the server (``bounds``): it ends a run that passes over what it cannot read."""
 
     def with_source(self, source: str) -> InputError:
         """The same error, said of ``source``."""

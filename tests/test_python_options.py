@@ -29,7 +29,7 @@ def test_a_snapshot_is_loaded_by_a_path_as_by_a_list_of_one() -> None:
 MESSAGES: dict[str, tuple[Callable[[], object], str]] = {
     "a flag that turns an option off": (
         lambda: kwhatif.place("pods.yaml", snapshot=CLUSTER, recreate=False),
-        "recreate=False is about timeline: without it nothing is recreated",
+        "recreate=False needs timeline: without it nothing is recreated",
     ),
     "an option with another name on the command line": (
         lambda: kwhatif.outage(["racks"], snapshot=CLUSTER),
@@ -45,7 +45,7 @@ MESSAGES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "options that say where rows are kept": (
         lambda: kwhatif.sweep(PODS, space=SPACE, snapshot=CLUSTER, resume=True),
-        "resume is about out: without it no rows are kept",
+        "resume needs out: without it no rows are kept",
     ),
 }
 

@@ -86,7 +86,13 @@ FORMS: dict[str, tuple[Callable[[int], str], str]] = {
 }
 
 STAYS = {
-    "a serial number": {"maxSurge", "maxUnavailable", "minAvailable", "schedule"},  # numbers, in the words of the page
+    "a serial number": {
+        "maxSurge",
+        "maxUnavailable",
+        "minAvailable",
+        "resourceVersion",
+        "schedule",
+    },  # numbers, in the words of the page
     "a version": {"version", "versions[]"},
 }
 

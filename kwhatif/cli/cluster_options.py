@@ -38,7 +38,7 @@ class _SnapshotFlags:
     now: Now = None
     live: Annotated[
         bool,
-        Flag("--live", help="The cluster is the one that kubectl would talk to; so it is with --context."),
+        Flag("--live", help="Use the cluster that kubectl uses; --context implies it."),
     ] = False
     max_age: Annotated[
         float,
@@ -47,7 +47,7 @@ class _SnapshotFlags:
             metavar="TIME",
             duration=True,
             shows_default=True,
-            help="Ask the live cluster anew if what is known of it is older.",
+            help="Read the live cluster again if the last reading is older.",
         ),
     ] = 60.0
     server: Annotated[
@@ -56,7 +56,7 @@ class _SnapshotFlags:
             "--server",
             metavar="URL",
             variable="KWHATIF_SERVER",
-            help="Ask a 'kwhatif serve' about its cluster; files are sent as texts.",
+            help="Ask the 'kwhatif serve' at this URL; files are sent to it.",
         ),
     ] = ""
     server_token: Annotated[str, InputFile("--server-token", "The file with the bearer token for --server.")] = ""

@@ -77,7 +77,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "What if the cluster were another one",
+        "What if the cluster were different",
         (
             *("edits", "add_nodes", "like", "in_", "remove_node", "cordon", "uncordon", "taint", "label", "set"),
             *("scale", "delete", "quota", "stop_queue", "max_pods"),
@@ -139,7 +139,7 @@ def _common_options(
             "--gaps",
             callback=_remember_gaps,
             expose_value=False,
-            help="Show every gap in what the answer stands on. Default: those that matter for these pods.",
+            help="Show every gap of the answer. Default: those that matter for these pods.",
         ),
     ] = False,
 ) -> None:

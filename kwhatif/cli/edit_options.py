@@ -14,7 +14,7 @@ Several = Sequence[str]
 
 
 class _EditFlags:
-    """What if the cluster were another one? Files first, then the options, in this order."""
+    """What if the cluster were different? Files first, then the options, in this order."""
 
     edits: Several
     like: str | None
@@ -53,9 +53,13 @@ _OPTIONS = [
         "N",
         "What if there were N more nodes like --like? Also N,like=NODE,zone=Z (repeatable).",
     ),
-    _option("like", str | None, "--like", "NODE", "The node that those of --add-nodes are like."),
+    _option("like", str | None, "--like", "NODE", "The node that --add-nodes copies."),
     _option(
-        "in_", Several, "--in", "LABEL=VALUE", "Where those of --add-nodes are: zone=..., or any label (repeatable)."
+        "in_",
+        Several,
+        "--in",
+        "LABEL=VALUE",
+        "Where the nodes of --add-nodes are: zone=..., or any label (repeatable).",
     ),
     *(_option(_field(each.name), Several, each.name, each.metavar, each.help) for each in OPTIONS),
 ]

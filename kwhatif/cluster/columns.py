@@ -148,7 +148,7 @@ class NodeColumns:
         return twin
 
     def without_nodes(self, rows: Collection[int]) -> NodeColumns:
-        """The columns of all other nodes; their amounts are not worked out again."""
+        """The columns of all other nodes; their amounts are not simulated again."""
         gone = {self.names[row] for row in rows}
         known = dict(zip(self.names, self._amounts, strict=True))
         others = object.__new__(NodeColumns)

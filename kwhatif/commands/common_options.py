@@ -56,8 +56,8 @@ Seed = Annotated[
     Flag(
         "--seed",
         metavar="N",
-        help="Leave to chance, by this seed, which of equal nodes is taken: drawn until 1.34, by racing workers since. "
-        "Default: the first by name until 1.34, the one that one worker takes since.",
+        help="Draw by this seed which of equal nodes is taken. Default: the first by name until 1.34; since then the "
+        "one that a single worker takes.",
     ),
 ]
 Replay = Annotated[
@@ -82,7 +82,7 @@ class FleetOptions:
             "--workers",
             metavar="N",
             least=1,
-            help="Ask with so many processes, or so many workers of --on. Default: as many as there are.",
+            help="Number of processes, or of workers of --on. Default: one a processor.",
         ),
     ] = None
     on: Annotated[
@@ -96,11 +96,9 @@ class FleetOptions:
     ] = None
     out: Annotated[
         str | None,
-        OutputFile("--out", "Write every row as it comes: .jsonl, or with kwhatif[parquet] .parquet, by name."),
+        OutputFile("--out", "Write each row at once: .jsonl, or with kwhatif[parquet] .parquet, by name."),
     ] = None
-    resume: Annotated[
-        bool, Flag("--resume", help="With --out: go on with the rows that are there, from a run that was cut off.")
-    ] = False
+    resume: Annotated[bool, Flag("--resume", help="With --out: continue with the rows of an interrupted run.")] = False
 
     @property
     def executor(self) -> Executor:
@@ -116,6 +114,6 @@ class FleetOptions:
 
         if self.out is None:
             if self.resume:
-                raise UsageError("--resume is about --out: without it no rows are kept")
+                raise UsageError("--resume needs --out: without it no rows are kept")
             return None
         return RowsFile(self.out, resume=self.resume)

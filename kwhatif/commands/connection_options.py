@@ -110,7 +110,7 @@ class LiveOptions(ConnectionOptions):
         False
     )
     translation: Annotated[
-        str | None, OutputFile("--translation", "With --redact: which pseudonym stands for what. Not to be shared.")
+        str | None, OutputFile("--translation", "With --redact: which pseudonym stands for what. Keep it private.")
     ] = None
 
     def check_redaction(self, output: str) -> None:

@@ -172,7 +172,7 @@ def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
     """The report's blocks under their headings, without the verdict and the fidelity, which have places of
     their own.
     """
-    elsewhere = Heading("A STANDS ON"), Heading("B STANDS ON")
+    elsewhere = Heading("A IS BASED ON"), Heading("B IS BASED ON")
     found: list[tuple[str, list[Block]]] = []
     for block in flatten_blocks(each for each in blocks if not isinstance(each, Gaps)):
         if isinstance(block, Verdict) or block in elsewhere:

@@ -173,7 +173,7 @@ def translation_schema() -> Schema:
         "translation",
         API_VERSION,
         translation_file.KIND,
-        "Which pseudonyms of a redacted snapshot stand for what. Not to be shared.",
+        "Which pseudonyms of a redacted snapshot stand for what. Keep it private.",
         _without_head(definitions["File"]["properties"]),
         closed=False,
     )
@@ -210,7 +210,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
         "rightsizing-policy",
         policy_document.KIND,
         policy_document.PolicyFile,
-        "How requests follow from usage: what kwhatif rightsize --sizing reads.",
+        "How requests are derived from usage: what kwhatif rightsize --sizing reads.",
     ),
     "scenario": scenario_schema,
     "sweep-space": partial(

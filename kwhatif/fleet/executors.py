@@ -60,7 +60,7 @@ class Executor(Protocol):
 
 def describe_failure(error: BaseException) -> str:
     """Why workers on other machines fail."""
-    return f"the workers cannot be asked: {type(error).__name__}: {error} (they need the same kwhatif)"
+    return f"the workers do not answer: {type(error).__name__}: {error} (they need the same kwhatif)"
 
 
 _DASK = re.compile(r"dask://(?P<address>[^/\s]+:\d+)")

@@ -141,7 +141,7 @@ class RowsFile:
             file.close()
 
     def _exists(self, path: str) -> UsageError:
-        return UsageError(f"{path} is there already: --resume goes on with it; or name another file")
+        return UsageError(f"{path} already exists: --resume continues it; or name another file")
 
     def _unwritable(self, error: OSError) -> UsageError:
         return UsageError(f"{self._path}: cannot be written: {error.strerror or error}")

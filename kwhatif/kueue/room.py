@@ -24,7 +24,7 @@ class Room:
 
     @property
     def limit(self) -> str:
-        """What ends it, in words."""
+        """What limits it, in words."""
         sort = "cohort" if isinstance(self.node, CohortNode) else "ClusterQueue"
         name = f"{sort} {self.node.name}"
         return f"the borrowing limit of {name}" if self.is_limited else name

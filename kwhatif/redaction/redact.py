@@ -25,7 +25,7 @@ from kwhatif.progress import track
 from kwhatif.redaction.component_texts import autoscaler_info, scheduler_text
 from kwhatif.redaction.object_rules import RULES
 from kwhatif.redaction.pseudonyms import Pseudonyms
-from kwhatif.redaction.rules import GONE, NAME, UID, Rule, fields, make_rule, number, one_of, time
+from kwhatif.redaction.rules import GONE, NAME, UID, Rule, digits, fields, make_rule, number, one_of, time
 from kwhatif.redaction.struct_rules import CONFIGURATION
 from kwhatif.redaction.translation import Translation
 from kwhatif.snapshot.format.model import KIND, Metadata, SchedulerInfo, Snapshot, is_snapshot
@@ -306,10 +306,6 @@ def _pod(value: Any, names: Pseudonyms) -> Any:
     return kept
 
 
-def _digits(value: Any, names: Pseudonyms) -> Any:
-    return value if isinstance(value, str) and value.isdecimal() else GONE
-
-
 _SCHEDULER = make_rule(Pseudonyms.scheduler)
 _HEAD = fields(metadata=fields(name=NAME, namespace=NAME, uid=UID))
 _EVENT = fields(
@@ -321,7 +317,7 @@ _EVENT = fields(
         namespace=NAME,
         name=NAME,
         uid=UID,
-        resourceVersion=_digits,
+        resourceVersion=digits,
     ),
     reason=one_of("FailedScheduling", "LeaderElection", "Preempted", "Scheduled"),
     message=scheduler_text,

@@ -351,11 +351,18 @@ def _owner(value: Any, names: Pseudonyms) -> Any:
 
 _OWNER = fields(apiVersion=API_VERSION, kind=KIND, name=NAME, uid=UID, controller=flag)
 
+
+def digits(value: Any, names: Pseudonyms) -> Any:
+    """A number in digits, such as the version of an object, by which pods wait."""
+    return value if isinstance(value, str) and value.isdecimal() else GONE
+
+
 METADATA = fields(
     name=NAME,
     generateName=NAME,
     namespace=NAME,
     uid=UID,
+    resourceVersion=digits,
     labels=LABELS,
     annotations=ANNOTATIONS,
     creationTimestamp=time,

@@ -105,7 +105,7 @@ def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
         return []
     blocks = new_node_blocks(found)
     headers = ("group", "size", "then", "at most", "a month")
-    blocks += build_table("GROUPS THAT GROW", headers, map(_group, found.groups))
+    blocks += build_table("GROWING GROUPS", headers, map(_group, found.groups))
     refused = [(each.pod, "; ".join(map(str, each.refusals))) for each in found.unhelped]
     blocks += build_table("WHY NO NODE IS ADDED", ("pod [pod]", "why [same]"), refused, Grouping("pod", always=True))
     return [*blocks, *chance_blocks(found.chance)]
@@ -158,4 +158,4 @@ def choice_lines(placements: Sequence[Placement], minor: str) -> Iterator[str]:
         others = "where they were drawn, any" if "heap" in choices else "any"
         yield f"Ties: {others} of the equal nodes, by chance."
     if "hint" in choices:
-        yield "Without a score: on the node that came next for the pod before, which looked alike."
+        yield "Without a score: on the next best node of the pod before, which is identical."

@@ -187,7 +187,7 @@ class ExplainResult(ManifestResult, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "pods"
     schema: ClassVar[str] = "explain-result"
-    about: ClassVar[str] = "Why pods go where they go, by kwhatif explain"
+    about: ClassVar[str] = "Why pods go to their nodes, or to none, by kwhatif explain"
     view: ClassVar[str] = "explain.text:VIEW"
 
     kind: str = "ExplainResult"

@@ -124,10 +124,10 @@ class GroupDisruption(ResultStruct, frozen=True, kw_only=True):
 
 
 def words_of_disruptions(groups: Sequence[GroupDisruption]) -> list[str]:
-    """``2 gangs lose their quorum, 1 of them for good``; nothing if none does."""
+    """``2 gangs lose their quorum, 1 of them permanently``; nothing if none does."""
     losing = [group for group in groups if group.loses_quorum]
     if not losing:
         return []
     broken = sum(group.is_broken for group in losing)
-    rest = "" if not broken else " for good" if broken == len(losing) else f", {broken} of them for good"
+    rest = "" if not broken else " for good" if broken == len(losing) else f", {broken} of them permanently"
     return [f"{len(losing)} {'gang loses its' if len(losing) == 1 else 'gangs lose their'} quorum{rest}"]

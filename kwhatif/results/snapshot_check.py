@@ -22,7 +22,7 @@ class CheckResult(Result, frozen=True, kw_only=True):
     """All that is wrong with a snapshot, errors first. ``strict`` lets warnings count as errors do."""
 
     schema: ClassVar[str] = "snapshot-validation"
-    about: ClassVar[str] = "What is wrong with a snapshot, by kwhatif snapshot validate"
+    about: ClassVar[str] = "What contradicts itself in a snapshot, by kwhatif snapshot validate"
     view: ClassVar[str] = "snapshot.validate.text:VIEW"
 
     kind: str = "SnapshotCheck"

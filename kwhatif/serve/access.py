@@ -149,10 +149,10 @@ class Access:
         """Why a request is not answered: status and reason; 0 if it is."""
         host = headers.get("host", "")
         if _name_of(host) not in self.hosts:
-            return 421, "the Host is none by which this server may be called (--host)"
+            return 421, "this server does not answer to this Host (--host)"
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{self.scheme}://{host}".lower():
-            return 403, "the Origin is another one"
+            return 403, "the Origin is another site"
         if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             return 403, "another site asks"
         if self.tokens is not None and path not in self.open_paths:

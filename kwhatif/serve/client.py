@@ -48,7 +48,7 @@ class ServerAddress:
         found = [(each, chosen) for each in known if each.question is type(chosen)]
         found += [(each, command) for each in known if isinstance(command, each.question)]
         if not found:
-            raise UsageError("--server: this is not asked of a server")
+            raise UsageError("--server: this command does not ask a server")
         route, options = found[0]
         body = msgspec.json.encode(dict(_fields(route, options, given)))
         return self._result(route, *self._send(route, body))
@@ -101,7 +101,7 @@ def _fields(route: Route, command: Command[Any], given: Mapping[str, Any]) -> It
         if value is None or (not is_needed(parameter) and value == parameter.default) or value in ((), []):
             continue
         if parameter.name not in fields:
-            raise UsageError(f"{parameter.flag.name or parameter.flag.metavar}: is not asked of a server")
+            raise UsageError(f"{parameter.flag.name or parameter.flag.metavar}: cannot be used with --server")
         yield fields[parameter.name].name, _json_value(fields[parameter.name], value)
     for name, field in fields.items():
         if field.parameter.name not in {each.name for each in parameters_of(route.question)}:

@@ -106,7 +106,7 @@ def route_of(name: str) -> Route:
     """The question of this name. Raises KwhatifError if there is none."""
     route = routes().get(name)
     if route is None:
-        raise KwhatifError(f"there is no question {name}")
+        raise KwhatifError(f"unknown question {name}")
     return route
 
 
@@ -144,11 +144,9 @@ def _edit_parameters() -> Iterator[Parameter]:
         *((each.name, each.metavar, each.help) for each in OPTIONS),
     ):
         yield Parameter(edit_name(name), list[str], (), Flag(name, metavar=metavar, help=help_), own=False)
+    yield Parameter("like", str | None, None, Flag("--like", help="The node that addNodes copies."), own=False)
     yield Parameter(
-        "like", str | None, None, Flag("--like", help="The node that those of addNodes are like."), own=False
-    )
-    yield Parameter(
-        "in", list[str], (), Flag("--in", help="Where those of addNodes are: zone=..., or any label."), own=False
+        "in", list[str], (), Flag("--in", help="Where the nodes of addNodes are: zone=..., or any label."), own=False
     )
 
 

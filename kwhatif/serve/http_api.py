@@ -18,7 +18,7 @@ def routes(service: Service) -> list[Route]:
     async def ask(request: Request) -> Response:
         name = request.path_params.get("command", "")
         if service.workers.is_ready and name not in service.status.questions:
-            return response_of(problem_reply(404, "unknown", "there is no such question", title="Not found"))
+            return response_of(problem_reply(404, "unknown", "unknown question", title="Not found"))
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             # No other page can have a browser send this without asking first.
             return response_of(problem_reply(415, "media", f"expected {JSON}", title="Another type of content"))

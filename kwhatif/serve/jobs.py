@@ -94,7 +94,7 @@ def routes(service: Service) -> list[Route]:
         if job is None:
             return _unknown()
         if job.reply is None:
-            return response_of(problem_reply(409, "running", "it is not answered yet", title="Not answered yet"))
+            return response_of(problem_reply(409, "running", "not answered yet", title="Not answered yet"))
         return response_of(job.reply)
 
     async def cancel(request: Request) -> Response:
@@ -134,4 +134,4 @@ async def _events(job: Job) -> AsyncIterator[bytes]:
 
 
 def _unknown() -> Response:
-    return response_of(problem_reply(404, "unknown", "there is no such job, or no more", title="Not found"))
+    return response_of(problem_reply(404, "unknown", "the job does not exist, or no longer", title="Not found"))

@@ -12,11 +12,11 @@ from kwhatif.serve.fields import Route, routes
 from kwhatif.serve.replies import JSON, PROBLEM, Problem
 
 _ERRORS = {
-    "400": "The options make no sense together.",
+    "400": "The options contradict each other.",
     "401": "A bearer token is needed.",
     "413": "The request is too long.",
-    "415": "The request is no JSON by its type.",
-    "422": "Something that was sent cannot be understood; file and place say what.",
+    "415": "The Content-Type of the request is not JSON.",
+    "422": "The input is invalid; file and place say where.",
     "429": "Too many requests of this client at once.",
     "503": "The cluster is not known yet, or too many questions are waiting.",
     "504": "The question takes too long.",
@@ -89,7 +89,7 @@ def _operation(route: Route, named: dict[Any, Any]) -> dict[str, Any]:
 
 def _job_paths() -> dict[str, Any]:
     job = {"name": "job", "in": "path", "required": True, "schema": {"type": "string"}}
-    missing = {"description": "There is no such job, or no more."}
+    missing = {"description": "The job does not exist, or no longer."}
 
     def operation(name: str, summary: str, good: str = "200", **more: Any) -> dict[str, Any]:
         return {
@@ -99,18 +99,18 @@ def _job_paths() -> dict[str, Any]:
             **more,
         }
 
-    early = {"409": {"description": "It is not answered yet."}}
+    early = {"409": {"description": "Not answered yet."}}
     answer = operation("readJob", "The answer of a question.")
     answer["responses"] |= early
     return {
         "/v1/jobs/{job}": {
             "parameters": [job],
-            "get": operation("lookAtJob", "How far a question is."),
+            "get": operation("lookAtJob", "Progress of a question."),
             "delete": operation("cancelJob", "Cancel a question.", "204"),
         },
         "/v1/jobs/{job}/answer": {"parameters": [job], "get": answer},
         "/v1/jobs/{job}/events": {
             "parameters": [job],
-            "get": operation("followJob", "How far a question is, as server-sent events until it is done."),
+            "get": operation("followJob", "Progress of a question, as server-sent events until it is done."),
         },
     }

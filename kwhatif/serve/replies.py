@@ -37,14 +37,14 @@ class Reply:
 
 
 _TITLES = {
-    "usage": "The options make no sense together",
-    "input": "Something that was sent cannot be understood",
-    "limit": "More than there is room or time for",
+    "usage": "The options contradict each other",
+    "input": "The input is invalid",
+    "limit": "Beyond a limit of the server",
     "policy": "kube-scheduler would refuse this configuration",
     "fidelity": "The answer would depend on what is missing or not modelled",
     "cluster": "The cluster cannot be read",
     "plugin": "A plugin failed",
-    "internal": "A mistake of kwhatif's",
+    "internal": "Internal error",
 }
 
 

@@ -84,7 +84,7 @@ def cut_answer(route: Route, reply: Reply) -> Reply:
 
 
 def _about(answer: dict[str, Any], left: dict[str, int], route: Route) -> dict[str, Any]:
-    """What the answer stands on, and what of it is not shown."""
+    """What the answer is based on, and what of it is not shown."""
     fidelity = section(answer, "fidelity")
     gaps = [gap for gap in fidelity.get("gaps") or () if isinstance(gap, dict) and gap.get("pods")]
     about: dict[str, Any] = {

@@ -178,7 +178,7 @@ class Workers:
             if kept:
                 self._free.append(worker)
             else:
-                # Also where a client went away: what nobody waits for is not worked out.
+                # Also where a client went away: what nobody waits for is not simulated.
                 worker.end(kill=True)
 
     async def _take_worker(self) -> _Worker | None:

@@ -34,9 +34,11 @@ def note_autoscalers(snapshot: Snapshot, notes: Notes) -> None:
     """Note the autoscalers that might help pods without a node."""
     called = autoscaler_of(snapshot)
     if called:
-        notes.note(f"{called} is an autoscaler: --autoscale FILE, with its node groups, tells for whom nodes come")
+        notes.note(
+            f"{called} is an autoscaler: --autoscale FILE, with its node groups, says for which pods nodes are added"
+        )
     if any(map(snapshot.objects.list_kind, ("NodePool", "NodeClaim"))):
-        notes.note("the cluster has Karpenter: --autoscale FILE, with a catalogue, tells for whom nodes come")
+        notes.note("the cluster has Karpenter: --autoscale FILE, with a catalogue, says for which pods nodes are added")
     # A rules file that is wrong is no matter of an answer that does not go by it.
     with contextlib.suppress(KwhatifError):
         from kwhatif.simulation.repository_policy import find_policy, read_policy
@@ -44,4 +46,4 @@ def note_autoscalers(snapshot: Snapshot, notes: Notes) -> None:
         path = find_policy(os.curdir)
         told = read_policy(path).policy.autoscale if path else None
         for document in told or ():
-            notes.note(f"{path} names an autoscaler: --autoscale {document} tells for whom nodes come")
+            notes.note(f"{path} names an autoscaler: --autoscale {document} says for which pods nodes are added")

@@ -77,7 +77,7 @@ def require_pod_list(scenario: PreparedScenario) -> None:
     if known or not snapshot.source or not snapshot.objects.list_all(Node):
         return
     why = snapshot.unreadable.get("Pod")
-    found = f"that nobody could read them: {why}" if why else "no list of them"
+    found = f"that they could not be read: {why}" if why else "no list of them"
     problem = (
         f"expected the pods that run on the nodes, found {found}: what is free is not known; read them, too "
         "(kubectl get nodes,pods -A -o json), or say --assume-empty"
@@ -101,7 +101,7 @@ def age(taken_at: str, now: datetime) -> str:
     """``the snapshot is 3 days old as of 2026-03-04T14:00:00Z``."""
     seconds, as_of = _seconds_since(taken_at, now), format_time(now.timestamp())
     if seconds < 0:
-        return f"the snapshot is of {taken_at}, which is still to come as of {as_of}"
+        return f"the snapshot is of {taken_at}, in the future as of {as_of}"
     return f"the snapshot is {format_age(seconds)} old as of {as_of}"
 
 

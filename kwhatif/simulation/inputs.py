@@ -88,9 +88,7 @@ class ManifestOptions:
     ignore_unknown: Annotated[bool, Flag("--ignore-unknown", help="Do not report unknown kinds.")] = False
     max_pods: Annotated[
         int,
-        Flag(
-            "--max-pods", metavar="N", least=1, help="Make no more pods than these of manifests, edits and evictions."
-        ),
+        Flag("--max-pods", metavar="N", least=1, help="The most pods to make of manifests, edits and evictions."),
     ] = PODS
     api_resources: Annotated[
         str,
@@ -114,7 +112,7 @@ class ManifestOptions:
             "--var",
             metavar="NAME=VALUE",
             pairs=str,
-            help="What Flux puts in place of ${NAME} in manifests (repeatable). Default: what ${NAME:=VALUE} says.",
+            help="What Flux substitutes for ${NAME} in manifests (repeatable). Default: what ${NAME:=VALUE} says.",
         ),
     ] = None
     render: Annotated[
@@ -235,7 +233,7 @@ class SchedulerOptions:
             "--load",
             metavar="FILE|URL",
             file="in",
-            help="How busy nodes are, for plugins that score by it: what load-watcher serves, or NodeMetrics.",
+            help="The load of nodes, for plugins that score by it: what load-watcher serves, or NodeMetrics.",
         ),
     ] = ""
     kueue_config: Annotated[
@@ -258,7 +256,7 @@ ProvisionSeconds = Annotated[
         metavar="TIME",
         duration=True,
         shows_default=True,
-        help="How long a new node takes to come up, such as 2m30s.",
+        help="How long a new node takes to become ready, such as 2m30s.",
     ),
 ]
 
@@ -271,7 +269,7 @@ class AutoscalingOptions:
         Sequence[str],
         InputFile(
             "--autoscale",
-            "Autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, "
+            "Let autoscalers add nodes for pods that find none: cluster-autoscaler by a NodeGroups document, "
             "Karpenter by an InstanceTypes catalogue (repeatable).",
         ),
     ] = ()

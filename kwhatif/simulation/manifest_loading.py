@@ -41,7 +41,7 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
         what = (
             f"{format_some(owners, _MOST_NAMED)}: {'its chart is' if len(owners) == 1 else 'their charts are'} not here"
         )
-        effect = "what becomes of a chart is no part of what is judged; --charts names a directory with pulled ones"
+        effect = "what a chart makes is not judged; --charts DIR names a directory of pulled charts"
         gaps.append(Gap(what=what, effect=effect, pods=("<input>",), closed_by=tuple(report.absent_charts)))
     for gap in gaps:
         notes.warn(str(gap))
@@ -54,7 +54,7 @@ def gaps_of_files(files: Iterable[tuple[str, str]], qualified: str = "") -> Iter
     for file, reason in files:
         reasons.setdefault(reason, []).append(file)
     for reason, names in reasons.items():
-        effect = f"{'it is' if len(names) == 1 else 'they are'} no part of what is judged{qualified}"
+        effect = f"{'it is' if len(names) == 1 else 'they are'} not judged{qualified}"
         yield Gap(what=f"{format_some(names, _MOST_NAMED)}: {reason}", effect=effect, pods=("<input>",))
 
 

@@ -26,7 +26,7 @@ Now = Annotated[
         parse=parse_moment,
         metavar="TIME",
         variable="KWHATIF_NOW",
-        help="What time it is, such as 2026-03-01T12:00:00Z: for the age of the snapshot, and for autoscalers. "
+        help="The time to assume, such as 2026-03-01T12:00:00Z: for the age of the snapshot, and for autoscalers. "
         "Default: the clock's for the one, the snapshot's for the others.",
     ),
 ]
@@ -72,7 +72,7 @@ class ClusterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EditedClusterOptions(ClusterOptions):
-    """What if the cluster were another one? None, or edits as ``Inputs`` have them."""
+    """What if the cluster were different? None, or edits as ``Inputs`` have them."""
 
     edits: Annotated[Any, WhatIf()] = None
 

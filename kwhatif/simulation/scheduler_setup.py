@@ -139,7 +139,7 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
         outside = load_outside(engine.plugins or ())
     extenders = None
     if engine.call_extender_bind and not engine.call_extenders:
-        raise UsageError("--call-extender-bind is about --call-extenders: without it no extender is called")
+        raise UsageError("--call-extender-bind needs --call-extenders: without it no extender is called")
     if engine.call_extenders and not configuration.extenders:
         notes.warn("the configuration has no extenders: --call-extenders changes nothing")
     elif engine.call_extenders:

@@ -211,13 +211,13 @@ class UsageBook:
             some = ", ".join(sorted(told.strangers)[:3])
             yield f"{len(told.strangers)} of {pods} pods with usage are not of this cluster, such as {some}"
         for number, what in (
-            (told.not_a_number, "samples are no numbers (NaN, infinite, or stale markers): they are left out"),
+            (told.not_a_number, "samples are not numbers (NaN, infinite, or stale markers): they are left out"),
             (told.negative, "samples are negative: they are left out"),
             (told.untimely, "samples are of no time in the years 1970 to 9999: they are left out"),
             (told.partial, "answers are incomplete or in doubt, as the server that gave them says itself"),
             (told.repeated, "samples are no later than others of their series: they are left out"),
             (told.outside_window, "samples are older than the window: they are left out"),
-            (told.resets, "times a counter began anew: what it shows then is taken as the increase"),
+            (told.resets, "counter resets: the new value is taken as the increase"),
             (told.unrelated, "series are of no container's CPU or memory: they are left out"),
             (len(told.unknown_containers), "containers have usage and are in no pod's spec: they are left out"),
             (len(told.undivided), "pods have several containers, and usage of all together: they are left out"),

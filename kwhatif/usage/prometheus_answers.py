@@ -31,7 +31,7 @@ CPU, MEMORY = "container_cpu_usage_seconds_total", "container_memory_working_set
 _CORES_AT_MOST = 100_000.0
 """A series without a name that goes higher than this is of bytes."""
 
-_BREAKS_OFF = "breaks off: it was not written to its end"
+_BREAKS_OFF = "is truncated"
 _LONGEST_WORDS = 1000
 _EXPECTED = "an answer of the Prometheus API, or its data"
 
@@ -146,7 +146,7 @@ def _texts(chunks: Iterable[bytes], outline: _Outline, source: str) -> Iterator[
             del kept[: end.end()]
             begun = False
     if begun:
-        raise InputError("breaks off within a series: it was not written to its end", source=source)
+        raise InputError("is truncated within a series", source=source)
     outline.take(kept, len(kept))
 
 

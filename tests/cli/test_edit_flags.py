@@ -195,7 +195,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a node to be like, but no new ones": (
         {"add_nodes": ["1,like=n1"], "like": "n1"},
-        "--like and --in are about --add-nodes N: how many nodes?",
+        "--like and --in need --add-nodes N",
     ),
 }
 
@@ -262,7 +262,7 @@ def test_what_controllers_did_is_noted() -> None:
     ran = run("place", "--snapshot", SAMPLE, "--remove-node", "general-b-1", "-o", "name")
     assert ran.notes == [
         "note: --remove-node general-b-1: 10 pods lost their node: 8 recreated by their controllers and to be placed, "
-        "2 of daemon sets, which want none there (kube-system/kube-proxy-msw2h, monitoring/node-exporter-7629d)",
+        "2 of daemon sets, which do not run there (kube-system/kube-proxy-msw2h, monitoring/node-exporter-7629d)",
         "warning: the snapshot does not say which Kubernetes it is of: taken to be 1.36, as its nodes' kubelets are "
         "(v1.36.1); --kubernetes-version says otherwise",
     ]

@@ -142,7 +142,7 @@ def test_a_pod_of_another_scheduler_is_unclaimed() -> None:
     text = (TESTS / "data/small.yaml").read_text().replace("spec:", "spec:\n  schedulerName: volcano")
     ran = run("explain", "-", "--snapshot", CLUSTER, stdin=text)
     assert ran.code == 1
-    assert "Outcome:    unclaimed: no scheduler of the configuration takes it up" in ran.lines
+    assert "Outcome:    unclaimed: no profile of the configuration has its schedulerName" in ran.lines
     assert "Message:    schedulerName volcano is none of the configuration's profiles" in ran.lines
 
 

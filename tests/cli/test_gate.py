@@ -162,7 +162,7 @@ def test_exemptions_can_be_forbidden(how: tuple[str, ...]) -> None:
     assert {finding["subject"]["name"] for finding in result["findings"] if finding["rule"] == "single-node"} >= {
         "worker"
     }
-    assert "warning: Deployment shop/worker: kwhatif.dev/ignore is void, since exemptions are forbidden" in ran.err
+    assert "warning: Deployment shop/worker: kwhatif.dev/ignore is ignored: exemptions are forbidden" in ran.err
 
 
 def test_findings_point_at_the_document_of_the_manifest() -> None:
@@ -215,7 +215,7 @@ def test_what_if_edits_are_judged_along_with_the_change() -> None:
             "found 2026-13-01T00:00:00Z",
             id="month",
         ),
-        pytest.param((*CHANGE, "--rule", "x=off"), '--rule x=off: no rule is called "x"', id="no such rule"),
+        pytest.param((*CHANGE, "--rule", "x=off"), '--rule x=off: unknown rule "x"', id="no such rule"),
         pytest.param(("-", "--base", "-", "--snapshot", "x"), "'-' is given more than once", id="stdin twice"),
         pytest.param(
             ("data/nodes.yaml", "--snapshot", str(SAMPLE / "snapshot.json")),

@@ -96,7 +96,7 @@ def test_without_budgets_a_drain_says_which_evictions_they_might_forbid(tmp_path
     brief = run("drain", "n1", "--snapshot", cluster, "--force")
     assert brief.lines[0].endswith("; the snapshot holds no PodDisruptionBudget")
     ran = run("drain", "n1", "--snapshot", cluster, "--force", "--gaps")
-    what = "the snapshot holds no PodDisruptionBudget: evictions are granted that it might forbid"
+    what = "the snapshot holds no PodDisruptionBudget: evictions that it might forbid are allowed"
     (told,) = (line for line in ran.out.splitlines() if what in line)
     assert told.endswith("[kube-system/dns, shop/web-5d4c7-1]")
     assert run("drain", "n1", "--snapshot", cluster, "--force", "--strict").code == 2

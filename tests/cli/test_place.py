@@ -372,7 +372,7 @@ def test_the_age_of_the_snapshot_is_told_on_standard_error_only(now: str, age: s
 
 def test_a_snapshot_may_be_of_a_time_to_come() -> None:
     ran = run("place", SMALL, "--snapshot", CLUSTER, "--now", "2026-02-01T13:00:00+01:00")
-    said = "the snapshot is of 2026-03-01T12:00:00Z, which is still to come as of 2026-02-01T12:00:00Z"
+    said = "the snapshot is of 2026-03-01T12:00:00Z, in the future as of 2026-02-01T12:00:00Z"
     assert ran.err == f"note: {said}\n"
 
 

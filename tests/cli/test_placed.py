@@ -44,7 +44,7 @@ def write(folder: Path, name: str, *objects: Any) -> str:
 COUNTS = {
     "place": "0 of 2 pods placed, 2 unclaimed",
     "place --timeline": "0 of 2 pods placed, 2 unclaimed",
-    "explain": "Outcome:    unclaimed: no scheduler of the configuration takes it up",
+    "explain": "Outcome:    unclaimed: no profile of the configuration has its schedulerName",
     "capacity": "Does not fit: 0 times",
     "gate": "0 of 2 pods find a node",
 }

@@ -189,7 +189,7 @@ SCENARIOS = "data/scenarios.jsonl"
         (("drain", "ant-1", *ON), ["Draining 0 of 1 nodes"]),
         (("conformance", SCENARIOS), [f"Replaying {SCENARIOS}: 0 scenarios"]),
         (("snapshot", "info", CLUSTER), [f"Loading {CLUSTER}: 1 objects", "Writing the answer"]),
-        (("snapshot", "validate", CLUSTER), ["Looking for what does not go together"]),
+        (("snapshot", "validate", CLUSTER), ["Looking for contradictions"]),
         (("snapshot", "diff", CLUSTER, "data/cluster-later.json"), ["Comparing 0 of 28 kinds"]),
         (("snapshot", "convert", CLUSTER, "-o", "/dev/null"), ["Writing /dev/null"]),
         (("explain", "data/pods.yaml", *ON), ["Explaining 0 of 4 workloads"]),

@@ -133,7 +133,7 @@ def test_a_translation_that_others_could_read_is_told_and_closed(shared: Path) -
     path = shared / "private.json"
     path.chmod(0o644)
     ran = run("snapshot", "redact", CLUSTER, "-o", f"{shared}/again.json", *private(shared))
-    assert ran.notes == [f"warning: {path}: could be read by others than you; now it cannot"]
+    assert ran.notes == [f"warning: {path}: was readable by others; now it is not"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -135,7 +135,7 @@ def test_plugins_from_elsewhere_are_accepted_when_named(tmp_path: Path) -> None:
     file = write(tmp_path, HEAD + "profiles: [{plugins: {score: {enabled: [{name: Foo}]}}}]")
     refused = run("validate", file)
     assert refused.exit_code == 1
-    assert refused.stderr.endswith("say so: --out-of-tree Foo\n")
+    assert refused.stderr.endswith("kube-scheduler lacks: --out-of-tree Foo\n")
     assert run("validate", file, "--out-of-tree", "Foo").exit_code == 0
     assert run("validate", file, "--out-of-tree", "Foo=filter").stdout.endswith(
         'plugin "Foo" does not extend ScorePlugin plugin\n'

@@ -203,7 +203,7 @@ def test_every_field_that_is_read_has_a_rule() -> None:
     def text(name: str) -> str:
         lasting = dict.fromkeys(("consolidateAfter", "duration", "expireAfter"), "7s")
         shares = dict.fromkeys(("evictionHard", "evictionSoft", "maxUnavailable", "minAvailable", "nodes"), "7%")
-        spelt = {**lasting, **shares, "schedule": "@daily", "requeueAt": "2026-01-01T00:00:00Z"}
+        spelt = {**lasting, **shares, "schedule": "@daily", "resourceVersion": "7", "requeueAt": "2026-01-01T00:00:00Z"}
         is_time = "ime" in name and not name.startswith("runtime")
         return "2026-01-01T00:00:00Z" if is_time else spelt.get(name, "wordy")
 

@@ -111,12 +111,12 @@ def test_a_command_prints_the_same_whether_it_asks_a_server(server: Server, word
 
 REFUSED_OPTIONS = {
     "place manifests --server URL": "a directory is not sent",
-    "place manifests/web.yaml --plugin a:b --server URL": "--plugin: is not asked of a server",
-    "place manifests/web.yaml --write-snapshot out.json --server URL": "--write-snapshot: is not asked of a server",
+    "place manifests/web.yaml --plugin a:b --server URL": "--plugin: cannot be used with --server",
+    "place manifests/web.yaml --write-snapshot out.json --server URL": "--write-snapshot: cannot be used with --server",
     "place manifests/web.yaml --live --server URL": "the cluster is the server's",
     "place nowhere.yaml --server URL": "no such file",
     "place manifests/web.yaml --max-pods 1 --server URL": "--max-pods",
-    "snapshot trim general-a-1 -o a.json --server URL": "not asked of a server",
+    "snapshot trim general-a-1 -o a.json --server URL": "does not ask a server",
     "place manifests/web.yaml --server http://127.0.0.1:1": "no answer",
 }
 

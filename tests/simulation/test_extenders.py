@@ -191,7 +191,7 @@ def test_explain_asks_about_nodes_that_the_cycle_did_not_look_at(tmp_path: Path)
 
 def test_a_bind_call_needs_the_other_option(tmp_path: Path) -> None:
     words = line(tmp_path, "--call-extender-bind", urlPrefix="http://x", bindVerb="bind")
-    assert refused(*words) == "--call-extender-bind is about --call-extenders: without it no extender is called"
+    assert refused(*words) == "--call-extender-bind needs --call-extenders: without it no extender is called"
 
 
 def test_there_may_be_nobody_to_call() -> None:

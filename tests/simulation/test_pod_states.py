@@ -297,7 +297,7 @@ def test_victims_that_are_leaving_are_told_as_such_and_not_evicted_again() -> No
             LEAVING["it is on its way out"],
             "evicted",
             "",
-            "it was being deleted, and replaced before",
+            "it was being deleted and is replaced already",
             id="nor one on its way out, for which there is another one already",
         ),
         pytest.param(OVER["it succeeded"], "evicted", "", "it had finished", id="one that is over is only removed"),

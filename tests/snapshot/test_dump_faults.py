@@ -409,7 +409,7 @@ def test_pods_that_could_not_be_read_are_refused_unless_nodes_are_said_to_be_emp
     asked = ("place", "data/small.yaml", "--snapshot", str(tmp_path / "cluster.json"), "-o", "json")
     refused = run(*asked)
     assert refused.code == 2
-    assert "found that nobody could read them: forbidden (403: no): what is free is not known" in refused.err
+    assert "found that they could not be read: forbidden (403: no): what is free is not known" in refused.err
     gaps = {gap["what"]: gap["pods"] for gap in json.loads(run(*asked, "--assume-empty").out)["fidelity"]["gaps"]}
     assert gaps.get("Pod could not be read: forbidden (403: no)") == ["default/small"], gaps
 

@@ -173,7 +173,7 @@ def test_strangers_are_counted(tmp_path: Path) -> None:
             '{"status":"error","errorType":"bad_data","error":"parse error"}',
             "Prometheus answered with an error: parse error",
         ),
-        (answer(series(RATE, every(60, [0.1])))[:-30], "breaks off within a series"),
+        (answer(series(RATE, every(60, [0.1])))[:-30], "is truncated within a series"),
         (answer(series(RATE, [(START, "many")])), "$.data.result[0]: expected a series with metric and values"),
         ("NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\nshop web-1 main", "line 2: expected NAMESPACE POD NAME"),
         ("POD NAME CPU(cores) MEMORY(bytes)\nweb-1 main lots 5Mi", "line 2: expected a quantity in CPU(cores)"),

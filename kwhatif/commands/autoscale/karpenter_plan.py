@@ -126,7 +126,9 @@ def karpenter(
     machines = tuple(_machine(claim, world.catalogue) for claim in found.results.claims)
     prices = [each.price for each in machines if each.price is not None]
     price = sum(prices) if prices and len(prices) == len(machines) else None
-    unready = {pool.name: "it is not ready, is going, or is of a fixed size" for pool in pools if not pool.takes_part}
+    unready = {
+        pool.name: "it is not ready, is being deleted, or has a fixed size" for pool in pools if not pool.takes_part
+    }
     bought = len(machines) if scale_up is None else len(scale_up.nodes)
     result = KarpenterResult(
         outcome=outcome_after(_words_of(bought, ())),
@@ -237,21 +239,22 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
         [each for each in offer.pool.taints if each.effect != "PreferNoSchedule"], wants.tolerations
     )
     if left(asked, requests):
-        return "it tolerates no such taint, and all else would do" if taints else ""
+        return "it does not tolerate the taint; all else fits" if taints else ""
     found = []
     for name in sorted(requests):
         there = left(asked, {key: amount for key, amount in requests.items() if key != name})
         if there:
             most = max(catalogue.types[row].allocatable.get(name, 0) for row in there)
             found.append(
-                f"{name}: asks {format_exactly(name, requests[name])}, the most is {format_exactly(name, most)}"
+                f"{name}: requests {format_exactly(name, requests[name])}, "
+                f"the largest type offers {format_exactly(name, most)}"
             )
     for key in sorted(asked):
         there = left({each: value for each, value in asked.items() if each != key}, requests)
         if there:
             ours, theirs = of_pod.get(key), of_pool.get(key)
             told = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(asked[key])
-            found.append(f"{told}: {format_count(len(there), 'type')} would do without it")
+            found.append(f"{told}: {format_count(len(there), 'type')} would fit without it")
     return f"{'besides the taint, ' if taints and found else ''}{'; '.join(found)}"
 
 
@@ -301,15 +304,15 @@ class ConsolidationReview:
         if name in self.going:
             return ()
         if not state.is_managed:
-            return ("it is not Karpenter's",)
+            return ("Karpenter does not manage it",)
         reasons = list(dict.fromkeys((*self._of_empty.get(name, ()), *self.found.reasons.get(name, ()))))
         candidate = self.candidates.get(name)
         if candidate is not None and not self.budgets.get(candidate.pool.name, 0):
-            reasons.append(f"the budget of NodePool {candidate.pool.name} lets no more go")
+            reasons.append(f"the disruption budget of NodePool {candidate.pool.name} allows no more nodes")
         elif name in self.able:
-            reasons.append("it could go, but another command comes first")
+            reasons.append("it could be removed, but another command comes first")
         elif not reasons:
-            reasons.append("its pods have not been left alone for consolidateAfter, or it is not initialized")
+            reasons.append("consolidateAfter has not passed since its pods changed, or it is not initialized")
         return tuple(reasons)
 
 

@@ -208,7 +208,7 @@ class NodesExplained(Result, frozen=True, kw_only=True):
     """Why Karpenter gives these nodes back, or keeps them."""
 
     schema: ClassVar[str] = "nodes-explained"
-    about: ClassVar[str] = "Why Karpenter gives nodes back or keeps them, by kwhatif explain"
+    about: ClassVar[str] = "Why Karpenter removes or keeps nodes, by kwhatif explain"
     view: ClassVar[str] = "autoscale.karpenter_text:NODES_VIEW"
 
     kind: str = "NodesExplained"

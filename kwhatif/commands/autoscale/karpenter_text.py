@@ -189,7 +189,7 @@ def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:
         first_round += f", {result.price:,.4f} an hour, each at its cheapest"
     if result.pods:
         good = sum(pod.good for pod in result.pods)
-        first_round += f"; {format_part(good, len(result.pods), 'pod')} will run by it"
+        first_round += f"; {format_part(good, len(result.pods), 'pod')} will run"
     yield "First round", first_round
     if result.cost is not None:
         yield "Cost", f"{result.cost:,.2f} more a month"

@@ -20,7 +20,7 @@ class _OrderOptions:
             metavar="N",
             least=0,
             shows_default=True,
-            help="Look in N more orders of nodes and pods, or of Karpenter's maps, to tell what is left to chance.",
+            help="Try N more orders of nodes and pods (or of Karpenter's maps) to show what chance decides.",
         ),
     ] = 6
 
@@ -36,7 +36,7 @@ class KarpenterOptions(_OrderOptions):
         Sequence[str], InputFile("--node-pools", "Manifests of NodePools, in place of those of the snapshot.")
     ] = ()
     consolidate: Annotated[
-        bool, Flag("--consolidate", help="Also say which nodes Karpenter gives back, and why others stay.")
+        bool, Flag("--consolidate", help="Also show which nodes Karpenter removes, and why others stay.")
     ] = False
 
 
@@ -46,10 +46,10 @@ class ClusterAutoscalerOptions(_OrderOptions):
 
     groups: Annotated[str, InputFile("--groups", "cluster-autoscaler's groups and flags: a NodeGroups document.")] = ""
     scale_down: Annotated[
-        bool, Flag("--scale-down", help="Also say which nodes are unneeded, and what keeps each other one.")
+        bool, Flag("--scale-down", help="Also show which nodes are unneeded, and why each other node stays.")
     ] = False
     until_quiet: Annotated[
-        bool, Flag("--until-quiet", help="Let scheduler and autoscaler take turns until nothing more happens.")
+        bool, Flag("--until-quiet", help="Let scheduler and autoscaler take turns until nothing changes.")
     ] = False
     provision_seconds: ProvisionSeconds = PROVISION_SECONDS
 
@@ -66,10 +66,10 @@ class CatalogueOptions:
     types: Annotated[str, _file("--ec2-types", "What aws ec2 describe-instance-types prints, as JSON.")] = ""
     offerings: Annotated[str, _file("--ec2-offerings", "What describe-instance-type-offerings prints, by zone.")] = ""
     spot: Annotated[str, _file("--ec2-spot-prices", "What describe-spot-price-history prints.")] = ""
-    prices: Annotated[str, _file("--on-demand-prices", 'On-demand prices by the hour: {"m5.large": 0.1}.')] = ""
+    prices: Annotated[str, _file("--on-demand-prices", 'On-demand prices per hour: {"m5.large": 0.1}.')] = ""
     azure: Annotated[str, _file("--azure-skus", "What az vm list-skus -o json prints.")] = ""
     gcp: Annotated[str, _file("--gcp-machine-types", "What gcloud compute machine-types list prints, as JSON.")] = ""
-    spot_prices: Annotated[str, _file("--spot-prices", "Spot prices by the hour, of Azure's or Google's types.")] = ""
+    spot_prices: Annotated[str, _file("--spot-prices", "Spot prices per hour, of Azure's or Google's types.")] = ""
     node_class: Annotated[
         str,
         Flag("--node-class", metavar="NAME", help="With --ec2-types: the EC2NodeClass, if the snapshot has several."),
@@ -83,7 +83,7 @@ class CatalogueOptions:
         if bool(self.types) != bool(self.offerings):
             raise UsageError("--ec2-types and --ec2-offerings go together")
         if self.node_class and not (self.types and with_snapshot):
-            raise UsageError("--node-class goes with --ec2-types and --snapshot")
+            raise UsageError("--node-class needs --ec2-types and --snapshot")
 
     @property
     def is_of_cloud(self) -> bool:
@@ -114,9 +114,7 @@ class ExplainNodesOptions:
 
     consolidation: Annotated[
         bool,
-        Flag(
-            "--consolidation", shell=True, help="Of nodes, named in place of pods: does Karpenter give them back? Why?"
-        ),
+        Flag("--consolidation", shell=True, help="Explain nodes instead of pods: does Karpenter remove them, and why?"),
     ] = False
     catalogue: Annotated[str, InputFile("--catalogue", "With --consolidation: what the cloud offers to Karpenter.")] = (
         ""

@@ -55,7 +55,7 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         if scenario.inputs.autoscale:
             raise UsageError("--node-pools, --catalogue and --rebuild go with manifests for both sides alone")
         if not self.catalogue:
-            raise UsageError("--node-pools and --rebuild are about Karpenter: they take --catalogue FILE")
+            raise UsageError("--node-pools and --rebuild are Karpenter's: they need --catalogue FILE")
         if max(len(self.catalogue), len(self._pools)) != 2:
             raise UsageError("nothing to compare: expected --node-pools once or twice, or --catalogue twice")
 

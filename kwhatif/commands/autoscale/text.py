@@ -69,7 +69,7 @@ def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
     plan = ", ".join(f"{each.group} from {each.size} to {each.to} (at most {each.max})" for each in result.plan)
     if result.pods:
         good = sum(pod.outcome in ("placed", "existing", "triggered") for pod in result.pods)
-        plan = f"{plan or 'no group grows'}; {format_part(good, len(result.pods), 'pod')} will run by it"
+        plan = f"{plan or 'no group grows'}; {format_part(good, len(result.pods), 'pod')} will run"
     yield "First loop", plan or "no group grows"
     if result.options:
         yield "Expander", result.expander
@@ -91,7 +91,7 @@ def _outlook(pod: PodOutlook) -> tuple[str, str]:
         case "existing":
             return f"will run on {pod.node}", "there is room"
         case "triggered":
-            return f"a node of group {pod.group} comes for it", NONE
+            return f"a node of group {pod.group} is added for it", NONE
         case "awaiting":
             where = f": group {pod.group} can help" if pod.group else ""
             return "waits for a later loop", f"the chosen group does not fit{where}"
@@ -123,7 +123,7 @@ def _node(node: NodeOutlook) -> tuple[str, ...]:
     moves = ", ".join(f"{pod} to {home}" for pod, home in node.moves.items())
     if node.after is None:
         return (node.node, node.group, used, "unneeded, stays", node.reason or NONE)
-    when = f"goes after {format_age(int(node.after))}" + ("" if node.first else ", not among the first")
+    when = f"removed after {format_age(int(node.after))}" + ("" if node.first else ", not among the first")
     return (node.node, node.group, used, when, moves or "empty")
 
 

@@ -1,3 +1,3 @@
-"""Do the decisions of a recorded day come out again?"""
+"""Are the decisions of a recorded day reproduced?"""
 
 POSITION = 140

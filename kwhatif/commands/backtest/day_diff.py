@@ -239,10 +239,10 @@ class DayDiff(OtherPolicyOptions, Question[BacktestDiff]):
         note_missing(recording, notes)
         day = recorded_world(recording, scenarios[0].snapshot)
         moments = list(_moments(day.lasts))
-        report_start("Living the day as recorded")
+        report_start("Replaying the day as recorded")
         recorded = {life.uid: life.node for life in day.lives.lives if life.node}
         a = Day(scenarios[0].new_session(prefers=recorded), day).live(moments)
-        report_start("Living the day with the other configuration")
+        report_start("Replaying the day with the other configuration")
         b = Day(scenarios[1].new_session(prefers=a.homes), day).live(moments)
         label = f"policy {self.other}" if isinstance(self.other, str) else "a policy of its own"
         runs = [Run(a.session), Run(b.session)]
@@ -409,7 +409,7 @@ def _list_assumptions(day: RecordedDay) -> Iterator[str]:
         yield f"{pods} that had to leave a node stay unless they are on that node here: {_FOLLOWED}"
     if day.leaving is not None:
         yield (
-            f"a pod that is told to go is gone as soon as it was in the recording, else after {day.leaving:.3g} s (the "
+            f"a deleted pod is gone as soon as it was in the recording, else after {day.leaving:.3g} s (the "
             "median), and at the end of its grace period at the latest"
         )
 

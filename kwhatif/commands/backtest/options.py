@@ -43,7 +43,7 @@ class AgreementOptions(RecordingOptions):
             least=0,
             most=100,
             shows_default=True,
-            help="Exit with 1 if less of any sort of decision agrees.",
+            help="Exit with 1 if a smaller percentage of any kind of decision is reproduced.",
         ),
     ] = 0
     last: Annotated[

@@ -39,7 +39,7 @@ def queue_day_blocks(result: QueueDayDiff) -> list[Block]:
     headers = ("workload", "clusterqueue", "priority", "what [same]", "A [name]", "B [name]")
     blocks += build_table("CHANGES", headers, rows, Grouping("workload"))
     assumed = tuple(f"{text[0].upper()}{text[1:]}." for text in result.assumed)
-    return [*blocks, Heading("WHAT THIS STANDS ON"), Lines(assumed, listed=True)]
+    return [*blocks, Heading("BASED ON"), Lines(assumed, listed=True)]
 
 
 def _summary(result: QueueDayDiff) -> str:
@@ -73,6 +73,6 @@ def _words(day: WorkloadDay) -> str:
 VIEW = View(
     lambda result, look: queue_day_blocks(result),
     page=PageSpec(
-        "backtest", "The day", answer_in_words("The queues do the same", "The queues do otherwise", "differs")
+        "backtest", "The day", answer_in_words("The queues decide the same", "The queues decide differently", "differs")
     ),
 )

@@ -91,7 +91,7 @@ class RecordedBindings(ResultStruct, frozen=True, kw_only=True):
 
 
 class BacktestResult(Result, frozen=True, kw_only=True):
-    """How far the decisions of a recording come out again.
+    """How far the decisions of a recording are reproduced.
 
     ``texts`` is the number of different texts of refusals, ``texts_agreeing`` of those that came out word for word
     whenever they were recorded. ``left_out`` counts decisions that were not asked about, by reason. ``states`` is how
@@ -104,7 +104,7 @@ class BacktestResult(Result, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "disagreements"
     schema: ClassVar[str] = "backtest-result"
-    about: ClassVar[str] = "How far the decisions of a recording come out again"
+    about: ClassVar[str] = "How far the decisions of a recording are reproduced"
     view: ClassVar[str] = "backtest.text:VIEW"
 
     kind: str = "BacktestResult"

@@ -103,7 +103,7 @@ def _describe_bindings(found: RecordedBindings) -> Iterator[str]:
 
 def _texts(result: BacktestResult) -> str:
     texts = format_count(result.texts, "text")
-    return f"{result.texts_agreeing} of {texts} of refusals came out word for word every time."
+    return f"{result.texts_agreeing} of {texts} of refusals were reproduced word for word."
 
 
 def _curves(result: BacktestResult) -> list[dict[str, Any]] | None:
@@ -125,7 +125,9 @@ VIEW = View(
     page=PageSpec(
         "backtest",
         "Decisions",
-        lambda result: ("bad", "Less agrees than required") if result.exit_code else ("plain", "How much agrees"),
+        lambda result: (
+            ("bad", "Less is reproduced than required") if result.exit_code else ("plain", "How much is reproduced")
+        ),
         data=lambda result: {"curves": _curves(result)},
     ),
 )
@@ -137,7 +139,7 @@ _WORDS = {
     "pending": "without a node in the end",
     "placed": "with a node in the end",
     "evicted": "preempted",
-    "spared": "preempted no more",
+    "spared": "no longer preempted",
 }
 
 
@@ -171,7 +173,7 @@ def backtest_diff_blocks(result: BacktestDiff, *, everything: bool = False) -> l
         )
         blocks += build_table("CHANGES", of_pods, changes, Grouping("pod"))
     blocks += _over_time(result.over_time, everything)
-    blocks.append(Heading("WHAT THIS STANDS ON"))
+    blocks.append(Heading("BASED ON"))
     blocks.append(
         Lines((_reality(result.recorded), *(f"{text[0].upper()}{text[1:]}." for text in result.assumed)), listed=True)
     )
@@ -179,9 +181,9 @@ def backtest_diff_blocks(result: BacktestDiff, *, everything: bool = False) -> l
         return [*blocks, *fidelity_blocks(result.a.fidelity)]
     return [
         *blocks,
-        Heading("A STANDS ON"),
+        Heading("A IS BASED ON"),
         *fidelity_blocks(result.a.fidelity),
-        Heading("B STANDS ON"),
+        Heading("B IS BASED ON"),
         *fidelity_blocks(result.b.fidelity),
     ]
 
@@ -308,7 +310,7 @@ DIFF_VIEW = View(
     page=PageSpec(
         "backtest",
         "The day",
-        answer_in_words("The day goes the same way", "The day goes another way", "differs"),
+        answer_in_words("The day is the same", "The day differs", "differs"),
         data=lambda result: {"curves": list(_day_curves(result.over_time)) or None},
     ),
 )

@@ -203,7 +203,7 @@ class _Filling:
         ) and not self._scale_up_for_rest(first, self._scaler):
             return False
         if self._endless_is_wrong and (names := self._scaler.unbounded_groups(self._session)):
-            raise UsageError(f"{', '.join(names)} may grow without end: name --limit N, where counting is to end")
+            raise UsageError(f"{', '.join(names)} may grow without end: set --limit N")
         self.refused = None
         return True
 

@@ -34,7 +34,7 @@ class Capacity(Question[CapacityResult]):
     as_new = True
 
     manifests: RequiredManifests = ()
-    pod: Annotated[bool, Flag("--pod", help="Count pods of the one workload of the manifests one by one.")] = False
+    pod: Annotated[bool, Flag("--pod", help="Count single pods of the one workload of the manifests.")] = False
     at_least: Annotated[
         int, Flag("--at-least", metavar="N", least=0, shows_default=True, help="Exit with 1 if fewer than N fit.")
     ] = 1

@@ -66,7 +66,7 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
                 part = format_part(result.next_fits, result.pods_each, "pod")
                 yield "Next", f"{part} of the next one find a node; what is left is beside them"
         case _:
-            yield "Ended by", "the API server lets in no pod of it"
+            yield "Ended by", "the API server refuses its next pod"
 
 
 def _nodes(result: CapacityResult) -> Iterator[Block]:
@@ -83,4 +83,4 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
     yield from build_table("NODES", headers, rows, Grouping("node"))
 
 
-VIEW = View(lambda result, look: capacity_blocks(result), page=PageSpec("capacity", "What ends it"))
+VIEW = View(lambda result, look: capacity_blocks(result), page=PageSpec("capacity", "What limits it"))

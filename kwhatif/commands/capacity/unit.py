@@ -41,7 +41,7 @@ def unit_of(session: Session, expanded: ExpandedManifests, *, single: bool) -> U
     pods: Sequence[PodToSchedule] = sorted(expanded.all_pods(), key=lambda item: -(item.pod.spec.priority or 0))
     if not pods and not expanded.refusals and not expanded.failed:
         hint = "; --at max counts what their autoscalers allow" if expanded.scaled else ""
-        raise UsageError(f"there is nothing to count: the workloads in the manifests want no new pods{hint}")
+        raise UsageError(f"nothing to count: the workloads of the manifests need no new pods{hint}")
     templates = {item.owner or item.pod.key: item for item in reversed(pods)}
     if single and len(templates) > 1:
         raise UsageError(f"--pod: there are {len(templates)} kinds of pods: they are counted together")

@@ -1,3 +1,3 @@
-"""How likely is it that these pods go where they may go?"""
+"""How likely is each node for these pods?"""
 
 POSITION = 70

@@ -58,7 +58,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             "--trials",
             metavar="N",
             least=1,
-            help="So many trials. Default: until the answer no longer changes, but at most 1,000.",
+            help="Number of trials. Default: until the answer no longer changes, but at most 1,000.",
         ),
     ] = None
     precision: Annotated[
@@ -66,7 +66,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
         Flag(
             "--precision",
             metavar="P",
-            help="Stop only once no interval reaches further than P to either side, such as 0.02.",
+            help="Stop once every interval is within P to either side, such as 0.02.",
         ),
     ] = None
     seed: Annotated[
@@ -79,7 +79,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             metavar="K",
             least=0,
             shows_default=True,
-            help="What more than K pods of difference is, is skewed.",
+            help="Call a spread skewed if the fullest and the emptiest domain differ by more than K pods.",
         ),
     ] = 1
     topology_key: Annotated[
@@ -88,7 +88,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             "--topology-key",
             metavar="LABEL",
             shows_default=True,
-            help="The label of nodes that tells places apart.",
+            help="The node label that defines domains.",
         ),
     ] = ZONE
 

@@ -118,7 +118,7 @@ class ChancesResult(Concluded, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "workloads"
     schema: ClassVar[str] = "chances-result"
-    about: ClassVar[str] = "How likely it is that pods go where they may go, by kwhatif chances"
+    about: ClassVar[str] = "How likely each node is for pods, by kwhatif chances"
     view: ClassVar[str] = "chances.text:VIEW"
 
     kind: str = "Chances"

@@ -45,7 +45,7 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
         for row in _places(each, each.nodes, len(each.nodes) if everything else MOST_NODES)
     ]
     blocks += build_table("NODES", ("workload", "node [node]", "chance", "pods on average"), nodes, Grouping("node"))
-    blocks += build_table("TRIALS THAT CAME TO NONE", ("error",), [(error,) for error in result.errors])
+    blocks += build_table("FAILED TRIALS", ("error",), [(error,) for error in result.errors])
     blocks.append(verdict_of(result.outcome))
     blocks += [Heading("LEFT TO CHANCE"), Lines(result.chance, listed=True)]
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]

@@ -31,7 +31,7 @@ def copy_samples(directory: str) -> int:
                     file.write(path.read_bytes())
                 count += 1
     except FileExistsError:
-        raise UsageError(f"{directory}: is there already, expected the name of a new directory") from None
+        raise UsageError(f"{directory}: already exists; expected the name of a new directory") from None
     except OSError as error:
         raise UsageError(f"{directory}: cannot be written: {error.strerror or error}") from None
     return count

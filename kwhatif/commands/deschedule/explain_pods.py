@@ -67,7 +67,7 @@ class ExplainDescheduling(ExplainDeschedulingOptions, Question[DescheduleExplain
 def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDescheduled:
     outside = ""
     if skipped:
-        outside = "the cycle is skipped: it wants two ready nodes"
+        outside = "the cycle is skipped: it needs two ready nodes"
     elif not pod.spec.node_name:
         outside = "it has no node"
     elif not descheduler.takes_part(pod):

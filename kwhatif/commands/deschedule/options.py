@@ -11,7 +11,7 @@ from kwhatif.simulation.flag import InputFile
 DeschedulerPolicy = str | Mapping[str, Any]
 """A file, plain values, or nothing for the policy that the snapshot has."""
 
-Metrics = Annotated[Sequence[str], InputFile("--metrics", "With --deschedule: what was measured (repeatable).")]
+Metrics = Annotated[Sequence[str], InputFile("--metrics", "With --deschedule: measurements (repeatable).")]
 
 
 INTERVAL = 300.0

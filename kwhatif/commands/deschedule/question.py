@@ -55,11 +55,11 @@ class Deschedule(Question[DescheduleResult]):
             metavar="N",
             least=1,
             shows_default=True,
-            help="Follow so many cycles; the next one is looked at, too.",
+            help="Follow N cycles; the one after is looked at, too.",
         ),
     ] = 1
     until_quiet: Annotated[
-        bool, Flag("--until-quiet", help="Follow cycles until one evicts nobody, or what happened begins anew.")
+        bool, Flag("--until-quiet", help="Follow cycles until one evicts no pod, or until they repeat.")
     ] = False
     interval_seconds: Annotated[
         float, Duration("--interval", "The time from one cycle to the next.", shows_default=True)
@@ -68,12 +68,12 @@ class Deschedule(Question[DescheduleResult]):
         Sequence[str],
         InputFile(
             "--metrics",
-            "What was measured: NodeMetrics and PodMetrics of metrics.k8s.io, or Prometheus' answer to the query "
+            "Measurements: NodeMetrics and PodMetrics of metrics.k8s.io, or Prometheus' answer to the query "
             "of the policy (repeatable).",
         ),
     ] = ()
     dry_run: Annotated[
-        bool, Flag("--dry-run", help="Ask no disruption budgets, as the descheduler's own --dry-run does not.")
+        bool, Flag("--dry-run", help="Ignore disruption budgets, as the descheduler's own --dry-run does.")
     ] = False
 
     several_runs: ClassVar[bool] = True

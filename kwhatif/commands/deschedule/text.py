@@ -64,7 +64,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
         )
         for each in result.removed_nodes
     ]
-    blocks += build_table("NODES THAT GO", headers, removed, Grouping("node"))
+    blocks += build_table("NODES REMOVED", headers, removed, Grouping("node"))
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
     blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which [spare 1]"), protected)
     blocks.append(verdict_of(result.outcome))
@@ -74,7 +74,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
 def _then(pod: DescheduledPod) -> str:
     match pod.outcome:
         case "gone":
-            return "nobody makes it again"
+            return "no controller recreates it"
         case "pending":
             return "PENDING"
     where = f"{pod.lands_on} again" if pod.outcome == "returned" else pod.lands_on

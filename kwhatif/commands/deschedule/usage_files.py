@@ -38,7 +38,7 @@ def read_usage(files: Sequence[str]) -> UsageData:
                 else:
                     pods.update([_read(pod_usage_of, item, text.name, place)])
             if nothing:
-                raise InputError(f"expected what was measured: {_COMMANDS}", source=text.name)
+                raise InputError(f"expected measurements: {_COMMANDS}", source=text.name)
     return UsageData(nodes or None, pods or None, answer)
 
 

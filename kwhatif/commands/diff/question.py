@@ -81,7 +81,7 @@ class Diff(_DiffSides, ComparePoolsOptions, ComparePoliciesOptions, Command[Deci
             return ComparePools(manifests=self.manifests, **pools)
         if self.deschedule:
             if self.manifests or sides:
-                raise UsageError("--deschedule compares what is done to pods that run: it goes with no others to place")
+                raise UsageError("--deschedule compares evictions of pods that run: it takes no pods to place")
             from kwhatif.commands.deschedule.compare_policies import ComparePolicies
 
             return ComparePolicies(**values_of(ComparePoliciesOptions, self))

@@ -37,7 +37,7 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     away = [(each.side, each.object, each.message) for each in result.refusals]
     blocks += _rollouts(result)
     blocks += build_table("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
-    blocks += build_table("WHAT AUTOSCALERS ADD", ("", "A [name]", "B [name]", "Δ [name]"), _growth(result))
+    blocks += build_table("ADDED BY AUTOSCALERS", ("", "A [name]", "B [name]", "Δ [name]"), _growth(result))
     blocks += _afterwards(result, everything)
     blocks += _skews(result)
     blocks += _rules(result, everything)
@@ -45,9 +45,9 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
         return [*blocks, *fidelity_blocks(result.a.fidelity, result.a.outcome.unknown)]
     return [
         *blocks,
-        Heading("A STANDS ON"),
+        Heading("A IS BASED ON"),
         *fidelity_blocks(result.a.fidelity, result.a.outcome.unknown),
-        Heading("B STANDS ON"),
+        Heading("B IS BASED ON"),
         *fidelity_blocks(result.b.fidelity, result.b.outcome.unknown),
     ]
 
@@ -129,7 +129,7 @@ def _afterwards(result: DecisionDiff, everything: bool) -> Iterator[Block]:
     """The measures that differ; the others are counted."""
     measures = list(_effects(result))
     differing = measures if everything else [row for row in measures if row[1] != row[2]]
-    yield from build_table("THE CLUSTER AFTERWARDS", ("", "A [name]", "B [name]", "Δ [name]"), differing)
+    yield from build_table("CLUSTER AFTERWARDS", ("", "A [name]", "B [name]", "Δ [name]"), differing)
     if same := len(measures) - len(differing):
         others = format_count(same, f"{'other ' if differing else ''}measure")
         yield Lines((f"{others} of the cluster {'is' if same == 1 else 'are'} the same afterwards; --all shows them",))

@@ -259,7 +259,7 @@ def _why_not_again(pod: Pod) -> str:
         return "it had finished"
     owner = pod.controller
     if owner is None:
-        return "no controller makes it again"
+        return "no controller recreates it"
     if pod.metadata.deletion_timestamp:
-        return "it was being deleted, and replaced before"
+        return "it was being deleted and is replaced already"
     return f"whether a {owner.kind} recreates it is unknown"

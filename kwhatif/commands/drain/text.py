@@ -34,7 +34,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks.append(table(headers, drained, Grouping("node")))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers = (
-        *("node [node, spare 4]", "turn [spare 3]", "pod [pod]", "made by [same, spare 2]"),
+        *("node [node, spare 4]", "turn [spare 3]", "pod [pod]", "owner [same, spare 2]"),
         *("budget [same, spare 5]", "recreated as [pod, spare 1]", "lands on [node]"),
     )
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]

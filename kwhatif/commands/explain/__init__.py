@@ -1,3 +1,3 @@
-"""Why does a pod go where it goes, or nowhere?"""
+"""Why does a pod go to its node, or to none?"""
 
 POSITION = 20

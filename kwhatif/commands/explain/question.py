@@ -30,7 +30,7 @@ class _ExplainPods(ExplainAfterOptions, PodOptions, Command[ExplainResult]):
     takes = AutoscaledOptions
     lacks: ClassVar[frozenset[str]] = frozenset({"verb", "at"})
     no = "a pod finds no node (of a node: it stays)"
-    prints = Output(("text", "wide", "json", "yaml", "markdown"), rows_help="Show every node, however many there are.")
+    prints = Output(("text", "wide", "json", "yaml", "markdown"), rows_help="Show every node.")
     examples = (
         f"deployment/web {CLUSTER}",
         f"{MANIFESTS}/too-big.yaml {CLUSTER} --node gpu-b-1",
@@ -81,15 +81,13 @@ class Explain(
             if not self.consolidation or not self.catalogue or not words:
                 raise UsageError("--consolidation takes names of nodes and --catalogue FILE")
             if about_pods:
-                raise UsageError("--consolidation is about nodes: it goes with none of the options about pods")
+                raise UsageError("--consolidation explains nodes: it takes no options about pods")
             from kwhatif.commands.autoscale.run import ExplainNodes
 
             return ExplainNodes(nodes=words, **karpenter)
         if self.deschedule:
             if about_pods:
-                raise UsageError(
-                    "--deschedule is about pods that run: it goes with none of the options about placing them"
-                )
+                raise UsageError("--deschedule explains pods that run: it takes no options about placing them")
             from kwhatif.commands.deschedule.explain_pods import ExplainDescheduling
 
             return ExplainDescheduling(words=words, **values_of(ExplainDeschedulingOptions, self))

@@ -52,7 +52,7 @@ from kwhatif.snapshot.load import Manifest, load_manifests
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainPods(PodQuestion[ExplainResult]):
-    """Why does a pod go where it goes, or nowhere?
+    """Why does a pod go to its node, or to none?
 
     Pods of manifests, and those of a workload that wait, are explained as they would be placed together; one that is
     named, or has a node, by itself.

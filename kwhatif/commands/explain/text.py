@@ -95,7 +95,7 @@ def _words_of(result: ExplainResult) -> str:
         every = [each for report in result.pods for each in (report.placement, *report.alike)]
         fit = sum(each.good for each in every)
         evicting = sum(bool(each.victims) for each in every if not each.good)
-        more = f", {evicting} only in the place of others" if evicting else ""
+        more = f", {evicting} only by evicting others" if evicting else ""
         return f"{format_part(fit, len(every), 'pod')} {'finds' if fit == 1 else 'find'} a node{more}."
     (report,) = result.pods
     return f"{report.pod} {_describe_report(report)}."
@@ -158,7 +158,7 @@ def _describe_workload(workload: WorkloadReport, report: PodReport) -> str:
     alone = {workload.pods: "each finds", 0: "none finds"}.get(
         workload.alone, f"{workload.alone} {'finds' if workload.alone == 1 else 'find'}"
     )
-    evicting = f", {workload.evicting} of them in the place of others" if workload.evicting else ""
+    evicting = f", {workload.evicting} of them by evicting others" if workload.evicting else ""
     rest = f"; {_which(workload)} {_describe_report(report)}" if not report.placement.good else ""
     homes = f": {_describe_homes(workload)}" if workload.nodes else ""
     return (
@@ -190,7 +190,7 @@ def _describe_report(report: PodReport) -> str:
     elif placement.outcome == "placed":
         today = f"it would go to {placement.node}"
     elif placement.victims:
-        today = f"it would find a node only in the place of {format_count(len(placement.victims), 'other pod')}"
+        today = f"it would find a node only by evicting {format_count(len(placement.victims), 'other pod')}"
     else:
         today = f"it would not run: it {_describe_placement(report)}"
     return f"runs on {report.runs_on}{since}; scheduled today, {today}"
@@ -199,12 +199,12 @@ def _describe_report(report: PodReport) -> str:
 def _describe_placement(report: PodReport) -> str:
     placement = report.placement
     if placement.outcome == "placed":
-        evicting = f" in the place of {format_count(len(placement.victims), 'other pod')}" if placement.victims else ""
+        evicting = f" by evicting {format_count(len(placement.victims), 'other pod')}" if placement.victims else ""
         return f"goes to {placement.node}{evicting}"
     if placement.outcome == "preempted":
         return placement.message.removeprefix("it ")
     if placement.victims:
-        return f"finds a node only in the place of {format_count(len(placement.victims), 'other pod')}"
+        return f"finds a node only by evicting {format_count(len(placement.victims), 'other pod')}"
     if placement.outcome in ("gated", "unclaimed", "skipped"):
         return f"is {placement.outcome}"
     if placement.outcome == "autoscaled":
@@ -255,11 +255,13 @@ def _facts(report: PodReport, nodes: int, minor: str) -> Iterator[tuple[str, str
 def _outcome(placement: Placement, nodes: int, minor: str) -> str:
     match placement.outcome:
         case "placed" if placement.victims:
-            return f"fits nowhere as it is; {_describe_victims(placement)} evicted, and it goes there"
+            return f"fits no node as it is; {_describe_victims(placement)} evicted, and it goes there"
         case "placed" if placement.choice == "hint":
-            return f"goes to {placement.node}, unscored: it was the next best for the pod before, which looked alike"
+            best = "it was the next best node for the pod before, which is identical"
+            return f"goes to {placement.node}, without a score: {best}"
         case "placed" if placement.score is None:
-            return f"goes to {placement.node}, unscored: it is the only feasible one of {format_count(nodes, 'node')}"
+            of = format_count(nodes, "node")
+            return f"goes to {placement.node}, without a score: it is the only feasible one of {of}"
         case "placed":
             best = f"the best of {format_count(placement.feasible, 'feasible node')}"
             if placement.ties > 1:
@@ -274,12 +276,12 @@ def _outcome(placement: Placement, nodes: int, minor: str) -> str:
             )
             return f"goes to {placement.node} with score {placement.score}, {best}{looked}"
         case "unclaimed":
-            return "unclaimed: no scheduler of the configuration takes it up"
+            return "unclaimed: no profile of the configuration has its schedulerName"
         case "gated":
-            return "gated: it does not even enter the queue"
+            return "gated: it does not enter the queue"
         case _ if placement.victims:
             evicted = f"{format_count(len(placement.victims), 'pod')} on {placement.victims[0].node}"
-            return f"fits nowhere as it is; it would evict {evicted} and go there"
+            return f"fits no node as it is; it would evict {evicted} and go there"
         case "waiting":
             return _describe_wait(placement)
         case "preempted" | "skipped" | "autoscaled":

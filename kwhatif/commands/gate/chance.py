@@ -27,7 +27,7 @@ class TrialParameters(Parameters, frozen=True, kw_only=True):
             "leave to chance what kube-scheduler leaves to it. Without it there are no trials.",
         ),
     ] = None
-    trials: Annotated[Trials, Meta(description="So many trials.")] = 200
+    trials: Annotated[Trials, Meta(description="Number of trials.")] = 200
 
 
 def check_frequency(

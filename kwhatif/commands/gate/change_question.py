@@ -52,7 +52,7 @@ class ChangeQuestion(Question[R_co]):
             file="manifests",
             repeats=True,
             required=True,
-            help="Manifests as they are to be: directories, files, REVISION:PATH of git, or '-'.",
+            help="Manifests after the change: directories, files, REVISION:PATH of git, or '-'.",
         ),
     ] = ()
     base: Annotated[
@@ -62,8 +62,8 @@ class ChangeQuestion(Question[R_co]):
             type=list[str] | None,
             file="manifests",
             metavar="DIR|FILE",
-            help="Manifests as they were, or a revision of git: only differences are judged. Default: everything is "
-            "(repeatable).",
+            help="Manifests before the change, or a revision of git: only differences are judged. Default: everything "
+            "is judged (repeatable).",
         ),
     ] = None
     config: Annotated[

@@ -63,7 +63,7 @@ def rules_of(
 def _settings(name: str, settings: Any, known: Mapping[str, RuleClass]) -> Iterable[Parameters]:
     if name not in known:
         hint = suggest_spelling(name, known) or f"; there are {', '.join(sorted(known))}"
-        raise InputError(f"no rule is called {describe_value(name)}{hint}", place="$")
+        raise InputError(f"unknown rule {describe_value(name)}{hint}", place="$")
     listed = isinstance(settings, list)
     if listed and not settings:
         raise InputError("expected settings, found an empty list", place="$")
@@ -104,7 +104,7 @@ def _level(text: str, known: Mapping[str, RuleClass]) -> tuple[str, str]:
     name, _, level = text.partition("=")
     if name not in known:
         hint = suggest_spelling(name, known) or f"; there are {', '.join(sorted(known))}"
-        raise UsageError(f"--rule {text}: no rule is called {describe_value(name)}{hint}")
+        raise UsageError(f"--rule {text}: unknown rule {describe_value(name)}{hint}")
     if level not in LEVELS:
         raise UsageError(f"--rule {text}: expected {name}=error, warn or off, found {describe_value(level)}")
     return name, level
@@ -148,9 +148,9 @@ def _exemptions_of(unit: Unit) -> Iterator[tuple[str, str]]:
 
 def _problem(rule: str, reason: str, known: Collection[str]) -> str:
     if rule not in known:
-        return f"no rule is called {rule!r}{suggest_spelling(rule, known)}"
+        return f"unknown rule {rule!r}{suggest_spelling(rule, known)}"
     if not reason:
-        return f"{rule} is to be ignored, and nobody says why"
+        return f"{rule} is to be ignored without a reason"
     return ""
 
 
@@ -162,7 +162,7 @@ def _finding(unit: Unit, problem: str, rule: str) -> Finding:
 def find_forbidden(units: Sequence[Unit]) -> list[str]:
     """The workloads that claim exemptions which are not granted, in words."""
     return [
-        f"{unit.subject}: {ANNOTATION} is void, since exemptions are forbidden"
+        f"{unit.subject}: {ANNOTATION} is ignored: exemptions are forbidden"
         for unit in units
         if any(_exemptions_of(unit))
     ]

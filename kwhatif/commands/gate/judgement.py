@@ -26,7 +26,7 @@ from kwhatif.simulation.placement.scaled_out import ScaledOutChange, place_scale
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.workloads.pod_autoscalers import AUTOSCALERS
 
-NOTHING = "nothing to judge: the change makes no pods and takes none away"
+NOTHING = "nothing to judge: the change adds and removes no pods"
 _MOST_NAMED = 3
 
 

@@ -52,10 +52,10 @@ class Parameters(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
 
     files: ClassVar[tuple[str, ...]] = ()
 
-    level: Annotated[Level, Meta(description="What a finding is: it fails the gate, it warns, or nobody looks.")] = (
-        "error"
-    )
-    namespaces: Annotated[tuple[str, ...], Meta(description="Only workloads of these, * standing for anything.")] = ()
+    level: Annotated[
+        Level, Meta(description="What a finding is: error fails the gate, warn is reported, off turns the rule off.")
+    ] = "error"
+    namespaces: Annotated[tuple[str, ...], Meta(description="Only workloads of these (* matches anything).")] = ()
     kinds: Annotated[tuple[str, ...], Meta(description='Only workloads of these kinds, such as "Deployment".')] = ()
     selector: Annotated[
         str, Meta(description="Only workloads whose labels, or those of their pods, match this label selector.")

@@ -42,12 +42,12 @@ class FailureOptions:
     ] = ()
     by: Annotated[
         Sequence[str],
-        Flag("--by", metavar="LABEL", help="What has the same value of a node's label, such as a rack (repeatable)."),
+        Flag("--by", metavar="LABEL", help="Nodes with the same value of this label, such as a rack (repeatable)."),
     ] = ()
     pairs: Annotated[bool, Flag("--pairs", help="Every two nodes together.")] = False
     most_pairs: Annotated[
         int,
-        Flag("--most-pairs", metavar="N", least=1, shows_default=True, help="Of more pairs so many, drawn by --seed."),
+        Flag("--most-pairs", metavar="N", least=1, shows_default=True, help="Try at most N pairs, drawn by --seed."),
     ] = 1000
     seed: Annotated[int, Flag("--seed", metavar="N", shows_default=True, help="Which pairs are drawn.")] = 0
 

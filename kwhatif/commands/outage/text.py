@@ -55,7 +55,7 @@ def outage_blocks(result: OutageResult) -> list[Block]:
     groups = [(f.title, group) for f in harmful for group in (f.groups if isinstance(f.groups, tuple) else ())]
     blocks += disruption_table("GROUPS THAT LOSE MEMBERS", groups, "failure")
     errors = [(f"{each.kind} {each.name}", each.error) for each in result.errors]
-    blocks += build_table("NOT WORKED OUT", ("failure", "error [same]"), errors, Grouping("failure"))
+    blocks += build_table("NOT SIMULATED", ("failure", "error [same]"), errors, Grouping("failure"))
     blocks.append(verdict_of(result.outcome))
     blocks += [Heading("ASSUMED"), Lines(result.assumed, listed=True)]
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
@@ -82,7 +82,7 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     spare = {"nodes": 1, "back": 2, "memory left": 3, "cpu left": 4}
     headers = [Column(name, spare=spare.get(name, 0)) for name in columns]
     rows = zip(*columns.values(), strict=True)
-    blocks = build_table("THE WORST FIRST", headers, rows, Grouping("failure"))
+    blocks = build_table("WORST FIRST", headers, rows, Grouping("failure"))
     harmless = len(result.failures) - len(harmful)
     if harmless:
         rest = "all pods come back elsewhere, no workload is down, and no pod is evicted"
@@ -142,7 +142,7 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
     heading = "NOT RECREATED UNTIL THE NODE IS DELETED"
     yield from build_table(heading, headers[:3], waiting, Grouping("pod"))
     lost = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "lost"]
-    yield from build_table("LOST FOR GOOD", headers[:2], [row[:2] for row in lost], Grouping("pod", whole=True))
+    yield from build_table("LOST", headers[:2], [row[:2] for row in lost], Grouping("pod", whole=True))
     evicted = [
         (f.title, v.pod, p.replacement, v.node, v.lands_on or ("nowhere" if v.replacement else "it is not recreated"))
         for f in harmful

@@ -24,7 +24,7 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
     pending, victims = tuple(_pending(result.failures)), tuple(_victims(result.failures))
     ended = dataclasses.replace(run, pending=pending, victims=victims)
     missing = tuple(_not_created(result.failures))
-    unknown = [f"{format_count(len(result.errors), 'failure')} not worked out"] if result.errors else []
+    unknown = [f"{format_count(len(result.errors), 'failure')} not simulated"] if result.errors else []
     found = conclude_in_words(ended, result.fidelity, [_words_of(result), *unknown])
     good = not (result.unsurvived_failures or unsure or run.refusals or run.failed)
     verdict = lead_with(("Survives", "Does not survive"), found.verdict, good=good)

@@ -84,7 +84,7 @@ class Place(Question[PlaceResult]):
         if self.write_snapshot == "-":
             raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
         if not self.recreate and not self.timeline:
-            raise UsageError("--no-recreate is about --timeline: without it nothing is recreated")
+            raise UsageError("--no-recreate needs --timeline: without it nothing is recreated")
 
     def check_edited(self, scenario: LoadedScenario) -> None:
         if not scenario.inputs.manifests and self.needs_pods(scenario):

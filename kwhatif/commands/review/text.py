@@ -74,7 +74,7 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
     yield from build_table("AT RISK", ("what fails", "name", "then", "without the change"), risks)
     if result.examined:
         looked = "; ".join(result.examined)
-        yield Lines((f"Tried: {looked}." if risks else f"Nothing is at risk by the change. Tried: {looked}.",))
+        yield Lines((f"Tried: {looked}." if risks else f"The change puts nothing at risk. Tried: {looked}.",))
     remedies = [
         (each.workload, each.change, each.node or NONE, format_some(each.evicts) if each.evicts else NONE)
         for each in result.remedies

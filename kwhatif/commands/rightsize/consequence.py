@@ -288,7 +288,7 @@ def find_bounds(
     for pool, resources in pools.items():
         name, freed = resources[0], dict[str, int]()
         if asking:
-            report_progress("Looking for what binds", "pools", 0)
+            report_progress("Looking for the resource that binds", "pools", 0)
             for tried in resources[:MOST_RESOURCES]:
                 relaxed = trial.try_resources(new, scalings, partial(without_bound, pool=pool, resource=tried))
                 freed[tried] = after.side.nodes - relaxed.side.nodes

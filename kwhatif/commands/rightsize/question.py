@@ -48,14 +48,12 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         str,
         InputFile(
             "--sizing",
-            "A RightsizingPolicy: how requests follow from usage. Default: the 90th percentile of CPU, the peak "
-            "of memory, 15% on top, from eight days, as VPA's recommender has it.",
+            "A RightsizingPolicy: how requests are derived from usage. Default: the 90th percentile of CPU, the "
+            "peak of memory, 15% on top, from eight days, as VPA's recommender has it.",
         ),
     ] = ""
     prices: PricesFile = ""
-    steps: Annotated[
-        bool, Flag("--steps", help="Also say which few workloads bring most, and what each alone adds.")
-    ] = False
+    steps: Annotated[bool, Flag("--steps", help="Also show which few workloads save most, and what each adds.")] = False
     most_steps: Annotated[
         int,
         Flag(
@@ -106,7 +104,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
 
     def check(self, scenario: Scenario) -> None:
         if self.prometheus_token_file and not self.prometheus:
-            raise UsageError("--prometheus-token-file is about --prometheus URL")
+            raise UsageError("--prometheus-token-file needs --prometheus URL")
         if self.write_as not in FORMS:
             raise UsageError(f"--write-as {self.write_as}: expected one of {', '.join(FORMS)}")
         if self.write == "-":
@@ -169,7 +167,7 @@ def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
         notes.warn(text)
     if after.unpriced and after.side.cost is not None:
         some = ", ".join(after.unpriced[:3])
-        notes.warn(f"nobody knows the price of {len(after.unpriced)} nodes, such as {some}: they are in no cost")
+        notes.warn(f"the price is unknown of {len(after.unpriced)} nodes, such as {some}: they are in no cost")
     if before.state.removed is not None and before.side.nodes > LARGE:
         notes.note(
             f"more than {LARGE} nodes: all that one loop of cluster-autoscaler finds removable are drained one after "

@@ -163,7 +163,7 @@ class RightsizeResult(OutcomeResult, frozen=True, kw_only=True):
 
     rows: ClassVar[str] = "workloads"
     schema: ClassVar[str] = "rightsize-result"
-    about: ClassVar[str] = "What comes of requests that follow from usage"
+    about: ClassVar[str] = "What requests derived from usage change"
     view: ClassVar[str] = "rightsize.text:VIEW"
 
     kind: str = "Rightsize"

@@ -15,7 +15,7 @@ from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.results.amounts import format_amount, format_count
 
 _UNCHANGED = {
-    "noUsage": "of which nobody knows what they use",
+    "noUsage": "without usage",
     "excluded": "that the policy leaves out",
     "static": "static pods",
     "switchedOff": "switched off by their VerticalPodAutoscalers",
@@ -92,7 +92,7 @@ def _sides(before: Side, after: Side) -> Iterator[tuple[str, str, str]]:
     yield both("pending", before.pending, after.pending)
     for resource in before.requested:
         yield both(f"{resource} requested", before.requested[resource], after.requested[resource])
-    yield both("nodes taken away", before.nodes_removable, after.nodes_removable)
+    yield both("nodes removed", before.nodes_removable, after.nodes_removable)
     if before.nodes_added or after.nodes_added:
         yield both("nodes added", before.nodes_added, after.nodes_added)
     yield both("nodes", before.nodes, after.nodes)
@@ -131,7 +131,7 @@ def _steps(result: RightsizeResult) -> list[Block]:
     lines: list[Block] = []
     if whole > 0 and len(told) == best:
         workloads = format_count(len(told), "workload frees", "workloads free")
-        text = f"{workloads} {format_count(whole, 'node')}, all that can be won."
+        text = f"{workloads} {format_count(whole, 'node')}, the whole saving."
         lines = [Lines((text,))]
     headers = ("workload", "nodes", "cost a month", "pending", "CPU", "memory")
     return [*build_table("SAVINGS, ONE WORKLOAD AFTER THE OTHER", headers, map(_step, result.steps)), *lines]
@@ -164,7 +164,7 @@ def _risks(risks: tuple[Risk, ...]) -> list[Block]:
         for each in risks
     ]
     headers = ("risk [same]", "of [pod]", "resource [same]", "pods", "used", "bound")
-    return build_table("WHAT MAY GO WRONG", headers, rows, Grouping("risk"))
+    return build_table("RISKS", headers, rows, Grouping("risk"))
 
 
 def _row(each: SizedContainer) -> tuple[object, ...]:
@@ -190,7 +190,7 @@ def _readable(resource: str, amount: str | None) -> str:
 
 VIEW = View(
     lambda result, look: rightsize_blocks(result),
-    page=PageSpec("rightsize", "How requests follow", data=lambda result: {"sizing": sizing_data(result)}),
+    page=PageSpec("rightsize", "How requests are derived", data=lambda result: {"sizing": sizing_data(result)}),
 )
 
 

@@ -143,7 +143,7 @@ class Serve(Task[Printed]):
         if bool(self.tls_cert) != bool(self.tls_key):
             raise UsageError("--tls-cert and --tls-key go together")
         if self.client_ca and not self.tls_cert:
-            raise UsageError("--client-ca is about TLS: name --tls-cert and --tls-key")
+            raise UsageError("--client-ca needs --tls-cert and --tls-key")
         access = "kwhatif.serve.access"
         tls = load(f"{access}:TlsFiles")(self.tls_cert, self.tls_key, self.client_ca) if self.tls_cert else None
         tokens = load(f"{access}:Tokens")(self.token_file) if self.token_file else None

@@ -63,7 +63,7 @@ def with_translation(path: str, notes: Notes, how: Callable[[Translation | None]
         there = os.path.exists(path)
         before = read_translation(path) if there else None
         if there and readable_by_others(path):
-            notes.warn(f"{path}: could be read by others than you; now it cannot")
+            notes.warn(f"{path}: was readable by others; now it is not")
         made, translation = how(before)
         write_translation(translation, path)
     if not there:
@@ -105,7 +105,7 @@ def copy_lines(lines: Lines, output: str, treat: Treat) -> None:
     try:
         file = RecordingWriter(output, treat)
     except FileExistsError:
-        raise InputError("is there already; a recording is not written over another file", source=output) from None
+        raise InputError("already exists; a recording does not overwrite a file", source=output) from None
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=output) from None
     try:

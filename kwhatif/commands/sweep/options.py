@@ -45,7 +45,7 @@ class SweepOptions:
     ] = ()
     search: Annotated[
         int,
-        Flag("--search", metavar="N", least=0, shows_default=True, help="Try so many more policies around the best."),
+        Flag("--search", metavar="N", least=0, shows_default=True, help="Try N more policies around the best."),
     ] = 0
     seed: Annotated[
         int | None, Flag("--seed", metavar="N", least=0, help="For a sample that is random, and for --search.")

@@ -189,7 +189,7 @@ def _numbers(setting: str, numbers: Numbers, place: str) -> Axis:
             raise InputError(f"expected no more than {MOST_POINTS:,} numbers", place=place)
         return Axis(setting, tuple(range(numbers.min, numbers.max + 1, numbers.step)), place, ordered=True)
     if len(set(numbers)) < len(numbers):
-        raise InputError("a number comes twice", place=place)
+        raise InputError("a number is listed twice", place=place)
     return Axis(setting, tuple(sorted(numbers)), place, ordered=True)
 
 
@@ -198,7 +198,7 @@ def _values(setting: str, values: Values, place: str) -> Axis:
     if isinstance(values, Range):
         return _numbers(setting, values, place)
     if len(set(map(repr, values))) < len(values):
-        raise InputError("a value comes twice", place=place)
+        raise InputError("a value is listed twice", place=place)
     if any(isinstance(each, bool | str) for each in values):
         return Axis(setting, tuple(values), place)
     return Axis(setting, tuple(sorted(values)), place, ordered=True)
@@ -211,7 +211,7 @@ def _check(space: Space) -> None:
     names = [axis.setting for axis in space.axes]
     for axis in space.axes:
         if names.count(axis.setting) > 1:
-            raise InputError(f"{axis.setting.removesuffix(PLUGIN)} comes twice", place=axis.place)
+            raise InputError(f"{axis.setting.removesuffix(PLUGIN)} is listed twice", place=axis.place)
     if space.sample.method == "grid" and space.size > MOST_POINTS:
         problem = f"a grid of {space.size:,} points; expected no more than {MOST_POINTS:,}, or another method"
         raise InputError(problem, place="$.sample.method")

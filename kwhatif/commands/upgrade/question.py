@@ -89,7 +89,7 @@ class Upgrade(Question[UpgradeResult]):
             "--surge",
             type=str | None,
             metavar="N|N%",
-            help="So many nodes more than the pool has, meanwhile.",
+            help="Surge: nodes beyond the size of the pool during the upgrade.",
         ),
     ] = None
     unavailable: Annotated[
@@ -98,11 +98,11 @@ class Upgrade(Question[UpgradeResult]):
             "--unavailable",
             type=str | None,
             metavar="N|N%",
-            help="So many nodes of the pool may be missing, meanwhile.",
+            help="Nodes of the pool that may be missing during the upgrade.",
         ),
     ] = None
     parallel: Annotated[
-        int | None, Flag("--parallel", metavar="N", least=1, help="Drain at most so many nodes at the same time.")
+        int | None, Flag("--parallel", metavar="N", least=1, help="Drain at most N nodes at the same time.")
     ] = None
     drain_timeout_seconds: Annotated[
         float | None, Duration("--drain-timeout", "How long a drain may take. Default: the strategy's.")
@@ -134,14 +134,18 @@ class Upgrade(Question[UpgradeResult]):
             help="How long a pod takes to become ready, of all workloads or of one (repeatable). Default: 30s.",
         ),
     ] = READY_AFTER
-    within_seconds: Annotated[float | None, Duration("--within", "How long all of it may take.")] = None
+    within_seconds: Annotated[float | None, Duration("--within", "How long the whole upgrade may take.")] = None
     prices: PricesFile = ""
     new_version: Annotated[
-        str, Flag("--new-version", metavar="VERSION", help="The kubelet's version on new nodes, such as v1.35.2.")
+        str, Flag("--new-version", metavar="VERSION", help="The kubelet version of new nodes, such as v1.35.2.")
     ] = ""
     new_labels: Annotated[
         Sequence[str],
-        Flag("--new-label", metavar="KEY=VALUE|KEY-", help="A label of new nodes, or one less (repeatable)."),
+        Flag(
+            "--new-label",
+            metavar="KEY=VALUE|KEY-",
+            help="Add a label to new nodes, or remove one with KEY- (repeatable).",
+        ),
     ] = ()
     new_taints: Annotated[
         Sequence[str],

@@ -21,7 +21,7 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     )
     title = {"hangs": "BLOCKED BY", "failed": "FAILED ON"}.get(result.phase, "BLOCKED FOR A TIME BY")
     blocks = build_table(title, headers, obstacles, Grouping("pod"))
-    headers = ("pod [pod]", "made by [same, spare 1]", "from", "until", "message [same]")
+    headers = ("pod [pod]", "owner [same, spare 1]", "from", "until", "message [same]")
     pending = [
         (
             p.pod,
@@ -51,7 +51,7 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     if result.cost is not None and result.cost.unknown:
         remarks.append(f"What it costs is unknown, without prices of {format_some(result.cost.unknown)}.")
     if result.not_made_again:
-        remarks.append(f"Nobody makes these pods again: {format_some(result.not_made_again)}.")
+        remarks.append(f"No controller recreates these pods: {format_some(result.not_made_again)}.")
     if remarks:
         blocks.append(Lines(tuple(remarks)))
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]

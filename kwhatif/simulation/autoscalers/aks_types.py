@@ -55,9 +55,9 @@ _SIZE = re.compile(
 )
 _AMD = re.compile(r"NV\d+as_v4|MI\d+", re.IGNORECASE)
 _INCOMPLETE = (
-    "what sizes leave for pods is reckoned as Karpenter's provider for Azure does, an approximation",
-    f"pods and disks are those of a node class that says nothing: {_PODS} pods, {_DISK} of disk",
-    "makers of GPUs are told by the names of sizes",
+    "allocatable of sizes is estimated as Karpenter's provider for Azure does",
+    f"pods and disks are those of an empty node class: {_PODS} pods, {_DISK} of disk",
+    "GPU vendors are derived from the names of sizes",
 )
 
 

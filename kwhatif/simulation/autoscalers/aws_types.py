@@ -27,8 +27,8 @@ from kwhatif.snapshot.format.model import API_VERSION, Snapshot
 
 __all__ = ["Places", "SpotPrices", "Types", "aws_types", "provider_options", "uses_auto_mode"]
 
-_APPROXIMATE = "what types leave for pods is reckoned by the rules of EKS, an approximation"
-_BRANCHES = "no command tells how many vpc.amazonaws.com/pod-eni a type has: reckoned by its size"
+_APPROXIMATE = "allocatable of types is estimated by the rules of EKS"
+_BRANCHES = "no command lists how many vpc.amazonaws.com/pod-eni a type has: estimated from its size"
 
 
 def aws_types(
@@ -44,7 +44,7 @@ def aws_types(
 ) -> InstanceTypesFile:
     """All types, offered where they are and a price is known.
 
-    ``on_demand`` are prices by the hour, which none of the three commands tells. Without a node class it is taken to be
+    ``on_demand`` are prices per hour, which none of the three commands tells. Without a node class it is taken to be
     one of AL2023 that says nothing.
     """
     zones: dict[str, list[str]] = {}
@@ -89,13 +89,13 @@ def _missing(
         if number:
             yield f"spot prices are unknown, so that none of the {number} types with spot machines is offered on spot"
     if node_class is None:
-        yield "no EC2NodeClass is known: taken to be one of AL2023 that says nothing"
+        yield "no EC2NodeClass is known: an empty one of AL2023 is assumed"
     elif family_of(node_class) == "Custom":
-        yield "the images of the EC2NodeClass are one's own: what they leave for pods may differ"
+        yield "the EC2NodeClass has custom images: allocatable may differ"
     if any(each.network_info.megabits is None for each in types.instance_types):
-        yield "bandwidths of networks are not told of all types, so that they count as having no such label"
+        yield "network bandwidths are not known of all types: those have no such label"
     if auto_mode:
-        yield "what EKS Auto Mode leaves for pods is not public, and reckoned as of Karpenter's own"
+        yield "allocatable under EKS Auto Mode is not public: estimated as for Karpenter's own nodes"
 
 
 def _zone_ids(node_class: EC2NodeClass | None) -> dict[str, str]:

@@ -45,8 +45,8 @@ _MEMORY = ((4096, 0.25), (4096, 0.20), (8192, 0.10), (114688, 0.06), (1 << 40, 0
 """Mebibytes, and the share of them that GKE reserves."""
 _CPU = ((1000, 0.06), (1000, 0.01), (2000, 0.005), (1 << 40, 0.0025))
 _INCOMPLETE = (
-    "what types leave for pods is reckoned by what GKE says of itself, an approximation",
-    f"pods and disks are those of a node class that says nothing: {_PODS} pods, {_BOOT_DISK} GiB of boot disk",
+    "allocatable of types is estimated by what GKE documents",
+    f"pods and disks are those of an empty node class: {_PODS} pods, {_BOOT_DISK} GiB of boot disk",
     "labels of the disks that a machine may have are missing (disk-type.gke.io/...)",
 )
 

@@ -53,7 +53,7 @@ class KnownOffering(_Part, frozen=True, kw_only=True):
 
     zone: Annotated[str, Meta(min_length=1)]
     capacity_type: Literal["on-demand", "spot", "reserved"]
-    price: Annotated[Price, Meta(description="Of a machine, by the hour.")]
+    price: Annotated[Price, Meta(description="Price of a machine, per hour.")]
     available: bool = True
     reservation_id: str = ""
     reservation_capacity: Count = 0
@@ -252,7 +252,7 @@ def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalog
     for number, type_ in enumerate(file.types):
         place = f"$.types[{number}]"
         if type_.name in names:
-            raise InputError(f"there is a type {type_.name} already", place=f"{place}.name")
+            raise InputError(f"type {type_.name} is listed twice", place=f"{place}.name")
         names.add(type_.name)
         for name in ("cpu", "memory", "pods"):
             if name not in type_.capacity:

@@ -211,4 +211,4 @@ def warn_of(known: ConfiguredGroups, notes: Notes) -> None:
     if known.incomplete:
         notes.warn(f"{known.source}: {known.incomplete}")
     for name in known.unlimited:
-        notes.warn(f"group {name}: nobody knows its maximum, so it does not grow")
+        notes.warn(f"group {name}: its maximum is unknown, so it does not grow")

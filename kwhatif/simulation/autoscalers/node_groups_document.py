@@ -71,12 +71,14 @@ class Group(_Part, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(min_length=1)]
     min: Count = 0
-    max: Annotated[Count | None, Meta(description="Unsaid, nobody knows: it does not grow.")] = None
+    max: Annotated[
+        Count | None, Meta(description="Without it the maximum is unknown, and the group does not grow.")
+    ] = None
     target: Count | None = None
     nodes: Members | None = None
     template: Template | None = None
     options: dict[str, Any] | None = None
-    price: Annotated[Price | None, Meta(description="Of a node, by the hour.")] = None
+    price: Annotated[Price | None, Meta(description="Price of a node, per hour.")] = None
     failed_scale_up_ago: Annotated[
         str | None, Meta(description="How long ago a scale-up failed, such as 90s: it backs off for a while.")
     ] = None
@@ -167,7 +169,7 @@ def build_groups(file: NodeGroupsFile, nodes: Sequence[Node], now: int = 0, sour
                 raise InputError(f"node {node} is of group {of_node[node]} already", place=f"{place}.nodes")
             of_node[node] = group.name
         if group.name in names:
-            raise InputError(f"there is a group {group.name} already", place=f"{place}.name")
+            raise InputError(f"group {group.name} is listed twice", place=f"{place}.name")
         names.add(group.name)
         groups.append(_group(group, members, named, flags, now, place))
     prices = file.pod_prices

@@ -34,7 +34,7 @@ def read_prices(path: str) -> Prices:
     table = decode(document.value, dict[str, Any])
     for name, price in table.items():
         if isinstance(price, bool) or not isinstance(price, int | float) or price < 0:
-            problem = f"expected a price by the hour, found {describe_value(price)}"
+            problem = f"expected a price per hour, found {describe_value(price)}"
             raise InputError(problem, source=path, place=f"${step(name)}")
     known = convert_strictly(table, dict[str, float])
     return lambda node: known.get(type_of(node))

@@ -80,7 +80,7 @@ class Scaler:
         self._fruitless_rounds = self._fruitless_rounds + 1 if self._helped_last and self._helped_last <= keys else 0
         self._helped_last = frozenset()
         if self._fruitless_rounds >= MOST_FRUITLESS_ROUNDS:
-            reason = f"nodes came {MOST_FRUITLESS_ROUNDS} times in a row, and it found room on none"
+            reason = f"nodes came {MOST_FRUITLESS_ROUNDS} times in a row, and it fits none"
             refusals = [GroupRefusal(autoscaler=each.name, group="", reasons=(reason,)) for each in self.autoscalers]
             self._why_not.update({pod.key: refusals for pod in waiting})
             return []
@@ -232,10 +232,10 @@ def _words(found: ScaleUp) -> Iterator[tuple[str, str]]:
         numbers[group] += 1
         if each.types:
             claims += 1
-            yield each.node, f"NodeClaim {claims} of NodePool {each.group} comes for it {_types(each)}"
+            yield each.node, f"NodeClaim {claims} of NodePool {each.group} is created for it {_types(each)}"
         else:
             number = f"{numbers[group]} of {sizes[group]} new"
-            yield each.node, f"a node of group {each.group} comes for it ({number})"
+            yield each.node, f"a node of group {each.group} is added for it ({number})"
 
 
 def _types(node: AddedNode) -> str:

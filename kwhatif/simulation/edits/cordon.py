@@ -47,4 +47,4 @@ UNCORDON = _kind("uncordon", uncordon_node)
 CORDON_OPTION = Option.from_kind(
     "--cordon", "NODES", "What if nodes, by name or label selector, were cordoned? (repeatable)", CORDON
 )
-UNCORDON_OPTION = Option.from_kind("--uncordon", "NODES", "What if they were not? (repeatable)", UNCORDON)
+UNCORDON_OPTION = Option.from_kind("--uncordon", "NODES", "What if nodes were uncordoned? (repeatable)", UNCORDON)

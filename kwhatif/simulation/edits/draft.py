@@ -225,7 +225,7 @@ def remove_pods(draft: Draft, pods: Sequence[Pod], cause: RemovalCause, origin: 
     for pod in pods:
         owner = pod.controller
         if _is_static(pod, owner) and cause is not RemovalCause.NODE_GONE:
-            ends.setdefault("made anew there by the kubelet at once", []).append(pod.key)
+            ends.setdefault("recreated there by the kubelet at once", []).append(pod.key)
             continue
         going[pod.key] = pod
         end = _JOB_FAILS if job_of(pod) in failing else _end(pod, owner, cause)
@@ -243,7 +243,7 @@ def remove_pods(draft: Draft, pods: Sequence[Pod], cause: RemovalCause, origin: 
     makers = "its controller" if len(again) == 1 else "their controllers"
     parts = [f"{len(again)} recreated by {makers} and to be placed"] if again else []
     parts += [f"{len(keys)} {end} ({format_some(keys)})" for end, keys in ends.items()]
-    parts += [f"{len(others)} more of the same jobs go, too ({format_some(others)})"] if others else []
+    parts += [f"{len(others)} more of the same jobs are removed, too ({format_some(others)})"] if others else []
     return f"{format_count(len(pods), 'pod')} {cause.value}: {', '.join(parts)}"
 
 
@@ -256,7 +256,7 @@ def _end(pod: Pod, owner: OwnerReference | None, cause: RemovalCause) -> str:
     if owner.kind == "Node":
         return "static"
     if owner.kind == "DaemonSet" and cause is not RemovalCause.DELETED:
-        return "of daemon sets, which want none there"
+        return "of daemon sets, which do not run there"
     if owner.kind in ("ReplicaSet", "ReplicationController", "Job") and pod.metadata.deletion_timestamp:
         return "replaced before, since they were being deleted"
     if owner.kind not in ("ReplicaSet", "ReplicationController", "Job", "StatefulSet", "DaemonSet"):

@@ -47,7 +47,7 @@ def read_options(
     groups = values.get(ADD_NODES, ())
     bare = [text for text in groups if "," not in text]
     if (like or places) and not bare:
-        raise UsageError("--like and --in are about --add-nodes N: how many nodes?")
+        raise UsageError("--like and --in need --add-nodes N")
     if len(bare) > 1:
         raise UsageError(f"--add-nodes {bare[1]}: only one group can take --like and --in; write N,like=NODE,zone=ZONE")
     if bare and not like:

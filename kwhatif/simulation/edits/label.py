@@ -86,4 +86,4 @@ def _read(text: str, names: Collection[str]) -> Plain:
 
 
 LABEL = EditKind("label", LabelNodes, _apply, _check)
-OPTION = Option("--label", "NODES=KEY=VALUE", "What if nodes had this label? KEY- takes it away (repeatable).", _read)
+OPTION = Option("--label", "NODES=KEY=VALUE", "What if nodes had this label? KEY- removes it (repeatable).", _read)

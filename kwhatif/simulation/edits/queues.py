@@ -134,12 +134,12 @@ STOP_QUEUE = EditKind("stop_queue", StopQueue, _stop_queue)
 QUOTA_OPTION = Option(
     "--quota",
     "clusterqueue/NAME:FLAVOR:RESOURCE=AMOUNT",
-    "What if a quota of Kueue's (or that of a cohort/NAME) were another? (repeatable)",
+    "What if a quota of a ClusterQueue (or of a cohort/NAME) had another value? (repeatable)",
     _read_quota,
 )
 STOP_OPTION = Option(
     "--stop-queue",
     "clusterqueue/NAME[=POLICY]",
-    "What if a queue of Kueue's (or a localqueue/NAMESPACE/NAME) were stopped: Hold, HoldAndDrain, None? (repeatable)",
+    "What if a ClusterQueue (or a localqueue/NAMESPACE/NAME) were stopped: Hold, HoldAndDrain, None? (repeatable)",
     _read_queue,
 )

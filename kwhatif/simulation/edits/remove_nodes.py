@@ -34,5 +34,5 @@ def _apply(draft: Draft, what: str, origin: str) -> str:
 
 REMOVE_NODES = EditKind("remove_nodes", Nodes, _apply, check_selection)
 OPTION = Option.from_kind(
-    "--remove-node", "NODES", "What if nodes were gone, their pods to go elsewhere? (repeatable)", REMOVE_NODES
+    "--remove-node", "NODES", "What if nodes were gone, and their pods rescheduled? (repeatable)", REMOVE_NODES
 )

@@ -109,5 +109,5 @@ def _read(text: str, names: Collection[str]) -> Plain:
 
 SET = EditKind("set", SetAmounts, _apply, _check)
 OPTION = Option(
-    "--set", "NODES.allocatable.RESOURCE=AMOUNT", "What if nodes had more or less of it? (repeatable)", _read
+    "--set", "NODES.allocatable.RESOURCE=AMOUNT", "What if nodes had another amount of a resource? (repeatable)", _read
 )

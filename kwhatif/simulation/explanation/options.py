@@ -19,9 +19,7 @@ class ExplainOptions:
     with ``fixes`` also what would help.
     """
 
-    node: Annotated[str, Flag("--node", metavar="NAME", completion="node", help="Only this node: why (not) there?")] = (
-        ""
-    )
+    node: Annotated[str, Flag("--node", metavar="NAME", completion="node", help="Explain this node only.")] = ""
     versus: Annotated[
         str,
         Flag(
@@ -31,7 +29,7 @@ class ExplainOptions:
             help="Compare this node with the chosen one, or with that of --node.",
         ),
     ] = ""
-    fixes: Annotated[bool, Flag("--no-fixes", negated=True, help="Do not look for changes that would help.")] = True
+    fixes: Annotated[bool, Flag("--no-fixes", negated=True, help="Do not look for fixes.")] = True
 
     def check(self, session: Session) -> None:
         """Raise UsageError for a node that there is not."""

@@ -44,7 +44,7 @@ def extender_gaps(extenders: Extenders, pod_keys: Collection[str]) -> Iterator[G
     for extender in extenders.all:
         yield Gap(
             what=f"extender {extender.name} was called: {_calls(extender)}",
-            effect="its answers are those of the moment: the same question may find others",
+            effect="its answers are of this moment, and may differ next time",
         )
         kinds = dict.fromkeys((failure.point, failure.outcome) for failure in extender.failures)
         for point, outcome in kinds:
@@ -267,7 +267,7 @@ def _budget_gap(session: Session, placements: Sequence[Placement], evicted: Sequ
         session.dependencies_by_kind().get(_BUDGET, {}),
     )
     if why and (evicted or readings):
-        effect = "evictions are granted that it might forbid" if evicted else _uses(readings)
+        effect = "evictions that it might forbid are allowed" if evicted else _uses(readings)
         preempting = [p for p in placements if p.victims]
         victims = (victim.pod for p in preempting for victim in p.victims)
         yield Gap(

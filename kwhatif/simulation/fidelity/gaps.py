@@ -100,7 +100,7 @@ LOOKED_UP: dict[str, tuple[Touches, str]] = {
     "ResourceClaimTemplate": (_has_claim_template, "claims that are made of it are left out"),
     "ResourceQuota": (_always, "nothing is refused for being more than the quota"),
     "RuntimeClass": (_has_runtime_class, "its overhead and nodes are left out"),
-    "ServiceAccount": (_has_account, "whether the account is there is not known"),
+    "ServiceAccount": (_has_account, "whether the account exists is not known"),
 }
 """Kind -> which pods it matters to, of those that come through the API server, and what follows if it is missing."""
 

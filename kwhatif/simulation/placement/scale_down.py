@@ -221,7 +221,7 @@ def remove_unneeded_nodes(shrinking: ShrinkingCluster, scaler: Scaler) -> list[s
         elif isinstance(each, PoolAutoscaler):
             scale_downs.append(_PoolConsolidation(each, scaler))
     for done in range(MOST_ROUNDS):
-        report_progress("Taking nodes away", "rounds", done)
+        report_progress("Removing nodes", "rounds", done)
         if not any(each.remove_nodes(shrinking) for each in scale_downs):
             break
     return sorted(before - set(shrinking.session.cluster.columns.names))

@@ -270,7 +270,7 @@ class _QueuedScenario:
                         waiting.setdefault(check.name, []).append(workload.key)
         for name, keys in sorted(waiting.items()):
             effect = "the workloads are taken to wait for it"
-            yield Gap(what=f"admission check {name} is answered by nobody here", effect=effect, pods=tuple(keys))
+            yield Gap(what=f"admission check {name} is not modelled", effect=effect, pods=tuple(keys))
 
 
 _WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"

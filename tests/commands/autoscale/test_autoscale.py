@@ -72,7 +72,7 @@ BAD = [
         "$.groups[1].nodes",
         "node general-a is of group g already",
     ),
-    ("groups: [{name: g}, {name: g}]", "$.groups[1].name", "there is a group g already"),
+    ("groups: [{name: g}, {name: g}]", "$.groups[1].name", "group g is listed twice"),
     ("groups: [{name: g, template: {labels: {a: b}}}]", "$.groups[0].template", "expected capacity"),
     ("groups: [{name: g, template: {capacity: {cpu: 1}}}]", "$.groups[0].template.capacity", "an amount of memory"),
     ("groups: [{name: g, template: {like: nobody}}]", "$.groups[0].template.like", "no node nobody"),
@@ -196,7 +196,7 @@ def test_place_counts_a_pod_that_a_node_comes_for() -> None:
     found = kwhatif.place(manifests, snapshot=CLUSTER, autoscale=GROUPS)
     assert found.exit_code == 0
     assert {(each.outcome, each.reason) for each in found.placements} == {
-        ("autoscaled", "a node of group gpu comes for it (1 of 1 new)")
+        ("autoscaled", "a node of group gpu is added for it (1 of 1 new)")
     }
 
 
@@ -207,8 +207,8 @@ def test_place_says_that_there_is_an_autoscaler(tmp_path: Path) -> None:
         "spec: {template: {spec: {containers: [{name: c, command: [cluster-autoscaler]}]}}}\n"
     )
     found = kwhatif.place([SAMPLE / "training.yaml"], snapshot=[CLUSTER, str(deployment)])
-    note = "Deployment kube-system/scaler is an autoscaler: --autoscale FILE, with its node groups, tells for whom "
-    assert f"note: {note}nodes come" in found.notes
+    note = "Deployment kube-system/scaler is an autoscaler: --autoscale FILE, with its node groups, says for which "
+    assert f"note: {note}pods nodes are added" in found.notes
 
 
 @pytest.mark.parametrize(

@@ -203,4 +203,4 @@ def test_of_several_node_classes_one_is_chosen(tmp_path: Path) -> None:
     found = yaml.safe_load(run("autoscale", "catalogue", *words, "--node-class", "large").out)
     assert (found["nodeClass"], found["types"][0]["capacity"]["pods"]) == ("large", "110")
     only = ("autoscale", "catalogue", *words[:2], "--node-class", "large")
-    assert "--node-class goes with --ec2-types" in refused(*only)
+    assert "--node-class needs --ec2-types" in refused(*only)

@@ -36,7 +36,7 @@ def test_what_alone_stands_in_the_way_is_told_by_pool() -> None:
     (helpless,) = (each for each in asked(str(SAMPLE / "web.yaml"), code=1)["pods"] if each["outcome"] == "helpless")
     refusals = {each["nodePool"]: each for each in helpless["refusals"]}
     assert list(refusals) == ["spot", "steady", "arm"], "by weight, then the later in the alphabet"
-    assert refusals["steady"]["nearest"] == "memory: asks 500Gi, the most is 381.1Gi"
+    assert refusals["steady"]["nearest"] == "memory: requests 500Gi, the largest type offers 381.1Gi"
 
 
 def test_node_pools_of_a_file_stand_in_for_those_of_the_snapshot(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_both_autoscalers_are_asked_at_once(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("types: [{name: one, capacity: {cpu: 1}}]", "$.types[0].capacity: expected an amount of memory, found none"),
-        (f"types: [{TYPE}, {TYPE}]", "$.types[1].name: there is a type one already"),
+        (f"types: [{TYPE}, {TYPE}]", "$.types[1].name: type one is listed twice"),
         (f"types: [{TYPE}]\nnodePools: {{web: [uno]}}", "$.nodePools.web[0]: there is no type uno"),
         (f"types: [{TYPE.replace('spot', 'cheap')}]", "$.types[0].offerings[0].capacityType: "),
         (f"types: [{TYPE.replace('spot', 'reserved')}]", "$.types[0].offerings[0]: expected a reservationId"),
@@ -149,7 +149,7 @@ def test_another_catalogue_is_another_bill(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--node-pools", LEAVE), "they take --catalogue FILE"),
+        (("--node-pools", LEAVE), "they need --catalogue FILE"),
         (("--catalogue", CATALOGUE), "nothing to compare"),
         (("--catalogue", CATALOGUE, *("--node-pools", LEAVE) * 3), "nothing to compare"),
         (("--catalogue", CATALOGUE, "--node-pools", LEAVE, "--replay", "all"), "go with manifests for both sides"),
@@ -173,7 +173,7 @@ def test_a_node_that_could_go_says_where_its_pods_would_and_what_comes_first() -
     (node,) = explained("n1")
     assert (node["decision"], node["now"], node["monthly"]) == ("delete", False, 292.0)
     assert node["moves"].keys() == {"shop/api-1", "shop/web-1"}
-    assert node["reasons"] == ["it could go, but another command comes first"]
+    assert node["reasons"] == ["it could be removed, but another command comes first"]
 
 
 def test_nodes_that_go_are_a_yes_and_nodes_that_stay_say_why() -> None:
@@ -189,7 +189,7 @@ def test_a_node_whose_budget_is_used_up_says_so(tmp_path: Path) -> None:
     cluster.write_text(Path(CLUSTER).read_text().replace("budgets: [{nodes: 100%}]", "budgets: [{nodes: 0}]"))
     ran = run("explain", "n1", "--consolidation", "--snapshot", str(cluster), "--catalogue", CATALOGUE)
     assert ran.code == 1
-    assert "the budget of NodePool steady lets no more go" in ran.out
+    assert "the disruption budget of NodePool steady allows no more nodes" in ran.out
     assert "let 0 nodes go now" in ran.out
 
 
@@ -199,7 +199,7 @@ def test_a_node_whose_budget_is_used_up_says_so(tmp_path: Path) -> None:
         (("nx", "--catalogue", CATALOGUE, "--consolidation"), "the cluster has no node nx"),
         (("n1", "--consolidation"), "--catalogue FILE"),
         (("n1", "--catalogue", CATALOGUE), "--consolidation takes names of nodes"),
-        (("n1", "--catalogue", CATALOGUE, "--consolidation", "--node", "n2"), "about nodes"),
+        (("n1", "--catalogue", CATALOGUE, "--consolidation", "--node", "n2"), "explains nodes"),
     ],
 )
 def test_a_question_about_nodes_that_makes_no_sense_is_refused(words: tuple[str, ...], problem: str) -> None:

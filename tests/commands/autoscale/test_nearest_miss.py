@@ -16,9 +16,9 @@ MISSES = [
     pytest.param({FAMILY: "z"}, "2", "spot", ["family In [z], but the NodePool has", ": 15 types"], id="a pool's own"),
     pytest.param({FAMILY: "z"}, "2", "steady", ["example.com/family In [z]: 15 types"], id="a label of no type"),
     pytest.param({ZONE: "mars"}, "2", "steady", ["zone In [mars]: "], id="a zone where there is nothing"),
-    pytest.param({}, "500", "steady", ["cpu: asks 500, the most is 47700m"], id="more than any machine has"),
+    pytest.param({}, "500", "steady", ["requests 500, the largest type offers 47700m"], id="more than any machine has"),
     pytest.param({ZONE: "mars"}, "500", "steady", [], id="two things at once"),
-    pytest.param({}, "500", "arm", ["besides the taint, cpu: asks 500"], id="a taint, and more than any machine has"),
+    pytest.param({}, "500", "arm", ["besides the taint, cpu: req"], id="a taint, and more than any machine has"),
 ]
 
 

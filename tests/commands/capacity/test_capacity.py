@@ -231,7 +231,7 @@ def test_a_workload_that_runs_already_can_be_asked_about_too(kind: str, more: Js
 
 
 def test_a_workload_that_wants_no_pods_has_nothing_to_count() -> None:
-    with pytest.raises(UsageError, match="there is nothing to count: the workloads in the manifests want no new pods"):
+    with pytest.raises(UsageError, match="nothing to count: the workloads of the manifests need no new pods"):
         ask(snapshot_of([node("a")]), workload(replicas=0))
 
 

@@ -69,7 +69,7 @@ def test_what_is_there_already_is_left_alone(there: str, tmp_path: Path) -> None
     before = contents_of(tmp_path)
     ran = run("demo", folder=tmp_path)
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "kwhatif: samples: is there already, expected the name of a new directory\n"
+    assert ran.err == "kwhatif: samples: already exists; expected the name of a new directory\n"
     assert contents_of(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["samples"]
 

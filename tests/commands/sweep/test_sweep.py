@@ -281,16 +281,16 @@ def test_a_random_sample_is_that_of_its_seed() -> None:
             {"weights": {"ImageLocality": {"min": 5, "max": 2}}},
             r"space: \$\.weights\.ImageLocality\.max: expected no less",
         ),
-        ({"weights": {"ImageLocality": [1, 1]}}, r"space: \$\.weights\.ImageLocality: a number comes twice"),
+        ({"weights": {"ImageLocality": [1, 1]}}, r"space: \$\.weights\.ImageLocality: a number is listed twice"),
         (
             {"arguments": {"TargetLoadPacking": {"targetUtilization": [40, 40]}}},
-            r"space: \$\.arguments\.TargetLoadPacking\.targetUtilization: a value comes twice",
+            r"space: \$\.arguments\.TargetLoadPacking\.targetUtilization: a value is listed twice",
         ),
         (
             {"arguments": {"TargetLoadPacking": {"targetUtilization": [[1]]}}},
             r"space: \$\.arguments\.TargetLoadPacking\.targetUtilization",
         ),
-        ({"plugins": ["ImageLocality", "ImageLocality"]}, r"space: \$\.plugins\[0\]: ImageLocality comes twice"),
+        ({"plugins": ["ImageLocality", "ImageLocality"]}, r"space: \$\.plugins\[0\]: ImageLocality is listed twice"),
         ({"plugins": ["A"], "sample": {"method": "monteCarlo"}}, r"space: \$\.sample\.method: .*found \"monteCarlo\""),
         (
             {"weights": {"ImageLocality": {"min": 0, "max": 999}, "NodeAffinity": {"min": 0, "max": 999}}},
@@ -343,7 +343,7 @@ def test_a_policy_that_kube_scheduler_refuses_is_told_with_its_place(settings: d
         ((JOB,), "name the settings to try: --space FILE"),
         ((JOB, "--space", SPACE, "--search", "3"), "--search draws at random: name a --seed"),
         ((JOB, "--space", SPACE, "--objective", "cost"), "--objective cost: nothing is known of it without --prices"),
-        ((JOB, "--space", SPACE, "--resume"), "--resume is about --out"),
+        ((JOB, "--space", SPACE, "--resume"), "--resume needs --out"),
         ((JOB, "--space", SPACE, "--out", "rows.csv"), "expected a name that ends in .jsonl or .parquet"),
         ((JOB, "--space", SPACE, "--probe", CLUSTER), "--probe: expected manifests with one pod or workload, found 12"),
         ((JOB, "--space", SPACE, "--write", "-"), "--write -: standard output is for the answer"),
@@ -379,5 +379,5 @@ def test_prices_are_those_of_a_table_or_of_a_catalogue(tmp_path: Path) -> None:
         prices = read_prices(str(path))
         assert [prices(node("n", labels=each)) for each in (labels, spot, {})] == [0.2, cheap, None]
     table.write_text("m-4: dear\n")
-    with pytest.raises(InputError, match=r"table.yaml: \$\.m-4: expected a price by the hour, found \"dear\""):
+    with pytest.raises(InputError, match=r"table.yaml: \$\.m-4: expected a price per hour, found \"dear\""):
         read_prices(str(table))

@@ -1,4 +1,4 @@
-"""What if the cluster were another one? What edits do to it, and what controllers do about them."""
+"""What if the cluster were different? What edits do to it, and what controllers do about them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ NODE_GONE = (
     "1 finished before (shop/report-0), "
     "1 of unknown controllers (Rocket) and not recreated (shop/moon-1), "
     "1 replaced before, since they were being deleted (shop/web-x-0), "
-    "1 of daemon sets, which want none there (shop/agent-1), "
+    "1 of daemon sets, which do not run there (shop/agent-1), "
     "1 lost, since no controller owns them (shop/bare), "
     "1 static (shop/static-n1)"
 )
@@ -123,7 +123,7 @@ def test_pods_that_are_deleted_are_made_again_even_by_daemon_sets_and_kubelets()
     result = after(shop(), {"deletePods": "app=web-x"}, {"deletePods": "app=agent"}, {"deletePods": "static-n1"})
     assert waiting(result) == ["web-x-r1", "web-x-r2", "agent-1", "agent-2", "agent-3"]
     assert "static-n1" in running(result, "n1")
-    assert told(result.notes)[-1] == "1 pod deleted: 1 made anew there by the kubelet at once (shop/static-n1)"
+    assert told(result.notes)[-1] == "1 pod deleted: 1 recreated there by the kubelet at once (shop/static-n1)"
 
 
 def test_a_pod_that_no_controller_made_is_gone_once_it_is_deleted() -> None:
@@ -163,7 +163,7 @@ def test_a_job_makes_pods_again_until_it_has_failed_too_often(case: str) -> None
     result = after(shop(pods=[other], whole=[body]), {"deletePods": "report-1"})
     assert waiting(result) == made
     assert ("report-2" in running(result, "n2")) == bool(made)
-    assert ("1 more of the same jobs go, too (shop/report-2)" in result.notes[0]) != bool(made)
+    assert ("1 more of the same jobs are removed, too (shop/report-2)" in result.notes[0]) != bool(made)
 
 
 def test_failures_of_a_job_add_up_over_edits() -> None:

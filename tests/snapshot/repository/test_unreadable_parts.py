@@ -58,7 +58,7 @@ def test_it_is_a_gap_with_its_place_and_the_rest_is_placed(odd: tuple[str, str, 
     assert sorted(each.pod.partition("/")[2] for each in result.placements) == names
     (gap,) = [each for each in result.fidelity.gaps if each.pods == ("<input>",)]
     assert gap.what.startswith(f"{tmp_path / 'odd.yaml'}: {problem}")
-    assert gap.effect == "it is no part of what is judged"
+    assert gap.effect == "it is not judged"
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)

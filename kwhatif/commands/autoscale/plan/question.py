@@ -54,9 +54,9 @@ class Plan(KarpenterOptions, ClusterAutoscalerOptions, Command[AutoscaleResult |
                 "expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither"
             )
         if not self.catalogue and (self.node_pools or self.consolidate):
-            raise UsageError("--node-pools and --consolidate are about Karpenter: they take --catalogue FILE")
+            raise UsageError("--node-pools and --consolidate are Karpenter's: they need --catalogue FILE")
         if not self.groups and (self.scale_down or self.until_quiet):
-            raise UsageError("--scale-down and --until-quiet are about cluster-autoscaler: they take --groups FILE")
+            raise UsageError("--scale-down and --until-quiet are cluster-autoscaler's: they need --groups FILE")
         by_groups = Autoscale(manifests=self.manifests, **values_of(ClusterAutoscalerOptions, self))
         by_pools = Karpenter(manifests=self.manifests, **values_of(KarpenterOptions, self))
         if not self.catalogue:

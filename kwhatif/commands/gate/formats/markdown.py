@@ -111,7 +111,7 @@ def _collapsible_parts(result: GateResult) -> Iterator[_Part]:
     touching = len(fidelity.touching)
     told = f"{format_count(touching, 'gap')} {'touches' if touching == 1 else 'touch'} these pods"
     yield _details(
-        f"What the answer stands on{f': {told}' if touching else ''}",
+        f"What the answer is based on{f': {told}' if touching else ''}",
         _Part("\n", [f"- {escape_line(shorten_text(clean(line), LONGEST_TEXT))}\n" for line in lines]),
     )
 

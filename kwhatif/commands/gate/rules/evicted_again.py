@@ -50,7 +50,7 @@ class EvictedAgain(Rule[EvictedAgainParameters]):
 
         given = load_descheduler_policy(self.given.policy, context.snapshot)
         if given is None:
-            self.summary = "nobody knows the descheduler's policy: name it with policy"
+            self.summary = "the descheduler's policy is unknown: set policy"
             return
         policy, source = given
         cycle = Descheduler(policy, self._world(context)).cycle(with_protected=False)
@@ -95,14 +95,14 @@ class EvictedAgain(Rule[EvictedAgainParameters]):
             f"the descheduler evicts {format_count(len(evictions), 'new pod')} again at once ({plugins})",
             f"By {source} the next cycle evicts {names}. {first.pod.key} goes from {first.node}: {first.reason}.",
             numbers={"evicted": len(evictions), "plugins": plugins},
-            hint="kwhatif deschedule says where such pods go then, and whether that ever ends",
+            hint="kwhatif deschedule says where such pods go then, and whether it ends",
             pod=first.pod.key,
         )
 
 
 def _summary(cycle: Cycle, count: int, source: str) -> str:
     if cycle.skipped:
-        return "the descheduler does nothing: it wants two ready nodes"
+        return "the descheduler does nothing: it needs two ready nodes"
     others = len(cycle.evictions) - count
     more = f", and {format_count(others, 'other')}" if others else ""
     return f"the next cycle by {source} evicts {format_count(count, 'new pod')}{more}"

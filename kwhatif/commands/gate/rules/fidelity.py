@@ -18,13 +18,13 @@ class FidelityParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
     accept: Annotated[
         tuple[str, ...],
-        Meta(description="Gaps that are known and accepted, as the report words them, * standing for anything."),
+        Meta(description="Gaps that are known and accepted, as the report words them (* matches anything)."),
     ] = ()
 
 
 class FidelityRule(Rule[FidelityParameters]):
     name = "fidelity"
-    purpose = "The verdict stands on nothing that is missing from the snapshot or not modelled."
+    purpose = "The verdict depends on nothing that is missing from the snapshot or not modelled."
     parameters = FidelityParameters
 
     def threshold(self) -> str:

@@ -25,7 +25,7 @@ from kwhatif.simulation.placement.scaled_out import ScaledOutChange
 
 class FitsAtMaxParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    most: Annotated[Count, Meta(description="So many pods of a workload may find no node then.")] = 0
+    most: Annotated[Count, Meta(description="Most pods of a workload that may find no node then.")] = 0
 
 
 class FitsAtMax(Rule[FitsAtMaxParameters]):

@@ -30,14 +30,14 @@ class FitsWithoutParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
     gone: Annotated[
         tuple[Gone, ...],
-        Meta(description="What may be gone: the biggest node (by cpu, then memory), any one node, any one zone."),
+        Meta(description="What is lost: the biggest node (by cpu, then memory), any one node, any one zone."),
     ] = ("biggest-node",)
-    most: Annotated[Count, Meta(description="So many pods may find no room then.")] = 0
+    most: Annotated[Count, Meta(description="Most pods that may find no room then.")] = 0
 
 
 class FitsWithout(Rule[FitsWithoutParameters]):
     name = "fits-without"
-    purpose = "Once the change is in, the biggest node, any node or any zone may be lost: its pods fit elsewhere."
+    purpose = "After the change the cluster survives the loss of its biggest node, of any node or of any zone."
     parameters = FitsWithoutParameters
 
     def threshold(self) -> str:

@@ -19,10 +19,10 @@ from kwhatif.simulation.node_pools import pool_of
 
 class HeadroomParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    percent: Annotated[float, Meta(ge=0, le=100, description="So much has to stay free.")] = 10
+    percent: Annotated[float, Meta(ge=0, le=100, description="The share that has to stay free.")] = 10
     resources: Annotated[tuple[str, ...], Meta(description="Of these resources.")] = ("cpu", "memory")
     pool_label: Annotated[
-        str, Meta(description="The label that tells pools apart. Default: those that makers of nodes put on them.")
+        str, Meta(description="The node label that names the pool. Default: the labels of well-known providers.")
     ] = ""
 
 

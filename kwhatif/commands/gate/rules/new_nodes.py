@@ -24,7 +24,7 @@ from kwhatif.simulation.session import PodToSchedule
 
 class NewNodesParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    most: Annotated[Count, Meta(description="So many nodes may have to be added.")] = 0
+    most: Annotated[Count, Meta(description="Most nodes that may have to be added.")] = 0
     like: Annotated[
         tuple[str, ...],
         Meta(description="Nodes that new ones would be like, by name. Default: the first open one of every pool."),
@@ -33,7 +33,7 @@ class NewNodesParameters(Parameters, frozen=True, kw_only=True):
 
 class NewNodes(Rule[NewNodesParameters]):
     name = "new-nodes"
-    purpose = "The change needs no more nodes than there are, or only so many more."
+    purpose = "The change fits the nodes there are, or needs no more new ones than allowed."
     parameters = NewNodesParameters
 
     def threshold(self) -> str:
@@ -76,7 +76,7 @@ class NewNodes(Rule[NewNodesParameters]):
                 "like": enough[0][1] if enough else "",
                 "most": self.given.most,
             },
-            hint="" if enough else "kwhatif explain says what keeps the pods from every node",
+            hint="" if enough else "kwhatif explain says why no node takes them",
         )
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:

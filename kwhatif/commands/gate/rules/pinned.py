@@ -23,12 +23,12 @@ class PinnedParameters(Parameters, frozen=True, kw_only=True):
         *SERVING,
         *BATCH,
     )
-    nodes: Annotated[PositiveCount, Meta(description="So many nodes at least have to be able to take every pod.")] = 2
+    nodes: Annotated[PositiveCount, Meta(description="Fewest nodes that must be able to run each pod.")] = 2
 
 
 class Pinned(Rule[PinnedParameters]):
     name = "pinned"
-    purpose = "More than one node could ever take a pod, even if nothing else ran there."
+    purpose = "Each pod has more than one node that could run it, even if nothing else ran there."
     parameters = PinnedParameters
 
     def threshold(self) -> str:

@@ -31,13 +31,13 @@ class PoolUpgradeParameters(Parameters, frozen=True, kw_only=True):
         Meta(description="Who replaces the nodes, as kwhatif upgrade has it."),
     ] = "surge"
     pool_label: Annotated[
-        str, Meta(description="The label that tells pools apart. Default: those that makers of nodes put on them.")
+        str, Meta(description="The node label that names the pool. Default: the labels of well-known providers.")
     ] = ""
 
 
 class PoolUpgrade(Rule[PoolUpgradeParameters]):
     name = "pool-upgrade"
-    purpose = "The nodes of a pool can be replaced without anybody's help, whatever runs there."
+    purpose = "The nodes of a pool can be replaced unattended, whatever runs there."
     parameters = PoolUpgradeParameters
     kinds_without_pods: ClassVar[frozenset[str]] = frozenset({"PodDisruptionBudget"})
 
@@ -72,7 +72,7 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
                     numbers={"pool": pool, "replaced": sum(node.deleted is not None for node in found.nodes())},
                     pod=obstacle.pod,
                 )
-        self.summary = f"{format_count(self.checked, 'pool')} upgraded on paper"
+        self.summary = f"{format_count(self.checked, 'pool')} simulated"
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         pods = (info.pod for info, _ in context.cluster.pods() if info.key == finding.pod)

@@ -20,22 +20,22 @@ from kwhatif.results.place import Victim
 
 class PreemptsParameters(TrialParameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    most: Annotated[Count, Meta(description="A workload may drive out so many pods.")] = 0
+    most: Annotated[Count, Meta(description="Most pods that a workload may evict.")] = 0
     most_violations: Annotated[
-        Count, Meta(description="So many of them against a PodDisruptionBudget, whatever their priority.")
+        Count, Meta(description="Most of them against a PodDisruptionBudget, whatever their priority.")
     ] = 0
     priority_from: Annotated[
         Number | None, Meta(description="Only pods of this priority or a higher one count towards most.")
     ] = None
     owners: Annotated[
         tuple[str, ...],
-        Meta(description='Only pods of these count towards most: "ReplicaSet/web-*", * standing for anything.'),
+        Meta(description='Only pods of these count towards most: "ReplicaSet/web-*" (* matches anything).'),
     ] = ()
 
 
 class Preempts(Rule[PreemptsParameters]):
     name = "preempts"
-    purpose = "New pods drive no others out, or only so many, and none against a budget."
+    purpose = "New pods evict no others, or no more than allowed, and none against a budget."
     parameters = PreemptsParameters
 
     def threshold(self) -> str:

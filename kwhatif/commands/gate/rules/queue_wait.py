@@ -16,7 +16,7 @@ from kwhatif.simulation.queueing.queued_pods import NO_QUEUES
 
 
 class QueueWaitParameters(Parameters, frozen=True, kw_only=True):
-    most: Annotated[Count, Meta(description="So many pods of a workload may wait until Kueue admits them.")] = 0
+    most: Annotated[Count, Meta(description="Most pods of a workload that may wait until Kueue admits them.")] = 0
     evicted: Annotated[bool, Meta(description="Running pods of workloads that Kueue evicts count, too.")] = True
 
 

@@ -27,16 +27,16 @@ class RequestVsUsageParameters(Parameters, frozen=True, kw_only=True):
         tuple[str, ...], Meta(description="Files with usage, as kwhatif rightsize reads them; else the snapshot's.")
     ] = ()
     most: Annotated[
-        float, Meta(gt=0, le=1e6, description="A request is at most so many times the peak of what ran.")
+        float, Meta(gt=0, le=1e6, description="Most that a request may be, as a multiple of the peak usage.")
     ] = 3.0
     least: Annotated[
-        float, Meta(ge=0, le=1e6, description="A request is at least so much of the peak of what ran.")
+        float, Meta(ge=0, le=1e6, description="Least that a request may be, as a multiple of the peak usage.")
     ] = 0.5
 
 
 class RequestVsUsage(Rule[RequestVsUsageParameters]):
     name = "request-vs-usage"
-    purpose = "Requests lie near to what the workload has used so far."
+    purpose = "Requests are close to what the workload has used."
     parameters = RequestVsUsageParameters
 
     def threshold(self) -> str:
@@ -50,7 +50,7 @@ class RequestVsUsage(Rule[RequestVsUsageParameters]):
         else:
             add_objects({METRICS: context.snapshot.whole.get(METRICS, ())}, read, context.snapshot.source)
         if not read.book.histograms:
-            self.summary = "nobody knows what runs: name usage, or dump the snapshot with --usage"
+            self.summary = "no usage is known: set usage, or dump the snapshot with --usage"
             return
         far = known = 0
         for unit in self.units(context):

@@ -42,7 +42,7 @@ class RolloutDeadlock(Rule[Parameters]):
                     "oldPodsLeft": left,
                     "newPods": plan.creates,
                 },
-                hint="kwhatif explain says what keeps the pods from every node",
+                hint="kwhatif explain says why no node takes them",
                 pod=waiting[0].pod if waiting else "",
             )
         self.summary = f"{format_count(updates, 'update')} planned"

@@ -17,10 +17,8 @@ from kwhatif.results.place import GrownGroup, ScaleUp
 
 class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    most: Annotated[Count | None, Meta(description="So many nodes may be added at most.")] = None
-    cost: Annotated[Price | None, Meta(description="So much more a month may they cost, where prices are known.")] = (
-        None
-    )
+    most: Annotated[Count | None, Meta(description="Most nodes that may be added.")] = None
+    cost: Annotated[Price | None, Meta(description="Most that they may cost a month, where prices are known.")] = None
     full: Annotated[bool, Meta(description="A group or NodePool that reaches its maximum or limit is a finding.")] = (
         True
     )
@@ -28,7 +26,7 @@ class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
 
 class ScaleUpRule(Rule[ScaleUpParameters]):
     name = "scale-up"
-    purpose = "Autoscalers add no more nodes than they may, and no group or NodePool is full then."
+    purpose = "Autoscalers add no more nodes than allowed, and fill no group or NodePool."
     parameters = ScaleUpParameters
 
     def threshold(self) -> str:
@@ -69,7 +67,7 @@ class ScaleUpRule(Rule[ScaleUpParameters]):
         if each.autoscaler != "Karpenter":
             title = f"group {each.group} reaches its maximum of {format_count(each.to, 'node')}"
             numbers |= {"max": each.max or each.to}
-        message = f"It grows from {each.size} to {each.to}; nobody else gets a node of it."
+        message = f"It grows from {each.size} to {each.to}; no other pod gets a node of it."
         return self.finding(subject, title, message, about="full", numbers=numbers)
 
 

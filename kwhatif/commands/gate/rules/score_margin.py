@@ -16,13 +16,15 @@ from kwhatif.results.gate import Finding
 
 class ScoreMarginParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
-    least: Annotated[PositiveCount, Meta(description="By so much the best node beats the next. 1: no ties.")] = 1
-    pods: Annotated[Count, Meta(description="So many pods of a workload may be closer.")] = 0
+    least: Annotated[
+        PositiveCount, Meta(description="Least score by which the best node must beat the next. 1: no ties.")
+    ] = 1
+    pods: Annotated[Count, Meta(description="Most pods of a workload that may be closer.")] = 0
 
 
 class ScoreMargin(Rule[ScoreMarginParameters]):
     name = "score-margin"
-    purpose = "The node of each new pod clearly beats the next best: its place is no matter of chance."
+    purpose = "The node of each new pod clearly beats the next best: chance does not decide."
     parameters = ScoreMarginParameters
     scores = True
 

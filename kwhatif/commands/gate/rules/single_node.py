@@ -24,7 +24,9 @@ class SingleNodeParameters(Parameters, frozen=True, kw_only=True):
     kinds: Annotated[tuple[str, ...], Meta(description="Only workloads of these kinds; an empty list means all.")] = (
         SERVING
     )
-    replicas: Annotated[int, Meta(ge=2, le=COUNT, description="Only workloads with so many running pods or more.")] = 2
+    replicas: Annotated[
+        int, Meta(ge=2, le=COUNT, description="Only workloads with this many running pods or more.")
+    ] = 2
 
 
 class SingleNode(Rule[SingleNodeParameters]):

@@ -41,25 +41,25 @@ class SnapshotAge(Rule[SnapshotAgeParameters]):
         self.checked = 1
         taken = context.snapshot.taken_at
         if not taken:
-            self.summary = "nobody knows when it was taken"
+            self.summary = "the time it was taken is unknown"
             yield self.finding(
                 None,
-                "nobody knows how old the snapshot is",
+                "the age of the snapshot is unknown",
                 "The snapshot does not say when it was taken (metadata.takenAt).",
                 about="unknown",
                 numbers={"maxAge": self.given.max_age},
-                hint="kwhatif snapshot dump writes it down",
+                hint="kwhatif snapshot dump records it",
             )
             return
         limit = Duration.parse(self.given.max_age)
         age = int((context.judged_at - parse_time(taken)).total_seconds())
         old = Duration.of_seconds(max(age, 0))
-        self.summary = f"it is {old} old" if age >= 0 else f"it is of {taken}, which is still to come"
+        self.summary = f"it is {old} old" if age >= 0 else f"it is of {taken}, in the future"
         if old > limit:
             yield self.finding(
                 None,
                 f"the snapshot is {old} old",
-                f"It was taken at {taken}; the cluster may look otherwise by now.",
+                f"It was taken at {taken}; the cluster may have changed since.",
                 about="age",
                 numbers={"ageSeconds": age, "maxAge": self.given.max_age, "takenAt": taken},
                 hint="take a new one: kwhatif snapshot dump",

@@ -26,13 +26,15 @@ class SpreadParameters(TrialParameters, frozen=True, kw_only=True):
     kinds: Annotated[tuple[str, ...], Meta(description="Only workloads of these kinds; an empty list means all.")] = (
         SERVING
     )
-    topology_key: Annotated[str, Meta(min_length=1, description="The label of nodes that tells places apart.")] = (
+    topology_key: Annotated[str, Meta(min_length=1, description="The node label that defines domains.")] = (
         "topology.kubernetes.io/zone"
     )
     max_skew: Annotated[
-        PositiveCount, Meta(description="By so many pods the fullest place may exceed the emptiest.")
+        PositiveCount, Meta(description="Most pods by which the fullest domain may exceed the emptiest.")
     ] = 1
-    replicas: Annotated[int, Meta(ge=2, le=COUNT, description="Only workloads with so many running pods or more.")] = 2
+    replicas: Annotated[
+        int, Meta(ge=2, le=COUNT, description="Only workloads with this many running pods or more.")
+    ] = 2
 
 
 class Spread(Rule[SpreadParameters]):
@@ -40,7 +42,9 @@ class Spread(Rule[SpreadParameters]):
     and those where a pod is."""
 
     name = "spread"
-    purpose = "The pods of a workload lie evenly over zones, or over another topology, whatever its manifest asks for."
+    purpose = (
+        "The pods of a workload are spread evenly over zones, or another topology, whatever its manifest asks for."
+    )
     parameters = SpreadParameters
 
     def threshold(self) -> str:
@@ -71,7 +75,7 @@ class Spread(Rule[SpreadParameters]):
             yield self.finding_about(
                 unit,
                 f"skew of {skew} over {self.given.topology_key}",
-                f"{format_count(len(running), 'pod')} lie over {format_count(len(counts), 'place')} "
+                f"{format_count(len(running), 'pod')} are on {format_count(len(counts), 'place')} "
                 f"as {format_some(told, 5)}.",
                 about=self.given.topology_key,
                 numbers={

@@ -23,7 +23,7 @@ _WHY_UNBOUND = "names the claims without a volume, and says why"
 
 
 class UnschedulableParameters(TrialParameters, frozen=True, kw_only=True):
-    most: Annotated[Count, Meta(description="So many pods of a workload may find no node.")] = 0
+    most: Annotated[Count, Meta(description="Most pods of a workload that may find no node.")] = 0
     gated: Annotated[bool, Meta(description="Pods held back by scheduling gates count, too.")] = True
     evicted: Annotated[
         bool, Meta(description="Pods that had to leave for new ones and find no other node count, too.")

@@ -36,8 +36,8 @@ class Validate(RulesOptions, Task[PolicyCheck]):
         Sequence[str],
         Flag(
             "--out-of-tree",
-            help="A plugin that your scheduler has and kube-scheduler has not, as NAME or NAME=point,point "
-            "(repeatable). Without points it fits where the file puts it by name.",
+            help="A plugin of your scheduler that kube-scheduler lacks, as NAME or NAME=point,point (repeatable). "
+            "Without points it is accepted wherever the file names it.",
         ),
     ] = ()
 
@@ -91,6 +91,6 @@ def _start(
         unknown = {ref.name for ref in refs} - points.keys()
         if unknown:
             words = " ".join(f"--out-of-tree {name}" for name in sorted(unknown))
-            notes.note(f"if your scheduler has plugins that kube-scheduler has not, say so: {words}")
+            notes.note(f"if your scheduler has plugins that kube-scheduler lacks: {words}")
         return (str(error),)
     return ()

@@ -28,7 +28,7 @@ def usage_blocks(result: InfoResult) -> list[Block]:
             amounts = format_column(one.resource, (one.requested, one.used, one.requested - one.used))
             rows.append((one.workload, one.resource, str(one.pods), *amounts))
         headers = ("workload", "resource", "pods", "requested", "used", "for nothing")
-        blocks += build_table("WHO RESERVES MOST FOR NOTHING", headers, rows)
+        blocks += build_table("LARGEST UNUSED REQUESTS", headers, rows)
     return blocks
 
 

@@ -79,7 +79,7 @@ def _until_stopped(recorder: Recorder, output: str, treat: Treat | None = None) 
         try:
             return recorder.record(output, treat)
         except FileExistsError:
-            raise UsageError(f"{output}: is there already; a recording is not written over another file") from None
+            raise UsageError(f"{output}: already exists; a recording does not overwrite a file") from None
         except OSError as error:
             raise UsageError(f"{output}: cannot be written: {error.strerror or error}") from None
 

@@ -51,7 +51,7 @@ class Redact(Task[Printed]):
         str,
         OutputFile(
             "--translation",
-            "Which pseudonym stands for what; made if it is not there, added to if it is. Not to be shared.",
+            "Which pseudonym stands for what; made if it is not there, added to if it is. Keep it private.",
         ),
     ]
     namespace: Annotated[str | None, NAMESPACE] = None

@@ -16,7 +16,7 @@ def check_blocks(result: CheckResult) -> list[Block]:
     more = [(f.level, f.rule, f.object or NONE, f.message) for f in others]
     return [
         *build_table("CANNOT BE READ", ("rule", "object", "file", "place", "problem"), rows, Grouping("finding")),
-        *build_table("DOES NOT GO TOGETHER", ("level", "rule", "object", "problem"), more, Grouping("finding")),
+        *build_table("CONTRADICTIONS", ("level", "rule", "object", "problem"), more, Grouping("finding")),
         Verdict(_summary(result), not result.exit_code),
     ]
 

@@ -37,7 +37,7 @@ def check(
     snapshot: Snapshot, features: Features, misread: Collection[tuple[str, str, str]] = frozenset()
 ) -> list[Finding]:
     """The inconsistencies, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
-    report_start("Looking for what does not go together")
+    report_start("Looking for contradictions")
     known = ObjectIndex(snapshot, features, misread)
     found = {
         *_while_reading(snapshot),

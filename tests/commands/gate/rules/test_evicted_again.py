@@ -79,7 +79,7 @@ def test_the_policy_may_be_named_in_the_rule(tmp_path: Path, monkeypatch: pytest
 
 def test_without_any_policy_the_rule_says_so_and_finds_nothing() -> None:
     result = ask(snapshot_of([node("n1"), node("n2")]), new("Deployment", "web"))
-    told = "nobody knows the descheduler's policy: name it with policy"
+    told = "the descheduler's policy is unknown: set policy"
     assert (result.findings, result.rules[0].summary) == ((), told)
 
 

@@ -45,5 +45,5 @@ def test_without_usage_nobody_is_judged() -> None:
     result = judged(snapshot, billing("1", "1Gi"), rules={"request-vs-usage": {}})
     assert result.findings == ()
     assert [each.summary for each in result.rules if each.rule == "request-vs-usage"] == [
-        "nobody knows what runs: name usage, or dump the snapshot with --usage"
+        "no usage is known: set usage, or dump the snapshot with --usage"
     ]

@@ -151,7 +151,7 @@ def apart(key: str) -> Json:
     ("head", "hint"),
     [
         pytest.param({"cpu": "3500m"}, "replace its pods one by one, without surge", id="old pods that leave first"),
-        pytest.param({"cpu": "64"}, "kwhatif explain says what keeps the pods from every node", id="nothing"),
+        pytest.param({"cpu": "64"}, "kwhatif explain says why no node takes them", id="nothing"),
         pytest.param(
             {"cpu": "1", "pod": apart(ZONE)},
             "replace its pods one by one, without surge",
@@ -575,7 +575,7 @@ def test_a_change_that_no_rule_looks_at_is_named() -> None:
 def test_a_pool_whose_budgets_allow_it_is_replaced_on_paper() -> None:
     result = ask("pool-upgrade", three(), new("Deployment", "web", 2))
     assert (result.verdict, result.findings) == ("pass", ())
-    assert result.rules[0].summary == "1 pool upgraded on paper"
+    assert result.rules[0].summary == "1 pool simulated"
 
 
 # --- fits-at-max
