@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from statistics import median
 from typing import ClassVar
 
@@ -48,9 +48,7 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session
-from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.load import load_recording
-from kwhatif.snapshot.recording import Recording, rfc3339
+from kwhatif.snapshot.recording import rfc3339
 
 _ASSUMED = Storage.KINDS | Devices.KINDS
 
@@ -222,10 +220,6 @@ class DayDiff(OtherPolicyOptions, Question[BacktestDiff]):
     takes = SchedulerOptions
     renames: ClassVar[Mapping[str, Flag]] = {"policy": RECORDED_POLICY}
     several_runs: ClassVar[bool] = True
-
-    @cached_property
-    def recording_and_start(self) -> tuple[Recording, Snapshot]:
-        return load_recording(self.recording)
 
     def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
         inputs = Inputs(self.recording_and_start[1])

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
 
 from kwhatif.simulation.flag import Argument, Flag, InputFile
 from kwhatif.simulation.inputs import Files
+
+if TYPE_CHECKING:
+    from kwhatif.snapshot.format.model import Snapshot
+    from kwhatif.snapshot.recording import Recording
 
 RECORDED_POLICY = InputFile(
     "--recorded-policy",
@@ -29,6 +34,13 @@ class RecordingOptions:
             help="A recording: JSON Lines of lists and watch events, packed or not, '-' for stdin; or a snapshot.",
         ),
     ]
+
+    @cached_property
+    def recording_and_start(self) -> tuple[Recording, Snapshot]:
+        """The recording, and the cluster it begins with. Raises InputError."""
+        from kwhatif.snapshot.load import load_recording
+
+        return load_recording(self.recording)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import count
 from statistics import median
 from typing import ClassVar
@@ -38,7 +37,7 @@ from kwhatif.simulation.queueing.configuration_file import read_configuration
 from kwhatif.simulation.queueing.queue_run import with_own_objects
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.load import load_manifests, load_recording
+from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.objects import resource_of
 from kwhatif.snapshot.recording import Recording
 
@@ -247,10 +246,6 @@ class QueueDay(OtherQueuesOptions, Question[QueueDayDiff]):
     takes = SchedulerOptions
     schedules: ClassVar[bool] = False
     starts_jobs: ClassVar[bool] = False
-
-    @cached_property
-    def recording_and_start(self) -> tuple[Recording, Snapshot]:
-        return load_recording(self.recording)
 
     def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
         return [Scenario(Inputs(self.recording_and_start[1]), given)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import groupby
 
 from msgspec.structs import replace
@@ -40,9 +40,7 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.queueing.configuration_file import read_configuration
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
-from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.snapshot.load import load_recording, load_snapshot
-from kwhatif.snapshot.recording import Recording
+from kwhatif.snapshot.load import load_snapshot
 
 
 @dataclass
@@ -153,10 +151,6 @@ def _agreement_by_time(times: Sequence[tuple[float, bool]]) -> Iterator[Agreemen
 @dataclass(frozen=True, kw_only=True)
 class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
     """Does what was recorded come out again? The cluster of the scenario is what the recording begins with."""
-
-    @cached_property
-    def recording_and_start(self) -> tuple[Recording, Snapshot]:
-        return load_recording(self.recording)
 
     def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
         return [Scenario(Inputs(self.recording_and_start[1]), given)]
