@@ -1122,8 +1122,9 @@ def start_server(
 ) -> Printed:
     """Answer questions about a cluster over HTTP, until SIGTERM or Ctrl-C: POST /v1/place, /v1/drain and the like.
 
-    The cluster is loaded once. A request has the options of a command as JSON; /openapi.json describes all of them.
-    Beyond loopback it needs TLS, and a token or clients' certificates. Needs kwhatif[serve]."""
+    The cluster is loaded once; with live it follows every change. A request has the options of a command as JSON;
+    /openapi.json describes all of them. Beyond loopback it needs TLS, and a token or clients' certificates. Needs
+    kwhatif[serve]."""
 
 def sweep(
     manifests: Manifests = (),

@@ -384,7 +384,7 @@ SNAPSHOT = (
     {"recording_lines"},
     {"foreign", "live"},
     {"recording", "repository"},
-    {"collector"},
+    {"collector", "followed_cluster"},
     {"load", "validation"},
     {"live_cache"},
 )
@@ -449,7 +449,7 @@ THREADS = {
 
 PROGRAMS = {
     "snapshot.read.programs": "every program",
-    "serve.workers": "this program once more, to keep a cluster",
+    "serve.workers": "this program once more, to keep a cluster and to follow one",
     "snapshot.live.live_cluster": "what a kubeconfig names for credentials, which the client starts",
 }
 

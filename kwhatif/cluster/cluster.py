@@ -90,7 +90,8 @@ class Cluster(NodeInfos):
             return cls._of_pods(objects, ShapeTable(features) if shapes is None else shapes)
 
         def renew(known: Cluster, before: list[list[Any]]) -> Cluster:
-            changes = Changes.between(*before, objects.list_all(Node), objects.list_all(Pod))
+            nodes, pods = before
+            changes = Changes.between(nodes, pods, objects.list_all(Node), objects.list_all(Pod))
             too_many = len(known.shapes) > 2 * len(changes.places) + _SPARE_SHAPES
             return count() if too_many or changes.groups or not changes.are_few else known._follow(changes, objects)
 

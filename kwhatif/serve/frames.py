@@ -16,7 +16,8 @@ _SIZES = struct.Struct(">II")
 class ClusterStatus(msgspec.Struct, rename="camel", frozen=True):
     """What is known of the served cluster: ``state`` is loading, ready or failed; ``detail`` says why it failed.
 
-    ``questions`` are the names of those that may be asked.
+    ``taken_at`` is the time of which all is known, ``changes`` how many have been seen since, ``gaps`` says of kinds
+    why they are not followed. ``questions`` are the names of those that may be asked.
     """
 
     state: str = "loading"
@@ -25,15 +26,18 @@ class ClusterStatus(msgspec.Struct, rename="camel", frozen=True):
     taken_at: str | None = None
     nodes: int = 0
     pods: int = 0
+    changes: int = 0
+    gaps: dict[str, str] = {}
     questions: tuple[str, ...] = ()
 
 
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """The head of a frame.
 
-    To the keeper: ``files`` to load, ``memory`` of a question in bytes. From it: ``cluster``. To a worker: a question,
-    by its ``route``, answered as ``media``, and whether its progress ``is_followed``. From it: its ``pid``, how far it
-    is (``progress``), or a reply of ``status`` and ``exit_code``, after which it ``ends`` or not.
+    To the keeper: ``files`` to load, none where a cluster is followed, and ``memory`` of a question in bytes. From it:
+    ``cluster``. To a worker: a question, by its ``route``, answered as ``media``, and whether its progress
+    ``is_followed``; ``as_of`` is the time of which the cluster is known. From it: its ``pid`` and the ``changes`` it
+    knows, how far it is (``progress``), or a reply of ``status`` and ``exit_code``, after which it ``ends`` or not.
     """
 
     files: tuple[str, ...] = ()
@@ -42,7 +46,9 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     route: str = ""
     media: str = ""
     is_followed: bool = False
+    as_of: str = ""
     pid: int = 0
+    changes: int = 0
     progress: str = ""
     status: int = 0
     exit_code: int = 0

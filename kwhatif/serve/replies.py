@@ -28,12 +28,16 @@ class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
 
 @dataclass(frozen=True)
 class Reply:
-    """What becomes of a request: the HTTP ``status``, the ``media`` type and text, and the exit code of the command."""
+    """What becomes of a request: the HTTP ``status``, the ``media`` type and text, and the exit code of the command.
+
+    ``as_of``: the time of which the cluster was known, where it is followed.
+    """
 
     status: int
     media: str
     body: bytes
     exit_code: int = 2
+    as_of: str = ""
 
 
 _TITLES = {

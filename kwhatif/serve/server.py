@@ -20,6 +20,7 @@ from kwhatif.serve import log
 from kwhatif.serve.access import Access, WatchedFile
 from kwhatif.serve.service import Service
 from kwhatif.serve.workers import Limits, Workers
+from kwhatif.snapshot.live.live_cluster import Connection
 
 DRAIN_SECONDS = 30
 HEAD_SECONDS = 10.0
@@ -67,12 +68,16 @@ class _BoundedProtocol(H11Protocol):  # type: ignore[misc, unused-ignore]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is served, to whom, how much of it, and what the options say to single ``doors``, by their names."""
+    """What is served, to whom, how much of it, and what the options say to single ``doors``, by their names.
+
+    The cluster is that of ``files``, or the one that is ``followed``.
+    """
 
     files: Sequence[str]
     access: Access
     limits: Limits
     doors: Mapping[str, Any] = field(default_factory=dict)
+    followed: Connection | None = None
 
 
 def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None:
@@ -89,7 +94,7 @@ def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None
 
 
 async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str], None]) -> None:
-    workers = Workers(settings.files, settings.limits, told=say)
+    workers = Workers(settings.files, settings.limits, followed=settings.followed, told=say)
     service = Service(workers, settings.access, settings.limits, dict(settings.doors))
     app = service.app()
     tls = settings.access.tls

@@ -51,6 +51,8 @@ class Service:
 def response_of(reply: Reply) -> Response:
     """A reply as HTTP has it."""
     headers = {"kwhatif-exit-code": str(reply.exit_code)}
+    if reply.as_of:
+        headers["kwhatif-as-of"] = reply.as_of
     if reply.status == 503:
         headers["retry-after"] = "1"
     return Response(reply.body, reply.status, headers, reply.media)

@@ -43,10 +43,13 @@ class ServedNode(msgspec.Struct, frozen=True):
     pool: str = ""
 
 
-def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
-    """Answer what comes on a channel, each question with ``memory`` bytes more than there are now."""
+def work(channel: socket.socket, cluster: ServedCluster, memory: int, changes: int) -> None:
+    """Answer what comes on a channel, each question with ``memory`` bytes more than there are now.
+
+    ``changes`` are those of the cluster so far.
+    """
     limit_memory(memory)
-    frames.send(channel, Head(pid=os.getpid()))
+    frames.send(channel, Head(pid=os.getpid(), changes=changes))
     while (frame := frames.receive(channel)) is not None:
         head, body = frame
         listener = _Listener(channel) if head.is_followed else None
@@ -67,6 +70,8 @@ def work(channel: socket.socket, cluster: ServedCluster, memory: int) -> None:
 
 def reply_to(head: Head, body: bytes, cluster: ServedCluster) -> Reply:
     """The reply to a question."""
+    if head.as_of:
+        cluster.snapshot.taken_at = head.as_of
     if head.route == OPENAPI:
         return Reply(200, JSON, openapi_text())
     if head.route == NODES:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.serve import frames
 from kwhatif.serve.frames import ClusterStatus, Head
 from kwhatif.serve.replies import JSON, Reply, problem_reply
+from kwhatif.snapshot.live.live_cluster import Connection
 
 MIB = 1024**2
 
@@ -25,7 +29,7 @@ _QUESTIONS_EACH = 500
 _FRESH_SECONDS = 0.5
 """How far a worker may be behind the changes of the cluster."""
 
-_AGAIN_SECONDS = 1.0
+_AGAIN_SECONDS, _LONGEST_PAUSE = 1.0, 30.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class _Worker:
     writer: asyncio.StreamWriter
     pid: int
     changes: int
+    as_of: str
     born: float = field(default_factory=time.monotonic)
     asked: int = 0
 
@@ -62,23 +67,26 @@ class _Worker:
 class Workers:
     """Asks questions of forks of the keeper, which it starts, and starts again should it end.
 
-    ``status`` is what is known of the cluster: ``state`` is loading, ready or failed.
+    The cluster is that of ``files``, or the one that is ``followed``, by a process that is started as well. ``status``
+    is what is known of it: ``state`` is loading, ready or failed.
     """
 
     def __init__(
-        self, files: Sequence[str], limits: Limits, *, told: Callable[[str], None] = lambda text: None
+        self,
+        files: Sequence[str],
+        limits: Limits,
+        *,
+        followed: Connection | None = None,
+        told: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.limits = limits
         self.status = ClusterStatus()
         self.changed = asyncio.Event()
-        self._files, self._told = tuple(files), told
+        self._files, self._followed, self._told = tuple(files), followed, told
         self._free: list[_Worker] = []
         self._slots = asyncio.Semaphore(limits.workers)
         self._waiting = 0
         self._forks: socket.socket | None = None
-        self._feed: asyncio.StreamWriter | None = None
-        self._changes = 0
-        self._ended = False
 
     @property
     def is_ready(self) -> bool:
@@ -88,47 +96,50 @@ class Workers:
 
     async def keep(self) -> None:
         """Have a keeper until this is cancelled."""
+        pause = _AGAIN_SECONDS
         while True:
             await self._keep_once()
-            self._told("the process that keeps the cluster ended; it is started again")
-            await asyncio.sleep(_AGAIN_SECONDS)
+            if self.status.state == "failed":
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                self.status = ClusterStatus()
+                self._told("the process that keeps the cluster ended; it is started again")
+                await asyncio.sleep(_AGAIN_SECONDS)
+                pause = _AGAIN_SECONDS
 
     async def _keep_once(self) -> None:
+        """Have a keeper, and a follower if a cluster is followed, until one of them ends."""
         feed, its_feed = socket.socketpair()
         forks, its_forks = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-        process = _start_keeper(its_feed, its_forks)
-        try:
-            reader, self._feed = await asyncio.open_connection(sock=feed)
+        with contextlib.ExitStack() as ending:
+            more: list[socket.socket] = []
+            if self._followed is not None:
+                lines, its_lines = socket.socketpair()
+                connection, its_connection = socket.socketpair()
+                ending.enter_context(connection)
+                frames.send(connection, Head(), msgspec.json.encode(self._followed))
+                ending.enter_context(_process("follower", its_connection, its_lines))
+                more = [lines]
+            ending.enter_context(_process("keeper", its_feed, its_forks, *more))
+            ending.enter_context(forks)
+            ending.callback(self._forget)
+            reader, writer = await asyncio.open_connection(sock=feed)
+            ending.callback(writer.close)
             self._forks = forks
-            await self.begin()
+            writer.write(frames.pack(Head(files=self._files, memory=self.limits.memory)))
             while (frame := await frames.read(reader)) is not None:
                 if (status := frame[0].cluster) is not None:
                     self.status = status
                     if status.detail:
                         self._told(status.detail)
                     self.changed.set()
-        finally:
-            self.status = ClusterStatus()
-            self._forks = None
-            forks.close()
-            if self._feed is not None:
-                self._feed.close()
-            for worker in self._free:
-                worker.end()
-            self._free = []
-            with suppress(ProcessLookupError):
-                process.kill()
-            process.wait()
 
-    async def begin(self) -> None:
-        """Tell a new keeper what to load."""
-        self.send(Head(files=self._files, memory=self.limits.memory))
-
-    def send(self, head: Head, body: bytes = b"") -> None:
-        """Send something to the keeper, after which workers are out of date."""
-        if self._feed is not None:
-            self._feed.write(frames.pack(head, body))
-            self._changes += 1
+    def _forget(self) -> None:
+        self._forks = None
+        for worker in self._free:
+            worker.end()
+        self._free = []
 
     # --- questions
 
@@ -158,13 +169,14 @@ class Workers:
         kept = False
         try:
             async with asyncio.timeout(self.limits.seconds):
-                question = Head(route=route, media=media, is_followed=progress is not None)
+                as_of = self._as_of(worker)
+                question = Head(route=route, media=media, is_followed=progress is not None, as_of=as_of)
                 worker.writer.write(frames.pack(question, body))
                 while (frame := await frames.read(worker.reader)) is not None:
                     head, text = frame
                     if head.status:
                         kept = not head.ends
-                        return Reply(head.status, head.media, text, head.exit_code)
+                        return Reply(head.status, head.media, text, head.exit_code, as_of)
                     if progress is not None:
                         progress(head.progress)
             return problem_reply(500, "worker", "the process that answered was ended", title="No answer")
@@ -181,10 +193,16 @@ class Workers:
                 # Also where a client went away: what nobody waits for is not simulated.
                 worker.end(kill=True)
 
+    def _as_of(self, worker: _Worker) -> str:
+        """The time of which a worker knows a cluster that is followed."""
+        if self._followed is None:
+            return ""
+        return (self.status.taken_at or "") if worker.changes == self.status.changes else worker.as_of
+
     async def _take_worker(self) -> _Worker | None:
         while self._free:
             worker = self._free.pop()
-            stale = worker.changes < self._changes and time.monotonic() - worker.born > _FRESH_SECONDS
+            stale = worker.changes < self.status.changes and time.monotonic() - worker.born > _FRESH_SECONDS
             if stale or worker.asked >= _QUESTIONS_EACH or worker.reader.at_eof():
                 worker.end()
                 continue
@@ -201,17 +219,25 @@ class Workers:
             except OSError:
                 mine.close()
                 return None
-        changes = self._changes
         reader, writer = await asyncio.open_connection(sock=mine, limit=MIB)
         frame = await frames.read(reader)
         if frame is None:
             writer.close()
             return None
-        return _Worker(reader, writer, frame[0].pid, changes)
+        return _Worker(reader, writer, frame[0].pid, frame[0].changes, self.status.taken_at or "")
 
 
-def _start_keeper(feed: socket.socket, forks: socket.socket) -> subprocess.Popen[bytes]:
-    with feed, forks:
-        handles = (feed.fileno(), forks.fileno())
-        words = [sys.executable, "-c", "from kwhatif.serve.keeper import main; main()", *map(str, handles)]
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=handles)
+@contextlib.contextmanager
+def _process(module: str, *channels: socket.socket) -> Iterator[None]:
+    """Run a module of this package, which gets these sockets, until it is not needed any more."""
+    with contextlib.ExitStack() as passed:
+        handles = [passed.enter_context(channel).fileno() for channel in channels]
+        code = f"from kwhatif.serve.{module} import main; main()"
+        words = [sys.executable, "-c", code, *map(str, handles)]
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=handles)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.wait()

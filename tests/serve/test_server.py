@@ -55,8 +55,8 @@ class Server:
 
 
 @contextmanager
-def serving(*words: str) -> Iterator[Server]:
-    command = [sys.executable, "-m", "kwhatif", "serve", "--snapshot", "cluster"]
+def serving(*words: str, cluster: tuple[str, ...] = ("--snapshot", "cluster")) -> Iterator[Server]:
+    command = [sys.executable, "-m", "kwhatif", "serve", *cluster]
     process = subprocess.Popen(
         [*command, "--listen", "127.0.0.1:0", *words], cwd=SAMPLES, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )

@@ -16,7 +16,7 @@ from kwhatif.errors import UsageError
 from kwhatif.results.printed import Printed
 from kwhatif.simulation.command import DOCUMENT, Task
 from kwhatif.simulation.flag import Flag
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.inputs import LiveSource, Notes
 from kwhatif.simulation.scenario_options import ClusterOptions
 from kwhatif.snapshot.read.files import read_paths
 
@@ -28,8 +28,9 @@ _NEEDED = ("starlette", "uvicorn")
 class Serve(Task[Printed]):
     """Answer questions about a cluster over HTTP, until SIGTERM or Ctrl-C: POST /v1/place, /v1/drain and the like.
 
-    The cluster is loaded once. A request has the options of a command as JSON; /openapi.json describes all of them.
-    Beyond loopback it needs TLS, and a token or clients' certificates. Needs kwhatif[serve].
+    The cluster is loaded once; with --live it follows every change. A request has the options of a command as JSON;
+    /openapi.json describes all of them. Beyond loopback it needs TLS, and a token or clients' certificates. Needs
+    kwhatif[serve].
     """
 
     takes = ClusterOptions
@@ -110,15 +111,16 @@ class Serve(Task[Printed]):
         if missing := [name for name in _NEEDED if find_spec(name) is None]:
             raise UsageError(f"{', '.join(missing)}: not installed; pip install 'kwhatif[serve]'")
         source = [self.recording] if self.recording else given.snapshot
-        if callable(source):
-            raise UsageError("--live: not served yet; record the cluster, or name a snapshot")
+        followed = source.connection if isinstance(source, LiveSource) else None
         server = "kwhatif.serve.server"
         limits = load("kwhatif.serve.workers:Limits")(
             workers=self.workers or os.cpu_count() or 1,
             seconds=self.time_limit_seconds,
             memory=self.memory_limit * 1024**2,
         )
-        load(f"{server}:serve")(load(f"{server}:Settings")(source, self._access(), limits, self._doors()))
+        settings = load(f"{server}:Settings")
+        files = () if followed else source
+        load(f"{server}:serve")(settings(files, self._access(), limits, self._doors(), followed))
         return Printed()
 
     def _doors(self) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Recording of a live cluster: lists of all kinds that are read, and of the scheduler's Events, then every change.
 
 The format is that of ``snapshot.recording_lines``. Besides lists and events there are lines of our own: cluster-wide
-information (``cluster``), and gaps of a kind (``missing``).
+information (``cluster``), again whenever it has changed, and gaps of a kind (``missing``). The lines may go to a file,
+or to somebody who applies them to a cluster that is kept.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
 import msgspec
 
@@ -58,10 +60,28 @@ class RecordingSummary:
     failed: str = ""
 
 
+class LineWriter(Protocol):
+    """Takes lines from any number of threads, as ``RecordingWriter`` does."""
+
+    failed: OSError | None
+    written: int
+
+    @property
+    def size(self) -> int: ...
+
+    def add(self, line: Callable[[], bytes]) -> bool: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def remove(self) -> None: ...
+
+
 class _RecordingSink:
     """Writes lines with the time, which never decreases, whatever the clock does."""
 
-    def __init__(self, file: RecordingWriter) -> None:
+    def __init__(self, file: LineWriter) -> None:
         self._file = file
         self._start, self._clock = read_clock().timestamp(), time.monotonic()
         self._counting = threading.Lock()
@@ -121,7 +141,8 @@ class _InitialState:
 class Recorder:
     """Records until ``stop`` is set, for ``seconds`` at most, or until the file cannot be written any more.
 
-    ``shown`` is called again and again with the counts, ``progress`` and ``tell`` are as for ``dump``.
+    ``shown`` is called again and again with the counts, ``progress`` and ``tell`` are as for ``dump``. ``beats``: what
+    is known of the cluster as a whole is written about once a second, and says that nothing else is to be written.
     """
 
     def __init__(
@@ -133,8 +154,11 @@ class Recorder:
         progress: Progress = lambda kind, count, total: None,
         tell: Callable[[str], None] = lambda text: None,
         shown: Callable[[Counts], None] = lambda counts: None,
+        kinds: Sequence[Kind] = RECORDED,
+        beats: bool = False,
     ) -> None:
         self.stop = threading.Event()
+        self._kinds, self._beats = kinds, beats
         self._connection, self._wanted, self._seconds = connection, wanted, seconds
         self._progress, self._tell, self._shown = progress, tell, shown
 
@@ -144,7 +168,10 @@ class Recorder:
         Raises OSError if the file cannot be created, ClusterError and InputError if the cluster cannot be read at all.
         Then, and if it is stopped before all lists are there, no file is left behind.
         """
-        file = RecordingWriter(path, treat)
+        return self.record_to(RecordingWriter(path, treat))
+
+    def record_to(self, file: LineWriter) -> RecordingSummary:
+        """As ``record``, to somebody who takes the lines."""
         begun: _InitialState | None = None
         try:
             with LiveCluster(self._connection) as cluster:
@@ -160,7 +187,7 @@ class Recorder:
             else:
                 file.close()
 
-    def _read_initial_state(self, cluster: LiveCluster, asker: RetryingClient, file: RecordingWriter) -> _InitialState:
+    def _read_initial_state(self, cluster: LiveCluster, asker: RetryingClient, file: LineWriter) -> _InitialState:
         """Read what there is, with every kind followed from then on."""
         tape = _RecordingSink(file)
         version = version_of(asker)
@@ -176,17 +203,21 @@ class Recorder:
         tape.cluster(head)
         served = Discovery(asker)
         lists = ListReader(asker, served, self._wanted.page_size, self._wanted.keep_templates, self._progress)
-        kinds = [KindWatch(kind, asker, lists, served, tape) for kind in RECORDED]
+        kinds = [KindWatch(kind, asker, lists, served, tape) for kind in self._kinds]
         self._begin(kinds, file)
         return _InitialState(tape, notes, head, kinds, served)
 
-    def _record_until_end(self, begun: _InitialState, file: RecordingWriter) -> RecordingSummary:
+    def _record_until_end(self, begun: _InitialState, file: LineWriter) -> RecordingSummary:
         """Go on until it is to end."""
         tape = begun.tape
         begun.served.begun.set()
-        tape.cluster(_complete_metadata(begun.head, begun.kinds))
+        known = _complete_metadata(begun.head, begun.kinds)
+        tape.cluster(known)
         until = time.monotonic() + self._seconds
         while not self.stop.wait(EVERY) and time.monotonic() < until and not file.failed:
+            before, known = known, _complete_metadata(begun.head, begun.kinds)
+            if self._beats or known != before:
+                tape.cluster(known)
             file.flush()
             tape.counts.size = file.size
             self._shown(tape.counts)
@@ -206,7 +237,7 @@ class Recorder:
             failed=(file.failed.strerror or str(file.failed)) if file.failed else "",
         )
 
-    def _begin(self, kinds: list[KindWatch], file: RecordingWriter) -> None:
+    def _begin(self, kinds: list[KindWatch], file: LineWriter) -> None:
         """Read all lists, some in parallel, each followed from then on; the first failure ends all.
 
         The threads are daemons: an interrupted command does not wait for a server.
