@@ -26,6 +26,9 @@ from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import MOST_GROUPS, MOST_ROWS, drop_details, shorten_node_names, shorten_tables
 from kwhatif.render.screen import LOOKED_AT, NOTHING, Screen
 
+READABLE = 48
+"""Of longer cells a reader takes the rest from the next line."""
+
 SIGHT = 24
 """Lines of a screen: on a terminal the verdict of a longer report is repeated at its end."""
 
@@ -160,20 +163,17 @@ def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
 
 
 def _fitting(table: Table, screen: Screen) -> Table:
-    """The table without empty columns, and without spare ones as far as that saves lines."""
+    """The table without empty columns, and without as many spare ones as leaves the others room: for folded headers,
+    and for the first ``READABLE`` characters of each cell. So a wider terminal never shows less.
+    """
     table = _select_columns(table, [i for i in range(len(table.columns)) if not i or _tells(table, i)])
     spare = sorted((column for column in table.columns if column.spare), key=lambda column: column.spare)
-    if not spare or _width([table.headers, *table.rows]) <= screen.columns:
-        return table
-    ways = [table]
     for gone in spare:
-        columns = ways[-1].columns
-        ways.append(_select_columns(ways[-1], [i for i, column in enumerate(columns) if column is not gone]))
-
-    def height(way: Table) -> int:
-        return sum(map(len, _lay_out(replace(way, rows=way.rows[:LOOKED_AT]), screen)))
-
-    return min(ways, key=height)
+        rows = [[cell[:READABLE] for cell in row] for row in (*_fold_headers(table.headers), *table.rows[:LOOKED_AT])]
+        if _width(rows) <= screen.columns:
+            break
+        table = _select_columns(table, [i for i, column in enumerate(table.columns) if column is not gone])
+    return table
 
 
 def _tells(table: Table, column: int) -> bool:
