@@ -156,7 +156,8 @@ def load_manifests(
             continue
         if is_named and _may_make_pods(item, key[0]):
             raise _twice(key, item, first.origin)
-        told.files.explain(first.origin.file, f"of {_name_of(key)} another file counts: {item.origin.file}")
+        if first.origin.file != item.origin.file:
+            told.files.explain(first.origin.file, f"of {_name_of(key)} another file counts: {item.origin.file}")
         manifests[place] = replace(manifest, instead_of=first.origin)
     return manifests
 
