@@ -125,6 +125,7 @@ class _Report:
         self._decisions, self._state = decisions, decisions.state
         self._is_fair = self._state.configuration.is_fair
         self._lines = {name: pending.in_order() for name, pending in self._state.pending.items()}
+        self._shapes: dict[str, dict[bytes, list[Workload]]] = {}
         self._places = {each.key: index for line in self._lines.values() for index, each in enumerate(line)}
 
     def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
@@ -167,7 +168,7 @@ class _Report:
             is_new=is_new,
             place=0 if place is None else place + 1,
             aside=place is not None and key in self._state.pending[name].aside,
-            behind=tuple(each.key for each in line[:place][:_MOST_BEFORE]) if place else (),
+            behind=tuple(each.key for each in line[: min(place, _MOST_BEFORE)]) if place else (),
             message=self._message(workload, line, place, queue) if waits else "",
             pod_sets=tuple(map(_assigned_pods, workload.admission or ())),
             borrows=self._decisions.borrowing.get(key, 0) > 0 and not waits,
@@ -190,10 +191,21 @@ class _Report:
         if place and queue is not None:
             if queue.strategy != BEST_EFFORT:
                 return f"{queue.name} is {queue.strategy}: {line[0].key} has to be admitted before"
-            alike = next((each for each in line if each is not workload and each.shape == workload.shape), None)
+            alike = next((each for each in self._first_alike(queue.name, workload) if each is not workload), None)
             if alike is not None:
                 return f"not tried, since it asks for the same as {alike.key}, which does not fit"
         return ""
+
+    def _first_alike(self, queue: str, workload: Workload) -> Sequence[Workload]:
+        """The first two in line that ask for the same."""
+        shapes = self._shapes.get(queue)
+        if shapes is None:
+            shapes = self._shapes[queue] = {}
+            for each in self._lines[queue]:
+                first = shapes.setdefault(each.shape, [])
+                if len(first) < 2:
+                    first.append(each)
+        return shapes.get(workload.shape, ())
 
     def _lacks(self, workload: Workload, queue: ClusterQueue) -> Iterator[MissingQuota]:
         """In every flavor that it could have, by resource, what is missing."""
