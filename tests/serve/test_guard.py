@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import io
 import json
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from kwhatif.serve import log
 from kwhatif.serve.access import Access
 from kwhatif.serve.guard import Guard
 from kwhatif.serve.workers import Limits
@@ -87,3 +91,15 @@ def test_no_name_token_or_line_of_its_own_gets_into_the_log() -> None:
 def test_probes_are_answered_by_any_name_and_not_logged() -> None:
     status, _, lines = ask([b""], path="/readyz", host="10.0.0.7")
     assert (status, lines) == (200, [])
+
+
+def test_a_log_that_cannot_be_written_keeps_nobody_from_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a full disk: the line is lost, and nothing else."""
+
+    class Full(io.StringIO):
+        def write(self, _: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    log.write_line("{}")
+    log.tell("listening")
