@@ -16,7 +16,7 @@ import msgspec
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import Kind
 from kwhatif.snapshot.format.model import KIND, Metadata, Snapshot
-from kwhatif.snapshot.live.pruning import prune_whole
+from kwhatif.snapshot.live.pruning import prune_object, prune_whole
 from kwhatif.snapshot.recording import rfc3339
 from kwhatif.snapshot.recording_lines import KIND_OF_PATH, Head, Line, ObjectMeta, RecordingReader, WatchGap
 
@@ -136,6 +136,7 @@ def _decode(kind: Kind, raw: msgspec.Raw) -> list[Any]:
     found: list[Any] = []
     if kind.struct is not None:
         obj = decode_json(raw, kind.struct)
+        prune_object(obj)
         for name in ("api_version", "kind"):
             msgspec.structs.force_setattr(obj, name, None)
         found.append(obj)

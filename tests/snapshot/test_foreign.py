@@ -51,6 +51,7 @@ def objects(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     for plain in (plain for by_name in found.values() for plain in by_name.values()):
         plain.pop("apiVersion", None)
         plain.pop("kind", None)
+        (plain.get("metadata") or {}).pop("resourceVersion", None)
         (plain.get("status") or {}).pop("nodeInfo", None)  # not every format keeps it
     return found
 

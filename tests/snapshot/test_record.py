@@ -227,7 +227,7 @@ def test_a_recording_that_is_there_is_redacted_and_comes_to_the_same(tmp_path: P
     day, redacted = TESTS / "data/recorded-day.jsonl.gz", tmp_path / "redacted.jsonl.zst"
     words = ("snapshot", "redact", str(day), "--translation", str(tmp_path / "t.json"), "-o", str(redacted))
     assert run(*words).code == 0
-    assert "is there already" in refused(*words)
+    assert "already exists" in refused(*words)
     a, b = (json.loads(run("backtest", str(path), "-o", "json").out) for path in (day, redacted))
     assert (a["agreement"], a["texts"], a["textsAgreeing"]) == (b["agreement"], b["texts"], b["textsAgreeing"])
 
@@ -374,7 +374,7 @@ def test_a_cluster_that_cannot_be_read_at_all_leaves_no_file(server: ApiServer, 
 def test_a_recording_is_not_written_over_a_file(server: ApiServer, tmp_path: Path) -> None:
     (tmp_path / "day.jsonl").write_text("another day")
     words = ("snapshot", "record", "--kubeconfig", server.kubeconfig(tmp_path), "-o")
-    assert "is there already" in refused(*words, str(tmp_path / "day.jsonl"))
+    assert "already exists" in refused(*words, str(tmp_path / "day.jsonl"))
     assert (tmp_path / "day.jsonl").read_text() == "another day"
     assert "expected a file, found '-'" in refused(*words, "-")
     assert "cannot be written: No such file or directory" in refused(*words, str(tmp_path / "no" / "day.jsonl"))

@@ -90,7 +90,10 @@ def prune_object(obj: Resource) -> None:
     _prune_annotations(obj.metadata)
     if isinstance(obj, Pod):
         _prune_pod(obj)
-    elif isinstance(obj, Node | NodeClaim | NodePool) and obj.status.conditions:
+        return
+    # Pods wait by their versions; those of other objects decide nothing.
+    force_setattr(obj.metadata, "resource_version", None)
+    if isinstance(obj, Node | NodeClaim | NodePool) and obj.status.conditions:
         _prune_conditions(obj.status)
     elif isinstance(obj, ResourceClaimTemplate) and obj.spec.metadata is not None:
         _prune_annotations(obj.spec.metadata)
@@ -174,6 +177,8 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
             del obj[key]
         return
     obj["metadata"] = _metadata(section(obj, "metadata"))
+    if kind != "Pod":
+        obj["metadata"].pop("resourceVersion", None)
     if kind in _PRUNED:
         _PRUNED[kind](obj)
     status = obj.pop("status", None) or {}
