@@ -27,6 +27,10 @@ BANNED = {
     "nobody would move": "at rest",
     "with no end of it": "if unlimited",
     "gone for good": "lost",
+    "nobody knows": "unknown",
+    "stands on": "is based on",
+    "comes for it": "is added for it",
+    "who runs there": "its pods",
 }
 """Words that are not used -> what is used instead. Parts of words, and names in JSON, may have them."""
 

@@ -61,7 +61,7 @@ class ResultStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 
 
 class Gap(ResultStruct, frozen=True, kw_only=True):
-    """Something the answer stands on that is missing or not modelled, and the pods it touches.
+    """Something the answer depends on that is missing or not modelled, and the pods it touches.
 
     ``effect`` says what was assumed instead; ``closed_by`` are commands whose output, read besides the snapshot, would
     tell.
@@ -87,7 +87,7 @@ class Gap(ResultStruct, frozen=True, kw_only=True):
 
 
 class Fidelity(ResultStruct, frozen=True, kw_only=True):
-    """What an answer stands on.
+    """What an answer is based on.
 
     ``rules`` is the Kubernetes minor whose rules were used, ``cluster`` the snapshot's own version, ``taken_at``
     when it was taken; either may be unknown. ``age_seconds`` is how old that of a live cluster was. ``edits`` are

@@ -25,9 +25,9 @@ class LostPod(ResultStruct, frozen=True, kw_only=True):
 
     ``outcome``: ``back`` if the pod in its place, ``replacement``, ``lands_on`` another node, perhaps after others, the
     ``victims``, have left for it; ``pending`` if it finds none, ``uncreated`` if its StatefulSet makes
-    none before others are ready, for the reason of the ``message``; ``waiting`` if its controller makes none as long as
-    nobody knows whether it still runs; ``lost`` if no controller recreates it; ``bound`` if it belongs to that node and
-    has no business elsewhere.
+    none before others are ready, for the reason of the ``message``; ``waiting`` if its controller makes none while
+    it is unknown whether the pod still runs; ``lost`` if no controller recreates it; ``bound`` if it belongs to that
+    node and has no business elsewhere.
     """
 
     pod: str

@@ -33,7 +33,7 @@ class ExpandResult(Result, frozen=True, kw_only=True):
 
     ``warnings`` are the API server's, also about what it refuses.
 
-    ``edits`` are what-if edits of the cluster, in words, ``gaps`` what it stands on that is missing. The pods of an
+    ``edits`` are what-if edits of the cluster, in words, ``gaps`` what it depends on and is missing. The pods of an
     update are those of a rollout in which every new pod becomes ready.
     """
 

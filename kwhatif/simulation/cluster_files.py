@@ -71,7 +71,7 @@ def with_edits(
 
 
 def require_pod_list(scenario: PreparedScenario) -> None:
-    """Raise InputError for nodes of which nobody knows what runs there: files without a list of pods."""
+    """Raise InputError for nodes without a list of the pods that run there."""
     snapshot = scenario.snapshot
     known = "Pod" in scenario.edited.covered or scenario.scheduler_options.assume_empty
     if known or not snapshot.source or not snapshot.objects.list_all(Node):

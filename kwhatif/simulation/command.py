@@ -92,7 +92,7 @@ class Command(ABC, Generic[R_co]):
 
     @classmethod
     def has_gaps(cls) -> bool:
-        """Whether an answer tells the gaps in what it stands on."""
+        """Whether an answer tells the gaps in what it is based on."""
         return False
 
     def choose(self) -> Command[Any]:

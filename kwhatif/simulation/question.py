@@ -138,7 +138,7 @@ class Question(Command[R_co]):
         return {}
 
     def try_out(self, scenario: PreparedScenario) -> Run:
-        """The run that the answer stands on, of which ``--explain`` asks; for questions with that option."""
+        """The run that the answer depends on, of which ``--explain`` asks; for questions with that option."""
         raise NotImplementedError
 
     @abstractmethod

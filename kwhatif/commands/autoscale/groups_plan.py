@@ -68,7 +68,7 @@ def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> tupl
         some = format_some(sorted(removal.nodes))
         what = f"{format_count(len(removal.nodes), 'node goes', 'nodes go')}: {some}"
         if not removal.gone:
-            what = f"{some} would be removed and added again: who runs there would wait"
+            what = f"{some} would be removed and added again: their pods would wait"
         steps.append(
             QuietStep(time=time, what=what, nodes=len(shrinking.session.cluster), waiting=len(shrinking.waiting))
         )

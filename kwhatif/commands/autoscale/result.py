@@ -63,7 +63,7 @@ class PodOutlook(ResultStruct, frozen=True, kw_only=True):
     """What becomes of a pod that has no node.
 
     ``outcome`` is ``placed`` (by the scheduler, on ``node``), ``existing`` (the autoscaler expects it on ``node``),
-    ``triggered`` (a node of ``group`` comes for it), ``awaiting`` (another group will help, in a later loop),
+    ``triggered`` (a node of ``group`` is added for it), ``awaiting`` (another group will help, in a later loop),
     ``helpless`` (no group can help, by ``rejections``; ``message`` is that of the NotTriggerScaleUp event) or
     ``ignored`` (for what ``message`` says).
     """

@@ -125,7 +125,7 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
     source: Annotated[str | None, Meta(description="Where this was found.")] = None
     incomplete: Annotated[
-        str | None, Meta(description="What is missing or guessed. Every answer that stands on this says so.")
+        str | None, Meta(description="What is missing or guessed. Every answer that depends on it says so.")
     ] = None
     lacks: Annotated[
         list[Lack],

@@ -17,7 +17,7 @@ def words_of_placements(
 ) -> list[str]:
     """``3 of 4 pods placed``, ``1 gated``, ``1 of them on 1 new node``.
 
-    A pod counts as placed if a new node comes for it. One that had to leave its node again
+    A pod counts as placed if a new node is added for it. One that had to leave its node again
     counts as placed if one of ``in_others``, its replacement, runs.
     """
     outcomes = Counter(each.outcome for each in placements)

@@ -47,7 +47,7 @@ class MaxPodsParameters(Parameters, frozen=True, kw_only=True):
 
 class MaxPods(Rule[MaxPodsParameters]):
     name = "max-pods"
-    purpose = "A workload makes no more than so many pods."
+    purpose = "A workload makes at most a given number of pods."
     parameters = MaxPodsParameters
 
     def check(self, context: Context) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def gate_junit(result: GateResult) -> str:
         ("verdict", headline(result)),
         ("judged", describe_change(result)),
         ("rules", result.policy),
-        ("stands on", describe_fidelity(result.fidelity)),
+        ("based on", describe_fidelity(result.fidelity)),
         *(("warning", text) for text in result.warnings),
     ]
     properties = xml.SubElement(suite, "properties")

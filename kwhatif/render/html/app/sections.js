@@ -43,7 +43,7 @@ function standsOnPart() {
     }
   }
   if (GIVEN.notes.length) children.push(element('details', {}, element('summary', {}, counted(GIVEN.notes.length, 'note')), element('ul', {}, ...GIVEN.notes.map((note) => element('li', {}, note)))));
-  return part('What it stands on', ...children);
+  return part('What it is based on', ...children);
 }
 
 function tableElement(number, title) {
