@@ -65,7 +65,7 @@ def test_the_name_of_a_merged_config_map_has_a_hash_if_both_generators_give_it_o
     made = f"configMapGenerator: [{base.replace('OFF', off)}]\n" if base else "resources: [c.yaml]\n"
     top = f"resources: [../base]\nconfigMapGenerator: [{overlay.replace('OFF', off)}]\n"
     write_files(tmp_path, {"base/kustomization.yaml": made, "top/kustomization.yaml": top} | ({} if base else plain))
-    (found,) = build(tmp_path) or ()
+    (found,) = build(tmp_path) or []
     assert (found["metadata"]["name"] != "c") == is_hashed
 
 
@@ -73,7 +73,7 @@ def test_no_annotations_are_none_and_a_secret_of_nothing_has_data(tmp_path: Path
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: }\n"
     write_files(tmp_path, {"top/kustomization.yaml": "resources: [a.yaml]\nsecretGenerator: [{name: s}]\n"})
     write_files(tmp_path, {"top/a.yaml": pod})
-    secret, found = build(tmp_path) or ()
+    secret, found = build(tmp_path) or []
     assert found["metadata"] == {"name": "a"}
     assert secret == {
         "apiVersion": "v1",
