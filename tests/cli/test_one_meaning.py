@@ -26,8 +26,9 @@ NODES = [
     for name, pool, minor in (("a-1", "batch", 33), ("a-2", "batch", 34), ("b-1", "web", 34))
 ]
 
-# A snapshot is read with what pods use, and pods' use is read from files; documents are printed, and results drawn.
-TWO_FORMS = {"--usage", "--output", "--write", "--steps"}
+# A snapshot is read with what pods use, and pods' use is read from files; documents are printed, and results drawn; a
+# server watches what a file names, and a role allows to watch.
+TWO_FORMS = {"--usage", "--output", "--write", "--steps", "--watch"}
 
 
 def test_an_option_takes_the_same_in_every_command() -> None:

@@ -194,7 +194,7 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "squares.jsonl").write_text("mine")
-    with pytest.raises(UsageError, match="--resume goes on with it"):
+    with pytest.raises(UsageError, match="--resume continues it"):
         RowsFile(str(tmp_path / "squares.jsonl"))
 
 

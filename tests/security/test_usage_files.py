@@ -144,9 +144,9 @@ def test_amounts_of_metrics_and_tables_are_within_all_ranges(amount: str, tmp_pa
         ('{"data":{"result":[' + "[" * 60_000, "nested"),
         ('{"data":{"result":[{"metric":{"a":' + "[" * 60_000 + '"values":[]}', "expected a series"),
         ('{"data":{"result":[{"values":[[1,"1"]],"metric":{"pod":"a"}}]}}', "labels first"),
-        ('{"status":"success","data":{"result":[', "breaks off"),
-        (answer(series(MEMORY, [(1, 1)]), series(MEMORY, [(1, 1)]))[:-4], "breaks off"),
-        (answer(series(MEMORY, [(1, 1)]), series(MEMORY, [(2, 1)])).partition(', {"metric"')[0], "breaks off"),
+        ('{"status":"success","data":{"result":[', "is truncated"),
+        (answer(series(MEMORY, [(1, 1)]), series(MEMORY, [(1, 1)]))[:-4], "is truncated"),
+        (answer(series(MEMORY, [(1, 1)]), series(MEMORY, [(2, 1)])).partition(', {"metric"')[0], "is truncated"),
         ('{"metric":' + " " * 3_000_000, "without a series"),
     ],
 )

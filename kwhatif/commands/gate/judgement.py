@@ -187,7 +187,7 @@ class _Judgement:
                     summary=f"{format_count(len(claims) + len(wrong), 'exemption')}, {len(self.exempted)} made use of",
                 )
             )
-        self.findings = [remedies.with_hint(each, self._terms.rules) for each in sorted(self.findings, key=_place)]
+        self.findings = remedies.with_hints(sorted(self.findings, key=_place), self._terms.rules)
 
     @property
     def verdict_text(self) -> str:

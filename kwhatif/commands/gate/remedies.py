@@ -7,6 +7,7 @@ is worse: no more pods wait, leave or cannot be created, nothing more is refused
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
@@ -39,12 +40,21 @@ class Remedies:
     roll_out: Callable[[WorkloadChange], Context]
     left: int = MOST_TRIALS
 
-    def with_hint(self, finding: Finding, rules: Sequence[Rule[Any]]) -> Finding:
-        """The finding with the first remedy of its rule that helps as its hint. A rule may have several settings."""
-        mine = [rule for rule in rules if rule.name == finding.rule]
-        for change in (change for rule in mine if self.left for change in rule.remedies(finding, self.judged)):
+    def with_hints(self, findings: Sequence[Finding], rules: Sequence[Rule[Any]]) -> list[Finding]:
+        """The findings, each with the first remedy of its rule that helps as its hint."""
+        by_name = defaultdict[str, list[Rule[Any]]](list)
+        for rule in rules:
+            if type(rule).remedies is not Rule.remedies:
+                by_name[rule.name].append(rule)
+        return [self._with_hint(each, by_name.get(each.rule, ())) for each in findings]
+
+    def _with_hint(self, finding: Finding, settings: Sequence[Rule[Any]]) -> Finding:
+        """A rule may have several settings."""
+        if not self.left:
+            return finding
+        for change in (change for rule in settings for change in rule.remedies(finding, self.judged)):
             self.left -= 1
-            if self._helps(mine, finding, change):
+            if self._helps(settings, finding, change):
                 return replace(finding, hint=change.change)
             if not self.left:
                 break

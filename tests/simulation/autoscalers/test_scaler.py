@@ -149,7 +149,7 @@ def test_a_full_group_helps_nobody_any_more() -> None:
 
 def test_counting_without_an_end_is_refused() -> None:
     words = ("capacity", str(KARPENTER / "more.yaml"), "--snapshot", str(KARPENTER / "cluster.yaml"))
-    assert "steady may grow without end: name --limit N" in refused(*words, "--autoscale", str(CATALOGUE))
+    assert "steady may grow without end: set --limit N" in refused(*words, "--autoscale", str(CATALOGUE))
 
 
 @pytest.mark.parametrize(
