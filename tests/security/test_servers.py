@@ -291,9 +291,9 @@ def test_an_answer_that_breaks_off_anywhere_is_no_answer(packed: bool, told: boo
 
         with serving(reply) as place:
             shown = ask_prometheus(place, tmp_path)
-        assert any(
-            words in shown for words in ("truncated", "more expected", "too early", "found something else")
-        ), shown
+        assert any(words in shown for words in ("truncated", "more expected", "too early", "found something else")), (
+            shown
+        )
 
 
 @pytest.mark.parametrize(
