@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -342,7 +342,7 @@ def lines_that_begin(
         about = os.stat(path)
         if not stat.S_ISREG(about.st_mode):
             return None
-        file = open(path, "rb")  # noqa: SIM115
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError):
         return None
     pieces = _pieces(file, path, min(about.st_size + 1, _AT_ONCE), max_bytes)
@@ -352,17 +352,17 @@ def lines_that_begin(
             head += piece
     except InputError:
         if not head:
-            file.close()
             return None
     if not begins(head):
-        file.close()
+        pieces.close()
         return None
     return Lines(display_path(path), chain([head], pieces))
 
 
-def _pieces(file: IO[bytes], path: str, size: int, max_bytes: int) -> Iterator[bytes]:
-    with file:
-        try:
-            yield from decompress_chunks(iter(lambda: file.read(size), b""), max_bytes)
-        except OSError as error:
-            raise os_error(error, path) from None
+def _pieces(file: int, path: str, size: int, max_bytes: int) -> Generator[bytes]:
+    try:
+        yield from decompress_chunks(iter(lambda: os.read(file, size), b""), max_bytes)
+    except OSError as error:
+        raise os_error(error, path) from None
+    finally:
+        os.close(file)
