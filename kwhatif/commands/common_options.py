@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from kwhatif.errors import UsageError
 from kwhatif.simulation.command import REPORTS, Output
-from kwhatif.simulation.flag import Argument, Flag, InputFile, OutputFile
+from kwhatif.simulation.flag import Argument, Duration, Flag, InputFile, OutputFile
 from kwhatif.simulation.inputs import Files
 
 if TYPE_CHECKING:
@@ -59,6 +59,13 @@ Seed = Annotated[
         help="Draw by this seed which of equal nodes is taken. Default: the first by name until 1.34; since then the "
         "one that a single worker takes.",
     ),
+]
+QuestionTimeLimit = Annotated[
+    float, Duration("--time-limit", metavar="TIME", shows_default=True, help="How long a question may take.")
+]
+QuestionMemoryLimit = Annotated[
+    int,
+    Flag("--memory-limit", metavar="MIB", least=16, shows_default=True, help="How much memory a question may take."),
 ]
 Replay = Annotated[
     Sequence[str],

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from kwhatif.commands.common_options import CLUSTER
+from kwhatif.commands.common_options import CLUSTER, QuestionMemoryLimit, QuestionTimeLimit
 from kwhatif.commands.registry import load
 from kwhatif.errors import UsageError
 from kwhatif.results.printed import Printed
 from kwhatif.simulation.command import DOCUMENT, Task
-from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.scenario_options import ClusterOptions
 
@@ -29,16 +28,8 @@ class Mcp(Task[Printed]):
     examples = (CLUSTER,)
     functions: ClassVar[Mapping[str, str]] = {"start_mcp_server": "question:Mcp"}
 
-    time_limit_seconds: Annotated[
-        float,
-        Flag("--time-limit", metavar="TIME", duration=True, shows_default=True, help="How long a question may take."),
-    ] = 60.0
-    memory_limit: Annotated[
-        int,
-        Flag(
-            "--memory-limit", metavar="MIB", least=16, shows_default=True, help="How much memory a question may take."
-        ),
-    ] = 1024
+    time_limit_seconds: QuestionTimeLimit = 60.0
+    memory_limit: QuestionMemoryLimit = 1024
 
     def answer(self, given: Any, notes: Notes) -> Printed:
         if callable(given.snapshot):

@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar
 
 from kwhatif.bounds import SETTINGS_BYTES
-from kwhatif.commands.common_options import CLUSTER
+from kwhatif.commands.common_options import CLUSTER, QuestionMemoryLimit, QuestionTimeLimit
 from kwhatif.commands.registry import load
 from kwhatif.errors import UsageError
 from kwhatif.results.printed import Printed
 from kwhatif.simulation.command import DOCUMENT, Task
-from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.flag import Flag, InputFile
 from kwhatif.simulation.inputs import LiveSource, Notes
 from kwhatif.simulation.scenario_options import ClusterOptions
 from kwhatif.snapshot.read.files import read_paths
@@ -44,7 +44,7 @@ class Serve(Task[Printed]):
     ] = "127.0.0.1:8790"
     recording: Annotated[
         str,
-        Flag("--recording", metavar="FILE", file="in", help="The cluster of a recording, at its end or at FILE@TIME."),
+        InputFile("--recording", help="The cluster of a recording, at its end or at FILE@TIME."),
     ] = ""
     host: Annotated[
         Sequence[str],
@@ -52,16 +52,12 @@ class Serve(Task[Printed]):
             "--host", metavar="NAME", help="A name by which clients call the server, besides its address (repeatable)."
         ),
     ] = ()
-    tls_cert: Annotated[
-        str, Flag("--tls-cert", metavar="FILE", file="in", help="The certificate; read again when it changes.")
-    ] = ""
-    tls_key: Annotated[str, Flag("--tls-key", metavar="FILE", file="in", help="Its key, likewise.")] = ""
-    client_ca: Annotated[
-        str, Flag("--client-ca", metavar="FILE", file="in", help="Who signs the certificates that clients then need.")
-    ] = ""
+    tls_cert: Annotated[str, InputFile("--tls-cert", help="The certificate; read again when it changes.")] = ""
+    tls_key: Annotated[str, InputFile("--tls-key", help="Its key, likewise.")] = ""
+    client_ca: Annotated[str, InputFile("--client-ca", help="Who signs the certificates that clients then need.")] = ""
     token_file: Annotated[
         str,
-        Flag("--token-file", metavar="FILE", file="in", help="Bearer tokens, one a line; read again when it changes."),
+        InputFile("--token-file", help="Bearer tokens, one a line; read again when it changes."),
     ] = ""
     workers: Annotated[
         int | None,
@@ -69,16 +65,8 @@ class Serve(Task[Printed]):
             "--workers", metavar="N", least=1, help="How many questions to answer at a time. Default: one a processor."
         ),
     ] = None
-    time_limit_seconds: Annotated[
-        float,
-        Flag("--time-limit", metavar="TIME", duration=True, shows_default=True, help="How long a question may take."),
-    ] = 60.0
-    memory_limit: Annotated[
-        int,
-        Flag(
-            "--memory-limit", metavar="MIB", least=16, shows_default=True, help="How much memory a question may take."
-        ),
-    ] = 1024
+    time_limit_seconds: QuestionTimeLimit = 60.0
+    memory_limit: QuestionMemoryLimit = 1024
 
     admission: Annotated[
         str | None,
@@ -89,13 +77,11 @@ class Serve(Task[Printed]):
             "a rule of level error finds.",
         ),
     ] = None
-    admission_rules: Annotated[
-        str, Flag("--admission-rules", metavar="FILE", file="in", help="The rules for it: a GatePolicy.")
-    ] = ""
+    admission_rules: Annotated[str, InputFile("--admission-rules", help="The rules for it: a GatePolicy.")] = ""
 
     watch: Annotated[
         str,
-        Flag("--watch", metavar="FILE", file="in", help="Questions to ask again and again, for /metrics to answer."),
+        InputFile("--watch", help="Questions to ask again and again, for /metrics to answer."),
     ] = ""
 
     @property
