@@ -259,7 +259,7 @@ class LineRedactor:
             told = msgspec.structs.replace(line.missing, why=reason(line.missing.why))
             return _Line(line.at, line.kind, missing=told)
         if line.list is not None:
-            head = _set_version({}, line.list.get("metadata"))
+            head = _VERSIONED(section(line.list, "metadata"), self._names)
             items = [self._object(obj, rule) for obj in convert(line.list.get("items") or [], list[Plain])]
             return _Line(line.at, line.kind, list={"metadata": head, "items": items})
         if line.event is not None and line.event.get("type") in EVENT_TYPES:
@@ -271,7 +271,7 @@ class LineRedactor:
         kept = rule(obj, self._names)
         if kept is GONE:
             kept = _HEAD(obj, self._names)
-        _set_version(kept.setdefault("metadata", {}), obj.get("metadata"))
+        kept.setdefault("metadata", {})
         return dict(kept)
 
     def _cluster(self, metadata: Metadata) -> Metadata:
@@ -284,14 +284,6 @@ class LineRedactor:
             scheduler=scheduler_info(metadata.scheduler, self._names),
             autoscaler=autoscaler_info(metadata.autoscaler, self._names),
         )
-
-
-def _set_version(metadata: Plain, of: Any) -> Plain:
-    """Metadata with the version of what it is of, which is a number."""
-    version = of.get("resourceVersion") if isinstance(of, dict) else None
-    if isinstance(version, str) and version.isdecimal():
-        metadata["resourceVersion"] = version
-    return metadata
 
 
 def _pod(value: Any, names: Pseudonyms) -> Any:
@@ -307,10 +299,11 @@ def _pod(value: Any, names: Pseudonyms) -> Any:
 
 
 _SCHEDULER = make_rule(Pseudonyms.scheduler)
-_HEAD = fields(metadata=fields(name=NAME, namespace=NAME, uid=UID))
+_VERSIONED = fields(resourceVersion=digits)
+_HEAD = fields(metadata=fields(_VERSIONED.rules, name=NAME, namespace=NAME, uid=UID))
 _EVENT = fields(
     # Names of Events are as many as they are themselves, and their order does not matter.
-    metadata=fields(name=UID, namespace=NAME, creationTimestamp=time),
+    metadata=fields(_VERSIONED.rules, name=UID, namespace=NAME, creationTimestamp=time),
     involvedObject=fields(
         kind=one_of("Pod", "Lease"),
         apiVersion=one_of("v1", "coordination.k8s.io/v1"),

@@ -63,7 +63,9 @@ KEPT_ANNOTATIONS = frozenset(
 )
 """The annotations that scheduling, admission, the controllers or an autoscaler read."""
 
-_KEPT_METADATA = (*(f.encode_name for f in fields(ObjectMeta)), "generation")
+_KEPT_METADATA = (*(f.encode_name for f in fields(ObjectMeta) if f.name != "resource_version"), "generation")
+"""Of objects that are kept as they are, of which none is a pod: versions matter for pods alone."""
+
 _KEPT_STATUS = {"StatefulSet": ("currentRevision", "updateRevision"), "ResourceQuota": ("hard", "used")}
 _KEPT_CONDITIONS = frozenset({"DisruptionTarget", "PodResizePending", "PodScheduled", "Ready"})
 _KEPT_OF_SPEC = frozenset({*(f.encode_name for f in fields(PodSpec)), "activeDeadlineSeconds", "restartPolicy"})
@@ -177,8 +179,6 @@ def prune_whole(obj: Plain, kind: str, dropped: set[str], *, keep_templates: boo
             del obj[key]
         return
     obj["metadata"] = _metadata(section(obj, "metadata"))
-    if kind != "Pod":
-        obj["metadata"].pop("resourceVersion", None)
     if kind in _PRUNED:
         _PRUNED[kind](obj)
     status = obj.pop("status", None) or {}
