@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from kwhatif.serve.service import Service
-from kwhatif.serve.watch import Answer, Asked, Watch
+from kwhatif.serve.watch import Answer, LastRound, Watch
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 MOST = 50
@@ -81,23 +81,23 @@ def _about_cluster(service: Service) -> Iterator[Sample]:
 
 def _about_questions(watch: Watch) -> Iterator[Sample]:
     pools = {node.name: node.pool for node in watch.nodes}
-    for name, asked in watch.asked.items():
-        yield "kwhatif_question_answered", {"question": name}, int(asked.answered)
-        if asked.answers:
-            yield from _QuestionSamples(name, asked, pools).samples()
+    for name, last in watch.rounds.items():
+        yield "kwhatif_question_answered", {"question": name}, int(last.answered)
+        if last.answers:
+            yield from _QuestionSamples(name, last, pools).samples()
 
 
 @dataclass(frozen=True)
 class _QuestionSamples:
     question: str
-    asked: Asked
+    last: LastRound
     pools: Mapping[str, str]
 
     def samples(self) -> Iterator[Sample]:
         label = {"question": self.question}
-        yield "kwhatif_question_answer_timestamp_seconds", label, self.asked.at
-        yield "kwhatif_question_duration_seconds", label, self.asked.seconds
-        answers = self.asked.answers
+        yield "kwhatif_question_answer_timestamp_seconds", label, self.last.at
+        yield "kwhatif_question_duration_seconds", label, self.last.seconds
+        answers = self.last.answers
         rests = [answer.outcome for answer in answers.values() if answer.outcome is not None]
         if rests:
             yield "kwhatif_question_good", label, int(all(rest.good for rest in rests))

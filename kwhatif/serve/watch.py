@@ -167,7 +167,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 @dataclass
-class Asked:
+class LastRound:
     """How it went the last time: ``answers`` by node (or one, of no node), empty if there was none."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class Watch:
 
     def __init__(self, questions: Sequence[Watched], workers: Workers) -> None:
         self.questions = tuple(questions)
-        self.asked = {each.name: Asked() for each in questions}
+        self.rounds = {each.name: LastRound() for each in questions}
         self.nodes: tuple[ServedNode, ...] = ()
         self._workers = workers
 
@@ -201,17 +201,17 @@ class Watch:
         begun, answers = time.monotonic(), {}
         self.nodes = await self._read_nodes()
         names = [node.name for node in self.nodes[:MOST_NODES]] if question.each_node else [""]
-        asked = self.asked[question.name]
+        last = self.rounds[question.name]
         for name in names:
             fields = {**question.fields, "nodes": [name]} if name else question.fields
             reply = await self._workers.ask(question.ask, msgspec.json.encode(fields))
             answer = _read_answer(reply)
             if answer is None:
-                asked.answered = False
+                last.answered = False
                 return
             answers[name] = answer
-        asked.answers, asked.answered = answers, True
-        asked.at, asked.seconds = read_clock().timestamp(), time.monotonic() - begun
+        last.answers, last.answered = answers, True
+        last.at, last.seconds = read_clock().timestamp(), time.monotonic() - begun
 
     async def _read_nodes(self) -> tuple[ServedNode, ...]:
         reply = await self._workers.ask(NODES, b"")
