@@ -14,12 +14,13 @@ import socket
 import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from kwhatif.api.kinds import LASTING, Kind, kind_named
+from tests.snapshot.server import QuietHandler, QuietServer
 
 _KINDS = {kind.path(kind.versions[0]): kind for kind in LASTING if not kind.rare}
 
@@ -38,7 +39,7 @@ class LivingServer:
         self._forgotten: dict[str, int] = {}
         self._cuts = 0
         self._news = threading.Condition()
-        self._http = _Quiet(("127.0.0.1", 0), self._handler())
+        self._http = QuietServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
         for kind, some in (objects or {}).items():
             for obj in some:
@@ -140,13 +141,7 @@ class LivingServer:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def log_message(self, *_: object) -> None:
-                pass
-
+        class Handler(QuietHandler):
             def do_GET(self) -> None:
                 url = urlsplit(self.path)
                 kind, asked = _KINDS.get(url.path), parse_qs(url.query)
@@ -183,16 +178,6 @@ class LivingServer:
                 self.wfile.write(b"0\r\n\r\n")
 
         return Handler
-
-
-class _Quiet(ThreadingHTTPServer):
-    """A client that goes away is no news."""
-
-    daemon_threads = True
-    request_queue_size = 128
-
-    def handle_error(self, *_: Any) -> None:
-        pass
 
 
 def _key(metadata: Mapping[str, str]) -> str:

@@ -144,12 +144,23 @@ def recorded() -> dict[tuple[str, Key], Answer]:
     return found
 
 
-class _Quiet(ThreadingHTTPServer):
+class QuietServer(ThreadingHTTPServer):
     """A client that goes away is no news."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def handle_error(self, *_: Any) -> None:
+        pass
+
+
+class QuietHandler(BaseHTTPRequestHandler):
+    """Keeps connections, and writes no log."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_: object) -> None:
         pass
 
 
@@ -164,7 +175,7 @@ class ApiServer:
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._watches: dict[str, list[Watch | Answer | Slam]] = {}
         self._put: dict[Key, Answer | Callable[[], Answer]] = {}
-        self._http = _Quiet(("127.0.0.1", 0), self._handler())
+        self._http = QuietServer(("127.0.0.1", 0), self._handler())
         self._scheme = "https" if tls else "http"
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -265,13 +276,7 @@ class ApiServer:
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def log_message(self, *_: object) -> None:
-                pass
-
+        class Handler(QuietHandler):
             def do_GET(self) -> None:
                 key = key_of(self.path)
                 headers = {name.lower(): self.headers.get_all(name) or [] for name in self.headers}
