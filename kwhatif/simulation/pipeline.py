@@ -160,11 +160,28 @@ def queue(state: PipelineState) -> PipelineState:
     """Let Kueue decide whose pods may start, with which flavors, where there is a ClusterQueue."""
     if not state.question.starts_jobs:
         return state
-    from kwhatif.simulation.queueing.queued_scenario import has_queues, queue_pods
+    queued = [_has_queues(scenario) for scenario in state.prepared]
+    if not any(queued):
+        return state
+    from kwhatif.simulation.queueing.queued_scenario import queue_pods
 
-    asked = state.question.asks_autoscalers
-    prepared = [queue_pods(each, asks_autoscalers=asked) if has_queues(each) else each for each in state.prepared]
+    asks = state.question.asks_autoscalers
+    prepared = [
+        queue_pods(scenario, asks_autoscalers=asks) if managed else scenario
+        for scenario, managed in zip(state.prepared, queued, strict=True)
+    ]
     return replace(state, prepared=prepared)
+
+
+def _has_queues(scenario: PreparedScenario) -> bool:
+    """Whether there is a ClusterQueue, without which Kueue decides nothing."""
+    from kwhatif.api.kinds import struct_for
+    from kwhatif.api.kueue import ClusterQueue
+
+    return bool(scenario.snapshot.objects.list_all(ClusterQueue)) or any(
+        struct_for(manifest.obj.api_version or "", manifest.obj.kind or "") is ClusterQueue
+        for manifest in scenario.manifests
+    )
 
 
 def merge(state: PipelineState) -> PipelineState:

@@ -15,7 +15,7 @@ from tests.fuzz.trial import Trial
 
 pytestmark = pytest.mark.posix
 
-SECONDS = 5.0
+SECONDS = 60.0
 """Of the processor. None takes a tenth of it."""
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

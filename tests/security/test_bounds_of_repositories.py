@@ -114,4 +114,4 @@ def test_what_has_no_end_or_leads_elsewhere_is_refused_in_a_line(
         lines = [*report.not_rendered.values(), *report.not_followed]
     assert any(expected in line for line in lines), lines
     assert all("\n" not in line for line in lines)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 60

@@ -277,7 +277,7 @@ def test_a_text_made_to_be_costly_is_not(tmp_path: Path, name: str) -> None:
     finally:
         tracemalloc.stop()
     # Generous, as tracing alone makes it many times slower: what grows with the square takes minutes.
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 60
     assert most < 2000 * len(COSTLY[name])
 
 

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from kwhatif.admission.response import Doubts, FieldChange
 from kwhatif.api.core import Pod
-from kwhatif.api.kueue import ClusterQueue
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
@@ -31,7 +30,7 @@ from kwhatif.results.place import Refusal
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.queueing.admitted_pods import AdmittedPodSet, hold, is_held
 from kwhatif.simulation.queueing.decisions import Decisions
-from kwhatif.simulation.queueing.queue_run import decide_queues, own_struct
+from kwhatif.simulation.queueing.queue_run import decide_queues
 from kwhatif.simulation.queueing.queued_pods import QueuedPods
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
@@ -41,12 +40,6 @@ from kwhatif.workloads.kueue_admission import kueue_doubts
 _STARTED = ("admitted", "finished")
 _FIELDS = ("nodeSelector", "tolerations", "schedulingGates")
 """What Kueue changes of a pod."""
-
-
-def has_queues(scenario: PreparedScenario) -> bool:
-    """Whether there is a ClusterQueue, without which Kueue decides nothing."""
-    found = scenario.snapshot.objects.list_all(ClusterQueue)
-    return bool(found) or any(own_struct(each) is ClusterQueue for each in scenario.manifests)
 
 
 def queue_pods(scenario: PreparedScenario, *, asks_autoscalers: bool = False) -> PreparedScenario:
