@@ -220,9 +220,11 @@ class PodSetTopologyRequest(Base):
     @property
     def is_explicit(self) -> bool:
         """Whether it wants anything at all of the topology (upstream: IsExplicitlyRequestingTAS)."""
-        wishes = (self.unconstrained, self.required, self.preferred, self.pod_set_slice_required_topology)
         return (
-            any(wish is not None for wish in wishes)
+            self.required is not None
+            or self.preferred is not None
+            or self.unconstrained is not None
+            or self.pod_set_slice_required_topology is not None
             or self.pod_set_slice_size is not None
             or bool(self.slice_required_topology_constraints)
         )

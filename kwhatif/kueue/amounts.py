@@ -23,7 +23,7 @@ Requests = dict[str, int]
 
 
 def clamp(number: int) -> int:
-    return min(max(number, _LEAST), UNLIMITED)
+    return number if _LEAST <= number <= UNLIMITED else min(max(number, _LEAST), UNLIMITED)
 
 
 def add(left: int, right: int) -> int:

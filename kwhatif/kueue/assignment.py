@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from kwhatif.api.kueue_topology import TopologyAssignment
 from kwhatif.kueue.amounts import Quantities, Requests, add
+from kwhatif.kueue.topology.flavor_topology import PlacementResults
+from kwhatif.kueue.topology.pod_set_request import TopologyRequests
 from kwhatif.kueue.workload import DomainUse, PodSetAdmission, ScanProgress, Usage, Workload
 
 
@@ -70,7 +72,11 @@ class PodSetChoice:
 
 
 class Assignment:
-    """The flavors of all pod sets. Pod sets after one for which there is no flavor are missing."""
+    """The flavors of all pod sets. Pod sets after one for which there is no flavor are missing.
+
+    ``topology`` is what they want of the topologies of their flavors, ``when_empty`` where they would go in an empty
+    cluster, which is looked for if others have to leave.
+    """
 
     def __init__(self, workload: Workload, generation: int, cycle: int) -> None:
         self.workload = workload
@@ -78,6 +84,8 @@ class Assignment:
         self.borrowing = 0
         self.quota: Quantities = {}
         self.progress = ScanProgress([], generation, cycle)
+        self.topology: TopologyRequests = {}
+        self.when_empty: PlacementResults = {}
         self._mode: Mode | None = None
 
     def append(self, choice: PodSetChoice) -> None:

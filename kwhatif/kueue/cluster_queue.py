@@ -83,6 +83,11 @@ class ClusterQueue(QuotaNode):
     def is_active(self) -> bool:
         return self.inactive_reason is None
 
+    def rank_of(self, preemptor: Workload) -> tuple[int, int]:
+        """What of a preemptor decides whom its queue's policies let it preempt."""
+        by_age = LOWER_OR_NEWER in (self.preemption.within, self.preemption.reclaim)
+        return preemptor.priority, preemptor.queue_time if by_age else 0
+
     @property
     def path(self) -> str:
         """From the root to here, as messages have it."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from kwhatif.kueue.amounts import UNLIMITED, Quantities, add, subtract
 from kwhatif.kueue.assignment import Assignment, Mode
 from kwhatif.kueue.cluster_queue import ANY, ClusterQueue
 from kwhatif.kueue.entry_order import classical_order, fair_order
-from kwhatif.kueue.flavor_assigner import FlavorAssigner, put_topology, topology_requests
+from kwhatif.kueue.flavor_assigner import FlavorAssigner, put_topology
 from kwhatif.kueue.kueue_objects import KueueState
 from kwhatif.kueue.partial_admission import find_most
 from kwhatif.kueue.pending_queue import (
@@ -25,9 +26,9 @@ from kwhatif.kueue.pending_queue import (
 from kwhatif.kueue.pod_amounts import resource_problems
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.preemption.oracle import PreemptionOracle, preemption_message
-from kwhatif.kueue.quota_tree import QuotaNode
 from kwhatif.kueue.workload import PREEMPTED, Usage, Workload
 
+A = TypeVar("A")
 ADMITTED, PREEMPTING, SKIPPED = "admitted", "preempting", "skipped"
 PENDING, INADMISSIBLE = "pending", "inadmissible"
 
@@ -80,6 +81,8 @@ class SchedulingCycle:
 
     def _process(self, heads: Sequence[Entry]) -> Cycle:
         entries = [each for each in heads if self._nominate(each)]
+        # From here on heads count, until the cycle is over.
+        self._oracle.is_settled = False
         rejected = [each for each in heads if each.result == INADMISSIBLE]
         ordered = []
         for entry in self._order(entries):
@@ -128,7 +131,7 @@ class SchedulingCycle:
         assigner = FlavorAssigner(
             workload,
             queue,
-            self._state.flavors,
+            self._state.matcher,
             self._oracle,
             cycle=self._number,
             fair=self._state.configuration.is_fair,
@@ -211,8 +214,8 @@ class SchedulingCycle:
         leaving = [*{**self._leaving, **{target.workload.key: target for target in entry.targets}}.values()]
         usage = entry.usage
         # Only those of the same tree have its quota, and only those in the same domains its room.
-        root = _root_of(queue)
-        near = [(each.queue, each.workload.usage.without_topology) for each in leaving if _root_of(each.queue) is root]
+        root = queue.root
+        near = [(each.queue, each.workload.usage.without_topology) for each in leaving if each.queue.root is root]
         if not _without(near, lambda: queue.has_quota_for(usage)):
             return False, False
         if not usage.topology:
@@ -251,11 +254,7 @@ class SchedulingCycle:
         entry.result, entry.message = ADMITTED, ""
 
 
-def _root_of(queue: ClusterQueue) -> QuotaNode:
-    return queue if queue.parent is None else queue.parent.root
-
-
-def _without(used: Sequence[tuple[ClusterQueue, Usage]], ask: Callable[[], bool]) -> bool:
+def _without(used: Sequence[tuple[ClusterQueue, Usage]], ask: Callable[[], A]) -> A:
     """The answer while this is not used."""
     for queue, usage in used:
         queue.discount(usage)
@@ -275,12 +274,8 @@ def _place_preemptor(assignment: Assignment, queue: ClusterQueue, targets: Seque
 
     So that the room is kept for it in this cycle (upstream: updateAssignmentForTAS).
     """
-    requests = topology_requests(assignment, queue)
-    for target in targets:
-        target.queue.discount(target.workload.usage)
-    placed = queue.place(requests, empty=not targets)
-    for target in targets:
-        target.queue.count(target.workload.usage)
+    leaving = [(target.queue, target.workload.usage) for target in targets]
+    placed = _without(leaving, lambda: queue.place(assignment.topology)) if targets else assignment.when_empty
     put_topology(assignment, placed)
 
 

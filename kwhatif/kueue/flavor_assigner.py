@@ -6,10 +6,9 @@ Upstream: pkg/scheduler/flavorassigner/flavorassigner.go and tas_flavorassigner.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from kwhatif.api.kueue import ResourceFlavor
 from kwhatif.kueue.amounts import (
     UNLIMITED,
     FlavorResource,
@@ -23,7 +22,7 @@ from kwhatif.kueue.amounts import (
 )
 from kwhatif.kueue.assignment import Assignment, FlavorChoice, Mode, PodSetChoice
 from kwhatif.kueue.cluster_queue import NEVER, TRY_NEXT, ClusterQueue, Fungibility, Group
-from kwhatif.kueue.flavor_match import flavor_problem, is_topology_implied, is_topology_requested
+from kwhatif.kueue.flavor_match import FlavorMatcher, is_topology_implied, is_topology_requested
 from kwhatif.kueue.topology.flavor_topology import PlacementResults
 from kwhatif.kueue.topology.pod_set_request import PodSetTopologyRequest, TopologyRequests
 from kwhatif.kueue.workload import PodSetRequests, Workload
@@ -60,7 +59,9 @@ _BEST, _WORST = Grade(Fit.FIT, 0), Grade(Fit.NO_FIT, UNLIMITED)
 
 
 class Oracle(Protocol):
-    """Says what preemption could do for a resource in a flavor."""
+    """Says what preemption could do for a resource in a flavor, and keeps what is known of a queue's tree."""
+
+    def answers_for(self, queue: ClusterQueue) -> dict[Hashable, Any]: ...
 
     def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> Grade: ...
 
@@ -72,7 +73,7 @@ class FlavorAssigner:
         self,
         workload: Workload,
         queue: ClusterQueue,
-        flavors: Mapping[str, ResourceFlavor],
+        flavors: FlavorMatcher,
         oracle: Oracle,
         *,
         cycle: int,
@@ -82,6 +83,7 @@ class FlavorAssigner:
     ) -> None:
         self._workload, self._queue, self._flavors, self._oracle = workload, queue, flavors, oracle
         self._cycle, self._ignores_undeclared, self._pinned = cycle, ignores_undeclared, pinned
+        self._answers, self._rank = oracle.answers_for(queue), queue.rank_of(workload)
         preemption = queue.preemption
         self._may_preempt_while_borrowing = preemption.borrows or (fair and preemption.reclaim != NEVER)
 
@@ -187,18 +189,8 @@ class FlavorAssigner:
         return any((self._pinned or {}).get(name, {}).get(resource) == flavor for name in names)
 
     def _flavor_problem(self, members: Sequence[int], group: Group, name: str) -> str:
-        flavor = self._flavors.get(name)
-        if flavor is None:
-            return f"flavor {name} not found"
-        known = self._workload.flavor_problems
-        for k in members:
-            problem = known.get((k, name))
-            if problem is None:
-                pod_set, requests = self._workload.pod_sets[k], self._workload.pod_requests[k]
-                problem = known[k, name] = flavor_problem(self._queue, group, flavor, pod_set, requests)
-            if problem:
-                return problem
-        return ""
+        problems = (self._flavors.problem(name, group, self._queue, self._workload, k) for k in members)
+        return next(filter(None, problems), "")
 
     def _grade_flavor(
         self, flavor: str, requests: Requests, found: Assignment, reasons: list[str]
@@ -207,7 +199,12 @@ class FlavorAssigner:
         choices: dict[str, FlavorChoice] = {}
         worst = _BEST
         for resource, amount in requests.items():
-            grade, reason = self._grade_resource((flavor, resource), found.quota.get((flavor, resource), 0), amount)
+            key = flavor, resource
+            asked = "grade", self._queue.name, self._rank, key, found.quota.get(key, 0), amount
+            known: tuple[Grade, str] | None = self._answers.get(asked)
+            if known is None:
+                known = self._answers[asked] = self._grade_resource(key, found.quota.get(key, 0), amount)
+            grade, reason = known
             if reason:
                 reasons.append(reason)
             if _is_preferred(worst, grade, self._queue.fungibility):
@@ -241,7 +238,7 @@ class FlavorAssigner:
     # --- the topology
 
     def _assign_topology(self, found: Assignment) -> None:
-        requests = topology_requests(found, self._queue)
+        requests = found.topology = _topology_requests(found, self._queue)
         if found.mode is Mode.FIT:
             placed = self._queue.place(requests)
             failed = first_failure(placed)
@@ -251,7 +248,8 @@ class FlavorAssigner:
                 found.choice_of(failed).reasons.append(str(placed[failed]))
                 found.set_mode(failed, Mode.PREEMPT)
         if found.mode is Mode.PREEMPT:
-            failed = first_failure(self._queue.place(requests, empty=True))
+            found.when_empty = self._queue.place(requests, empty=True)
+            failed = first_failure(found.when_empty)
             if failed is not None:
                 found.set_mode(failed, Mode.NO_FIT)
             else:
@@ -281,7 +279,7 @@ def _is_preferred(left: Grade, right: Grade, fungibility: Fungibility) -> bool:
     return left.borrowing < right.borrowing
 
 
-def topology_requests(found: Assignment, queue: ClusterQueue) -> TopologyRequests:
+def _topology_requests(found: Assignment, queue: ClusterQueue) -> TopologyRequests:
     """What the pod sets want of the topologies of their flavors (upstream: WorkloadsTopologyRequests).
 
     A pod set whose flavors have no topology, or several, fails for it.

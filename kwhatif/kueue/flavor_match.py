@@ -5,7 +5,7 @@ Upstream: checkFlavorForPodSets in pkg/scheduler/flavorassigner/flavorassigner.g
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from kwhatif.golang.formatting import go_quote
 from kwhatif.kueue.amounts import Requests
 from kwhatif.kueue.cluster_queue import ClusterQueue, Group
 from kwhatif.kueue.topology.placement import has_levels
+from kwhatif.kueue.workload import Workload
 
 _EFFECTS = ("NoSchedule", "NoExecute")
 
@@ -28,7 +29,27 @@ def is_topology_requested(pod_set: WorkloadPodSet, queue: ClusterQueue) -> bool:
     return pod_set.wants_topology or queue.has_only_topologies
 
 
-def flavor_problem(
+class FlavorMatcher:
+    """Which flavors are for which pods; of workloads that are alike it is worked out once."""
+
+    def __init__(self, flavors: Mapping[str, ResourceFlavor]) -> None:
+        self._flavors = flavors
+        self._known: dict[tuple[str, Group, bool, bytes, int], str] = {}
+
+    def problem(self, name: str, group: Group, queue: ClusterQueue, workload: Workload, pod_set: int) -> str:
+        """Why the flavor is not for this pod set of the workload; nothing if it is."""
+        key = name, group, queue.has_only_topologies, workload.shape, pod_set
+        found = self._known.get(key)
+        if found is None:
+            flavor = self._flavors.get(name)
+            pods, requests = workload.pod_sets[pod_set], workload.pod_requests[pod_set]
+            missing = f"flavor {name} not found"
+            found = missing if flavor is None else _flavor_problem(queue, group, flavor, pods, requests)
+            self._known[key] = found
+        return found
+
+
+def _flavor_problem(
     queue: ClusterQueue, group: Group, flavor: ResourceFlavor, pod_set: WorkloadPodSet, requests: Requests
 ) -> str:
     """Why the flavor is not for the pod set; nothing if it is. ``requests`` are those of one pod."""

@@ -19,6 +19,7 @@ from kwhatif.api.quantity import Quantity
 from kwhatif.errors import InputError
 from kwhatif.kueue.cluster_queue import ClusterQueue
 from kwhatif.kueue.configuration import Configuration
+from kwhatif.kueue.flavor_match import FlavorMatcher
 from kwhatif.kueue.pending_queue import PendingQueue
 from kwhatif.kueue.pod_amounts import NamespaceLimits, PodCounter, spec_requests
 from kwhatif.kueue.quota_tree import CohortNode, QuotaForest
@@ -92,6 +93,7 @@ class KueueState:
         )
         self.namespaces = {each.name: each.metadata.labels or {} for each in objects.namespaces}
         self.flavors = {each.name: each for each in objects.flavors}
+        self.matcher = FlavorMatcher(self.flavors)
         self.topologies = _topologies(objects, self.flavors)
         self.queues, self.cohorts = _quota_trees(objects)
         checks = {each.name: each for each in objects.checks}
@@ -173,6 +175,7 @@ class KueueState:
             return
         self._counted.add(workload.key)
         queue.workloads[workload.key] = workload
+        queue.root.answers.clear()
         for key, amount in workload.usage.quota.items():
             queue.add_usage(key, amount)
         self._count_topology(workload.usage, 1)
@@ -183,6 +186,7 @@ class KueueState:
             return
         self._counted.discard(workload.key)
         del queue.workloads[workload.key]
+        queue.root.answers.clear()
         for key, amount in usage.quota.items():
             queue.remove_usage(key, amount)
         self._count_topology(usage, -1)

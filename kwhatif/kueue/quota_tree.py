@@ -6,7 +6,7 @@ Upstream: pkg/cache/scheduler/resource_node.go, cohort.go and resource.go.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -50,6 +50,8 @@ class QuotaNode:
         self.subtree_quota: Quantities = {key: quota.nominal for key, quota in self.quotas.items()}
         self.usage: Quantities = {}
         self._local_quotas: Quantities = {}
+        self.answers: dict[Hashable, Any] = {}
+        """Of a root: what was worked out of its tree as it is. Whoever changes the usage for good clears it."""
         weight = fair_sharing.weight if fair_sharing else None
         self.fair_weight = _DEFAULT_WEIGHT if weight is None else _divide(weight.nano(), 10**9)
 
@@ -72,6 +74,10 @@ class QuotaNode:
         while node is not None:
             yield node
             node = node.parent
+
+    @property
+    def root(self) -> QuotaNode:
+        return self if self.parent is None else self.parent.root
 
     def local_quota(self, key: FlavorResource) -> int:
         """What the node never lends."""

@@ -207,6 +207,8 @@ def _trace(cycle: Cycle) -> tuple[object, ...]:
 def _assignment_trace(entry: Entry) -> tuple[object, ...]:
     if entry.assignment is None:
         return ()
-    pod_sets = (each.as_admission() for each in entry.assignment.pod_sets)
-    tried = tuple((each.count, tuple(sorted(each.flavors.items())), each.topology) for each in pod_sets)
+    tried = tuple(
+        (each.count, tuple(sorted((name, flavor.name) for name, flavor in each.flavors.items())), each.topology)
+        for each in entry.assignment.pod_sets
+    )
     return entry.assignment.mode, entry.assignment.borrowing, tried

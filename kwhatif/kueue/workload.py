@@ -144,8 +144,6 @@ class Workload:
             for count in (self._count_left(each.name, each.count),)
         )
         self._shape: bytes | None = None
-        self.flavor_problems: dict[tuple[int, str], str] = {}
-        """Why a flavor is not for a pod set, which never changes; filled by the search for flavors."""
         self.cluster_queue = ""
         self.admission: tuple[PodSetAdmission, ...] | None = None
         self.usage = Usage()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwhatif.kueue.kueue_objects import KueueState, kueue_objects
+from kwhatif.kueue.preemption.oracle import PreemptionOracle
 from kwhatif.kueue.quota_tree import QuotaNode
 from kwhatif.kueue.run import KueueRun
 from kwhatif.snapshot.read.objects import decode_objects
@@ -169,3 +171,11 @@ def test_at_rest_another_look_changes_nothing(objects: OBJECTS, fair: bool) -> N
     before = answer(run)
     run.rest()
     assert answer(run) == before
+
+
+@settings(deadline=None, max_examples=40)
+@given(clusters(), st.booleans())
+def test_what_is_kept_of_a_quota_tree_decides_nothing(objects: OBJECTS, fair: bool) -> None:
+    kept = answer(rest(objects, fair=fair))
+    with patch.object(PreemptionOracle, "answers_for", lambda *_: {}):
+        assert answer(rest(objects, fair=fair)) == kept

@@ -126,6 +126,7 @@ class _Report:
         self._is_fair = self._state.configuration.is_fair
         self._lines = {name: pending.in_order() for name, pending in self._state.pending.items()}
         self._shapes: dict[str, dict[bytes, list[Workload]]] = {}
+        self._known_holders: dict[tuple[QuotaNode, FlavorResource], tuple[int, tuple[QuotaHolder, ...]]] = {}
         self._places = {each.key: index for line in self._lines.values() for index, each in enumerate(line)}
 
     def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
@@ -220,7 +221,7 @@ class _Report:
                 room = room_at(queue, key)
                 if amount <= room.amount:
                     continue
-                holders = holders_below(room.node, key)
+                holders, first = self._holders(room.node, key)
                 yield MissingQuota(
                     flavor=flavor,
                     resource=resource,
@@ -229,17 +230,26 @@ class _Report:
                     missing=quantity_text(resource, subtract(amount, max(0, room.amount))),
                     limit=room.limit,
                     never=amount > queue.potential_available(key),
-                    holders=len(holders),
-                    held_by=tuple(
-                        QuotaHolder(
-                            workload=holder.key,
-                            cluster_queue=its.name,
-                            priority=holder.priority,
-                            amount=quantity_text(resource, holder.usage.quota[key]),
-                        )
-                        for its, holder in holders[:_MOST_HOLDERS]
-                    ),
+                    holders=holders,
+                    held_by=first,
                 )
+
+    def _holders(self, node: QuotaNode, key: FlavorResource) -> tuple[int, tuple[QuotaHolder, ...]]:
+        """How many have quota below a node, and the first of them."""
+        known = self._known_holders.get((node, key))
+        if known is None:
+            holders = holders_below(node, key)
+            first = tuple(
+                QuotaHolder(
+                    workload=holder.key,
+                    cluster_queue=its.name,
+                    priority=holder.priority,
+                    amount=quantity_text(key[1], holder.usage.quota[key]),
+                )
+                for its, holder in holders[:_MOST_HOLDERS]
+            )
+            known = self._known_holders[node, key] = len(holders), first
+        return known
 
     def _losses_for(self, key: str) -> Iterator[PreemptedWorkload]:
         return (_loss_of(key, target) for target in self._decisions.preempted.get(key, ()))

@@ -5,8 +5,9 @@ Upstream: pkg/scheduler/preemption/common and the findCandidates functions of pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kwhatif.kueue.amounts import FlavorResource
 from kwhatif.kueue.cluster_queue import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, ClusterQueue
@@ -38,7 +39,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """Who needs what: the workload, its queue, what of it only others can give, and all that it would use."""
+    """Who needs what: the workload, its queue, what of it only others can give, and all that it would use.
+
+    ``answers`` are those that are known of the queue's tree.
+    """
 
     workload: Workload
     queue: ClusterQueue
@@ -46,6 +50,7 @@ class Preemptor:
     usage: Usage
     topology: TopologyRequests
     now: int
+    answers: dict[Hashable, Any]
 
     def fits(self, *, may_borrow: bool) -> bool:
         """Whether it would fit as things are."""

@@ -8,8 +8,9 @@ classicalPreemptions in preemption.go.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kwhatif.kueue.amounts import FlavorResource
 from kwhatif.kueue.cluster_queue import NEVER, ClusterQueue, active_members
@@ -54,11 +55,15 @@ class Candidate:
 
 def find_targets(preemptor: Preemptor) -> list[Target]:
     """Whom to preempt; nobody if that would not help."""
-    own = _own_candidates(preemptor)
-    hierarchical, by_priority = _cohort_candidates(preemptor)
-    candidates = _in_order(preemptor, hierarchical, by_priority, own)
-    if not candidates:
+    key = "candidates", preemptor.queue.name, preemptor.needs, preemptor.queue.rank_of(preemptor.workload)
+    known: Candidates | None = preemptor.answers.get(key)
+    if known is None:
+        known = preemptor.answers[key] = _candidates_of(preemptor)
+    if not known.own and not known.others:
         return []
+    hierarchical, by_priority = _by_advantage(preemptor, known.others)
+    own = [Candidate(*each, None, Variant.WITHIN_QUEUE) for each in known.own]
+    candidates = _in_order(preemptor, hierarchical, by_priority, own)
     forbidden = not preemptor.queue.preemption.borrows
     if not (hierarchical or by_priority) or (forbidden and not _is_under_nominal(preemptor)):
         attempts = [True]
@@ -112,73 +117,69 @@ def _is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -
     return True
 
 
-def _variant_of(preemptor: Preemptor, workload: Workload, queue: ClusterQueue, *, advantage: bool) -> Variant | None:
-    if workload.used_flavors.isdisjoint(preemptor.needs):
-        return None
+Holder = tuple[Workload, ClusterQueue]
+
+
+class Candidates(NamedTuple):
+    """Who may go, whatever the preemptor asks for: of its own queue, and of others by the lowest Cohort above both."""
+
+    own: Sequence[Holder]
+    others: Mapping[CohortNode, Sequence[Holder]]
+
+
+def _candidates_of(preemptor: Preemptor) -> Candidates:
+    queue = preemptor.queue
+    own = [] if queue.preemption.within == NEVER else list(_holders(preemptor, queue))
+    others: dict[CohortNode, Sequence[Holder]] = {}
+    before: CohortNode | None = None
+    for subtree in queue.ancestors if queue.preemption.reclaim != NEVER else ():
+        if found := list(_holders_below(preemptor, subtree, before)):
+            others[subtree] = found
+        before = subtree
+    return Candidates(own, others)
+
+
+def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Iterator[Holder]:
     policies = preemptor.queue.preemption
-    own = queue is preemptor.queue
-    if not satisfies_policy(preemptor.workload, workload, policies.within if own else policies.reclaim):
-        return None
-    if own:
-        return Variant.WITHIN_QUEUE
-    if advantage:
-        return Variant.HIERARCHICAL
+    policy = policies.within if queue is preemptor.queue else policies.reclaim
+    for workload in queue.workloads.values():
+        if not workload.used_flavors.isdisjoint(preemptor.needs) and satisfies_policy(
+            preemptor.workload, workload, policy
+        ):
+            yield workload, queue
+
+
+def _holders_below(preemptor: Preemptor, cohort: CohortNode, skip: CohortNode | None) -> Iterator[Holder]:
+    for child in cohort.cohorts:
+        if child is not skip and not child.is_within_nominal(preemptor.needs):
+            yield from _holders_below(preemptor, child, None)
+    for queue in active_members(cohort):
+        if queue is not preemptor.queue and not queue.is_within_nominal(preemptor.needs):
+            yield from _holders(preemptor, queue)
+
+
+def _by_advantage(
+    preemptor: Preemptor, others: Mapping[CohortNode, Sequence[Holder]]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Candidates over whom it has the advantage, and the rest."""
+    hierarchical: list[Candidate] = []
+    by_priority: list[Candidate] = []
+    rest: Mapping[FlavorResource, int]
+    advantage, rest = preemptor.queue.fit_in_quota(preemptor.usage.quota)
+    for subtree in preemptor.queue.ancestors if others else ():
+        for workload, queue in others.get(subtree, ()):
+            variant = Variant.HIERARCHICAL if advantage else _variant_of(preemptor, workload)
+            (hierarchical if advantage else by_priority).append(Candidate(workload, queue, subtree, variant))
+        fits, rest = subtree.fit_in_quota(rest)
+        # Once a subtree has the quota, so do all those around it.
+        advantage = advantage or fits
+    return hierarchical, by_priority
+
+
+def _variant_of(preemptor: Preemptor, workload: Workload) -> Variant:
+    policies = preemptor.queue.preemption
     if not policies.borrows or workload.priority >= preemptor.workload.priority:
         return Variant.WITHOUT_BORROWING
     if policies.threshold is not None and workload.priority > policies.threshold:
         return Variant.WITHOUT_BORROWING
     return Variant.WHILE_BORROWING
-
-
-def _candidates_of(
-    preemptor: Preemptor, queue: ClusterQueue, common: CohortNode | None, *, advantage: bool
-) -> list[Candidate]:
-    found = []
-    for workload in queue.workloads.values():
-        variant = _variant_of(preemptor, workload, queue, advantage=advantage)
-        if variant is not None:
-            found.append(Candidate(workload, queue, common, variant))
-    return found
-
-
-def _own_candidates(preemptor: Preemptor) -> list[Candidate]:
-    if preemptor.queue.preemption.within == NEVER:
-        return []
-    return _candidates_of(preemptor, preemptor.queue, None, advantage=False)
-
-
-def _cohort_candidates(preemptor: Preemptor) -> tuple[list[Candidate], list[Candidate]]:
-    """Candidates over whom it has the advantage, and others."""
-    hierarchical: list[Candidate] = []
-    by_priority: list[Candidate] = []
-    queue = preemptor.queue
-    if queue.parent is None or queue.preemption.reclaim == NEVER:
-        return hierarchical, by_priority
-    rest: Mapping[FlavorResource, int]
-    advantage, rest = queue.fit_in_quota(preemptor.usage.quota)
-    before: CohortNode | None = None
-    for subtree in queue.ancestors:
-        found = hierarchical if advantage else by_priority
-        _collect(preemptor, subtree, subtree, before, found, advantage=advantage)
-        fits, rest = subtree.fit_in_quota(rest)
-        # Once a subtree has the quota, so do all those around it.
-        advantage = advantage or fits
-        before = subtree
-    return hierarchical, by_priority
-
-
-def _collect(
-    preemptor: Preemptor,
-    cohort: CohortNode,
-    subtree: CohortNode,
-    skip: CohortNode | None,
-    found: list[Candidate],
-    *,
-    advantage: bool,
-) -> None:
-    for child in cohort.cohorts:
-        if child is not skip and not child.is_within_nominal(preemptor.needs):
-            _collect(preemptor, child, subtree, skip, found, advantage=advantage)
-    for queue in active_members(cohort):
-        if queue is not preemptor.queue and not queue.is_within_nominal(preemptor.needs):
-            found += _candidates_of(preemptor, queue, subtree, advantage=advantage)

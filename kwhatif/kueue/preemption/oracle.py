@@ -5,32 +5,43 @@ Upstream: pkg/scheduler/preemption/preemption.go (GetTargets) and preemption_ora
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
+
 from kwhatif.kueue.amounts import FlavorResource
 from kwhatif.kueue.assignment import Assignment
 from kwhatif.kueue.cluster_queue import ClusterQueue
 from kwhatif.kueue.configuration import Configuration
-from kwhatif.kueue.flavor_assigner import Fit, Grade, topology_requests
+from kwhatif.kueue.flavor_assigner import Fit, Grade
 from kwhatif.kueue.preemption import classical, fair_sharing
 from kwhatif.kueue.preemption.candidates import REASONS, Preemptor, Target
+from kwhatif.kueue.topology.pod_set_request import TopologyRequests
 from kwhatif.kueue.workload import JOB_UID_LABEL, Usage, Workload
 
 
 class PreemptionOracle:
-    """The rules of one configuration at one time."""
+    """The rules of one configuration at one time.
+
+    ``is_settled`` while the usage of all trees is that between two cycles, so that answers may be kept.
+    """
 
     def __init__(self, configuration: Configuration, now: int) -> None:
         self._configuration, self._now = configuration, now
+        self.is_settled = True
+
+    def answers_for(self, queue: ClusterQueue) -> dict[Hashable, Any]:
+        """What was worked out of the queue's tree as it is, to be added to."""
+        return queue.root.answers if self.is_settled else {}
 
     def targets(self, workload: Workload, queue: ClusterQueue, assignment: Assignment) -> list[Target]:
         """Who would have to leave for the assignment; nobody if that would not help."""
-        requests = topology_requests(assignment, queue)
         usage = Usage(assignment.preemptor_quota)
-        return self._find(Preemptor(workload, queue, assignment.needs_preemption, usage, requests, self._now))
+        return self._find(workload, queue, assignment.needs_preemption, usage, assignment.topology)
 
     def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> Grade:
         """What preemption would give one resource in one flavor (upstream: SimulatePreemption)."""
         usage = Usage({key: amount})
-        targets = self._find(Preemptor(workload, queue, frozenset((key,)), usage, {}, self._now))
+        targets = self._find(workload, queue, frozenset((key,)), usage, {})
         if not targets:
             return Grade(Fit.NO_CANDIDATES, queue.borrowing_height(key, amount)[0])
         for target in targets:
@@ -41,7 +52,15 @@ class PreemptionOracle:
         own = any(target.queue is queue for target in targets)
         return Grade(Fit.PREEMPT if own else Fit.RECLAIM, height)
 
-    def _find(self, preemptor: Preemptor) -> list[Target]:
+    def _find(
+        self,
+        workload: Workload,
+        queue: ClusterQueue,
+        needs: frozenset[FlavorResource],
+        usage: Usage,
+        topology: TopologyRequests,
+    ) -> list[Target]:
+        preemptor = Preemptor(workload, queue, needs, usage, topology, self._now, self.answers_for(queue))
         if self._configuration.is_fair:
             return fair_sharing.find_targets(preemptor, self._configuration.strategies)
         return classical.find_targets(preemptor)

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from kwhatif.kueue.amounts import Requests, clamp
 
 Int64Array = npt.NDArray[np.int64]
-Mark = tuple[Int64Array, Int64Array]
+Mark = tuple[int, Int64Array, Int64Array]
 
 
 class LeafColumns:
     """Amounts by leaf and resource. No sum goes beyond the ends of an int64: it stays there.
 
     ``free`` is what the nodes have without pods that Kueue does not place, ``left`` what neither these nor workloads
-    with a topology use.
+    with a topology use. ``version`` is another one whenever that changes.
     """
 
     def __init__(self, rooms: Iterable[Requests]) -> None:
@@ -28,6 +28,7 @@ class LeafColumns:
         for row, room in enumerate(rooms):
             for name, amount in room.items():
                 self.free[row, self._column[name]] = amount
+        self.version = 0
         self._used = np.zeros_like(self.free)
         self.left = self.free.copy()
 
@@ -56,13 +57,17 @@ class LeafColumns:
 
     def mark(self) -> Mark:
         """What is used now, to go back to."""
-        return self._used.copy(), self.left.copy()
+        return self.version, self._used.copy(), self.left.copy()
 
     def go_back(self, mark: Mark) -> None:
         """Forget what was counted since the mark. Columns that came since then hold nothing."""
-        for array, before in zip((self._used, self.left), mark, strict=True):
-            array[:, : before.shape[1]] = before
-        for column in range(mark[0].shape[1], self._used.shape[1]):
+        version, used, left = mark
+        if version == self.version:
+            return
+        self.version += 1
+        there = used.shape[1]
+        self._used[:, :there], self.left[:, :there] = used, left
+        for column in range(there, self._used.shape[1]):
             self._used[:, column] = 0
             self.left[:, column] = self.free[:, column]
 
@@ -77,4 +82,5 @@ class LeafColumns:
         return column
 
     def _count_left(self, row: int, column: int) -> None:
+        self.version += 1
         self.left[row, column] = clamp(int(self.free[row, column]) - int(self._used[row, column]))

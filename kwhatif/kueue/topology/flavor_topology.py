@@ -24,6 +24,9 @@ from kwhatif.kueue.workload import DomainUse
 PlacementResults = dict[str, TopologyAssignment | str]
 """By pod set: where it goes, or why it goes nowhere. Pod sets after one that failed are missing."""
 
+KnownPlaces = dict[bytes, list[TopologyAssignment] | str]
+"""What came of requests, by all that decides it."""
+
 Assumed = dict[tuple[str, ...], Requests]
 """What pod sets before use, by leaf."""
 
@@ -37,7 +40,9 @@ class FlavorTopology:
         labels = flavor.spec.node_labels or {}
         self.tree = TopologyTree(levels, (node for node in nodes if belongs(node, labels, levels)))
         self._matches: dict[bytes, tuple[npt.NDArray[np.intp], Exclusions]] = {}
-        self._when_empty: dict[bytes, list[TopologyAssignment] | str] = {}
+        self._places: KnownPlaces = {}
+        self._places_version = 0
+        self._when_empty: KnownPlaces = {}
 
     def take(self, node: str, requests: Requests) -> None:
         """Take room for a pod that Kueue does not place."""
@@ -73,10 +78,10 @@ class FlavorTopology:
                 leader = group[1]
                 if leader.count > workers.count:
                     workers, leader = leader, workers
-            if empty and not assumed:
-                placed = self._place_when_empty(workers, leader)
-            else:
+            if assumed:
                 placed = self._place_group(workers, leader, assumed, empty=empty)
+            else:
+                placed = self._place_first(workers, leader, empty=empty)
             if isinstance(placed, str):
                 return found | {request.pod_set.name: placed for request in group}
             found |= placed
@@ -94,21 +99,24 @@ class FlavorTopology:
                 used[name] = clamp(used.get(name, 0) + amount * count)
             used["pods"] = used.get("pods", 0) + count
 
-    def _place_when_empty(
-        self, workers: PodSetTopologyRequest, leader: PodSetTopologyRequest | None
+    def _place_first(
+        self, workers: PodSetTopologyRequest, leader: PodSetTopologyRequest | None, *, empty: bool
     ) -> dict[str, TopologyAssignment] | str:
-        """As ``_place_group`` in an empty cluster, which is found out once for all requests that are alike."""
+        """As ``_place_group`` with nothing assumed, which is found out once for all requests that are alike."""
         roles = [workers] if leader is None else [workers, leader]
         parts = [
             (_constraints_of(each), each.requests, each.count, each.pod_set.topology_request, each.implied)
             for each in roles
         ]
         key = msgspec.json.encode(parts, order="deterministic")
-        found = self._when_empty.get(key)
+        if self._places_version != self.tree.columns.version:
+            self._places, self._places_version = {}, self.tree.columns.version
+        known = self._when_empty if empty else self._places
+        found = known.get(key)
         if found is None:
-            placed = self._place_group(workers, leader, {}, empty=True)
+            placed = self._place_group(workers, leader, {}, empty=empty)
             found = placed if isinstance(placed, str) else [placed[each.pod_set.name] for each in roles]
-            self._when_empty[key] = found
+            known[key] = found
         if isinstance(found, str):
             return found
         return {each.pod_set.name: place for each, place in zip(roles, found, strict=True)}
