@@ -243,14 +243,15 @@ def with_storage(store: Store) -> GeneratedCluster:
 
 
 SCENARIOS = scenarios(max_nodes=5, max_running=8) | stores().map(with_storage) | large_scenarios(120, 160)
-every_plugin = pytest.mark.parametrize("plugin", instances())
+PLUGINS = instances()
+every_plugin = pytest.mark.parametrize("plugin", PLUGINS)
 """Given plugins outside of hypothesis: each runs all examples."""
 
 
 def having(hook: str, *scopes: Scope) -> pytest.MarkDecorator:
     """Only the plugins that implement a hook, of these scopes (filter's or score's, all of them unless told)."""
     some = []
-    for parameter in instances():
+    for parameter in PLUGINS:
         plugin = parameter.values[0]
         if overrides(type(plugin), hook) and (not scopes or getattr(plugin, f"{hook}_scope") in scopes):
             some.append(parameter)
@@ -543,7 +544,7 @@ def test_a_plugin_writes_to_nothing_it_is_shown(plugin: AnyPlugin, scenario: Gen
 
 
 regardless_of_order = pytest.mark.parametrize(
-    "plugin", [parameter for parameter in instances() if parameter.values[0].name != "ServiceAffinity"]
+    "plugin", [parameter for parameter in PLUGINS if parameter.values[0].name != "ServiceAffinity"]
 )
 """ServiceAffinity goes by the first node that has a pod like the one in question."""
 
@@ -570,7 +571,7 @@ def test_the_order_of_the_nodes_does_not_matter(
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("plugin", [p for p in instances() if not p.values[0].depends_on_labels])
+@pytest.mark.parametrize("plugin", [p for p in PLUGINS if not p.values[0].depends_on_labels])
 @few
 @given(scenario=SCENARIOS)
 def test_a_plugin_that_reads_no_labels_says_the_same_of_pods_that_differ_in_nothing_else(
@@ -588,7 +589,7 @@ def test_a_plugin_that_reads_no_labels_says_the_same_of_pods_that_differ_in_noth
         np.testing.assert_equal(scored(plugin, one, cluster), scored(plugin, other, cluster))
 
 
-CHOOSY = [parameter for parameter in instances() if overrides(type(parameter.values[0]), "applies_to")]
+CHOOSY = [parameter for parameter in PLUGINS if overrides(type(parameter.values[0]), "applies_to")]
 BY_NAME_ONLY = pod("by-name-only", spec={"volumes": [{"name": "kube-api-access-x7k2p", "projected": {}}]})
 
 
