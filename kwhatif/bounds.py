@@ -1,7 +1,7 @@
 """Limits of everything that is taken from outside and made in one run; what exceeds one is refused with a message.
 
-Files and API servers may be hostile, so nothing is read without a limit. ``docs/reference/limits.md`` lists these
-limits, and a test compares the two.
+Files and API servers may be hostile, so nothing is read without a limit. The table of ``docs/reference/limits.md`` is
+made of these constants and their docstrings (``tests/reference_tables.py``).
 """
 
 from __future__ import annotations
@@ -20,107 +20,106 @@ T = TypeVar("T")
 MIB = 1024**2
 
 SNAPSHOT_BYTES = 2048 * MIB
-"""A file of a snapshot, unpacked."""
+"""A file of a snapshot, a recording, a translation or an answer, unpacked."""
 
 RECORDING_BYTES = 16384 * MIB
-"""A recording, unpacked, of which one moment is taken: it is never held as a whole."""
+"""A recording of which one moment is taken, unpacked: it is never held as a whole."""
 
 ROWS_BYTES = 512 * MIB
-"""The rows of a study that is to be gone on with; they are held as a whole."""
+"""The rows of a study that `--resume` continues."""
 
 MANIFEST_BYTES = 256 * MIB
 """A file of manifests, unpacked."""
 
 SETTINGS_BYTES = 16 * MIB
-"""A file that a person writes: a scheduler configuration, the gate's rules, edits, a kubeconfig, a certificate."""
+"""A file that a person writes: a scheduler configuration, rules of the gate, edits, a kubeconfig, a certificate."""
 
 RATIO = 1000
-"""The greatest ratio of a text's size to its compressed size; gzip cannot do much more, and no manifest comes near."""
+"""How many times larger a packed text may become."""
 
 RATIO_FROM = MIB
-"""The ratio of compression is checked only once more bytes than this are unpacked."""
+"""The unpacked size from which that counts."""
 
 WHOLES = 2_000_000
 """Members of gzip or frames of zstd in a file. A recording has one for each second: three weeks of them."""
 
 DOCUMENTS = 200_000
-"""In one file. The largest clusters have 150,000 pods."""
+"""Documents in a file. The largest clusters have 150,000 pods."""
 
 DEPTH = 200
 """Lists and mappings in each other."""
 
 BYTES_EACH = 8
-"""The least text, in bytes, per list or mapping of a JSON file with very many of them, on average."""
+"""The least text for each list or mapping of a JSON file, on average."""
 
 MANY = 1_000_000
-"""The number of lists and mappings from which that is checked."""
+"""The number of lists and mappings from which that counts."""
 
 YAML_BYTES = 128 * MIB
-"""A file of YAML, unpacked: it is read a hundred times more slowly than JSON."""
+"""A file of YAML, unpacked. As JSON it may be larger: YAML is read a hundred times more slowly."""
 
 YAML_VALUES = 10_000_000
-"""Keys, values, lists and mappings in a file of YAML; of each comes a Python object."""
+"""Keys, values, lists and mappings in a file of YAML."""
 
 ALIASED_VALUES = 1_000_000
-"""What all aliases of a YAML file stand for."""
+"""Values that the aliases of a YAML file stand for."""
 
 ANSWER_BYTES = 512 * MIB
-"""One answer of an API server or an extender, unpacked."""
+"""An answer of an API server or an extender, unpacked; `--chunk-size` makes those of an API server smaller."""
 
 LINE_BYTES = 64 * MIB
-"""One event of a watch, and a line of a recording but for its lists. etcd takes objects of one or two."""
+"""An event of a watch, and a line of a recording but for its lists."""
 
 RECORDER_BYTES = 256 * MIB
-"""What a recorder remembers of the objects of one kind: their names, uids and versions."""
+"""Names, uids and versions that a recorder remembers of the objects of one kind."""
 
 OBJECTS = 1_000_000
-"""Of one kind, in a live cluster."""
+"""Objects of one kind in a live cluster; pods and containers with usage."""
 
 EMPTY_PAGES = 10
-"""The most empty pages in a row of a list that is to be continued."""
+"""Empty pages in a row of a list that is to be continued."""
 
 ANSWER_SECONDS = 60.0
-"""For one whole answer of an API server or a Prometheus: how long to wait for what is still to come of it."""
+"""A whole answer of an API server or a Prometheus (`--request-timeout`, `--prometheus-timeout`)."""
 
 LOAD_SECONDS = 10.0
-"""For one whole answer of a load-watcher."""
+"""A whole answer of a load-watcher."""
 
 LABEL_BYTES = MIB
-"""The labels of one series of usage, of which Prometheus' own servers allow a fraction; what else an answer says."""
+"""The labels of one series of usage; what an answer of a Prometheus says besides its series."""
 
 SERIES_BYTES = 64 * MIB
 """One series of usage: a year of samples every fifteen seconds has no more."""
 
 USAGE_VALUES = 64_000_000
-"""Different values of usage that there is room for, in a gibibyte of memory."""
+"""Different values of usage."""
 
 DUMP_SECONDS = 900.0
-"""For a whole dump, credentials included."""
+"""A whole dump of a live cluster, credentials included (`--timeout`)."""
 
 PODS = 200_000
-"""What one run may make of manifests, edits and evictions."""
+"""Pods that one run makes of manifests, edits and evictions (`--max-pods`)."""
 
 NODES = 20_000
-"""What the edits of one run may add."""
+"""Nodes that the edits of a run add, or that node groups lack."""
 
 COUNT = 1_000_000
-"""What a document of our own may count, such as the nodes of a group. What is made of it has limits of its own."""
+"""What a document of our own may count, such as the nodes of a group."""
 
 TRIALS = 10_000
-"""Those that a rule of the gate may ask for, which may come from a pull request."""
+"""Trials that a rule of the gate may ask for."""
 
 COST = 1_000_000_000
-"""What all expressions and searches for devices of one run may cost together, in the units in which an API server says
-what a single expression may cost."""
+"""What all expressions and searches for devices of a run cost together, in the units of the API server."""
 
 SUBSTITUTED_BYTES = 64 * MIB
-"""What variables of Flux put into the objects of one run."""
+"""What variables of Flux put into the objects of a run."""
 
 APPLICATIONS = 50_000
-"""What generators of ApplicationSets make in one run."""
+"""Applications that generators of ApplicationSets make in a run."""
 
 COPIED_VALUES = 5_000_000
-"""What patches and replacements of one kustomization may copy, in values and in eighths of their texts."""
+"""Values that patches and replacements of a kustomization copy; eight characters of a text count as one."""
 
 PROGRAM_BYTES = 2048 * MIB
 """The memory of a program that renders manifests, by the addresses that it uses."""
@@ -129,13 +128,13 @@ RENDER_SECONDS = 600
 """All programs of a run that render manifests, together; each may take a minute."""
 
 GIT_BYTES = 8192 * MIB
-"""The memory of git, likewise: it maps files that it reads a part of."""
+"""The memory of git, by the addresses that it uses: it maps files of which it reads a part."""
 
 TREE_ENTRIES = 1_000_000
-"""Files and directories of a revision of git, or of a directory that is read with those below it."""
+"""Files and directories of a revision, of a chart, or below a directory."""
 
 NAME_LENGTH = 255
-"""The name of a file. No file system has longer ones."""
+"""The name of a file in a revision. No file system has longer ones."""
 
 PATH_LENGTH = 4096
 """The path of a file in a revision."""

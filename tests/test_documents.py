@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwhatif.api.kinds import READ_KINDS
+from tests.reference_tables import TABLES, filled
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
@@ -31,9 +31,7 @@ def test_decisions_are_numbered_without_gaps_and_titled_with_their_number() -> N
     assert all(path.read_text().startswith(f"# {path.name[:4]}: ") for path in records)
 
 
-def test_the_page_of_a_snapshots_contents_has_every_kind_that_is_read() -> None:
-    table = (ROOT / "docs/reference/snapshot-contents.md").read_text().partition("\n## What is left out")[0]
-    words = set(re.findall(r"\w+", table))
-    aliases = {"CoschedulingPodGroup": "PodGroup", "KueueWorkload": "Workload"}
-    bindings = {f"{kind}AdmissionPolicyBinding" for kind in ("Mutating", "Validating")}
-    assert {aliases.get(kind.name, kind.name) for kind in READ_KINDS} - bindings <= words
+@pytest.mark.parametrize("page", TABLES)
+def test_a_page_of_the_reference_has_the_tables_that_the_program_makes(page: str) -> None:
+    found, expected = filled(page)
+    assert found == expected, "python -m tests.reference_tables writes them anew"

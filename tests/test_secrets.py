@@ -4,72 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any
 
-import msgspec
 import pytest
 
-from kwhatif.api.kinds import READ_KINDS, Kind, kind_named
-from kwhatif.api.quantity import plain_quantity
+from kwhatif.api.kinds import READ_KINDS, kind_named
 from kwhatif.redaction import redact_documents
 from kwhatif.redaction.redact import LineRedactor
-from kwhatif.snapshot.live.listing import ListReader
-from kwhatif.snapshot.live.requests import RetryingClient
-from tests.planted import planted
-
-DOCS = Path(__file__).parents[1] / "docs"
-_SCHEMA = "spec.versions[].schema."
-
-
-class Lists:
-    """A server with one object of one kind."""
-
-    def __init__(self, kind: Kind, obj: dict[str, Any]) -> None:
-        self._body = json.dumps({"kind": f"{kind.name}List", "items": [obj]}).encode()
-
-    def get(self, *_: object, **__: object) -> bytes:
-        return self._body
-
-
-def dumped(kind: Kind, obj: dict[str, Any]) -> str:
-    """What a dump holds of an object, as JSON."""
-    asker = cast("RetryingClient", Lists(kind, obj))
-    listing = ListReader(asker, lambda group, version: True, 500).read(kind)
-    return msgspec.json.encode([listing.objects, listing.whole], enc_hook=plain_quantity).decode()
-
-
-def left_in_dumps() -> Iterator[tuple[str, str]]:
-    """Kind and place of each secret that is in a dump."""
-    places: dict[str, str] = {}
-
-    def secret(place: str) -> str:
-        text = f"zqx{len(places)}zqx"
-        places[text] = place
-        return text
-
-    for kind in READ_KINDS:
-        obj = planted(kind, secret)
-        if obj is not None:
-            yield from ((kind.name, places[found]) for found in re.findall(r"zqx\d+zqx", dumped(kind, obj)))
-
-
-def test_a_dump_keeps_the_texts_that_its_page_lists_and_no_others() -> None:
-    page = (
-        (DOCS / "reference/snapshot-contents.md")
-        .read_text(encoding="utf-8")
-        .partition("\n### Texts that stay\n")[2]
-        .partition("\n## ")[0]
-    )
-    listed = {name for row in page.splitlines() if row.startswith("| `") for name in re.findall(r"`([^`]+)`", row)}
-    kept = {place.rpartition(".")[2].rstrip("[]{}") for _, place in left_in_dumps() if not place.startswith(_SCHEMA)}
-    assert sorted(kept - listed) == []
-    assert sorted(listed - kept) == []
+from tests.planted import SCHEMAS, left_in_dumps, planted
 
 
 def test_schemas_of_definitions_are_dumped_without_what_explains_them() -> None:
-    found = {place.rpartition(".")[2] for _, place in left_in_dumps() if place.startswith(_SCHEMA)}
+    found = {place.rpartition(".")[2] for _, place in left_in_dumps() if place.startswith(SCHEMAS)}
     assert "pattern" in found
     assert not found & {"description", "title", "example", "externalDocs", "url", "id"}
 

@@ -13,7 +13,6 @@ from types import ModuleType
 import pytest
 import yaml
 
-from kwhatif.commands.gate.rule import in_tree
 from kwhatif.commands.registry import entries_of
 from kwhatif.plugins import in_tree_plugins
 
@@ -84,10 +83,9 @@ def test_a_command_goes_on_in_the_next_line(site: dict[str, ModuleType]) -> None
     assert site["pictures"].commands(block) == ["kwhatif place a.yaml --snapshot b"]
 
 
-def test_the_reference_names_all_commands_rules_and_plugins(site: dict[str, ModuleType]) -> None:
+def test_the_reference_names_all_commands_and_plugins(site: dict[str, ModuleType]) -> None:
     pages = site["reference"].pages()
     assert all(f"## kwhatif {name}\n" in pages["reference/commands.md"] for name in entries_of(""))
-    assert all(f"## {name}\n" in pages["reference/gate-rules.md"] for name in in_tree())
     assert all(f"| {name} |" in pages["reference/plugins.md"] for name in in_tree_plugins())
     schemas = [path.name for path in (ROOT / "schemas").glob("*.json")]
     assert all(f"[{name}](../schemas/{name})" in pages["reference/documents.md"] for name in schemas)

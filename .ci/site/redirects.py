@@ -40,6 +40,7 @@ MOVED = {
     "policy": "reference/scheduler-policies",
     "record": "how-to/record-a-cluster",
     "redaction": "how-to/redact-a-snapshot",
+    "reference/gate-rules": "reference/gate",
     "report": "how-to/make-html-reports",
     "rightsize": "how-to/right-size-requests",
     "scaled": "how-to/horizontal-pod-autoscaler",

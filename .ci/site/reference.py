@@ -1,4 +1,4 @@
-"""Reference pages made from the code: commands with their options, rules of the gate, plugins, documents."""
+"""Reference pages made from the code: commands with their options, plugins, documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import msgspec
 import typer
 from repository import ROOT
 
@@ -17,7 +16,6 @@ def pages() -> dict[str, str]:
     """Path on the site -> Markdown."""
     made: dict[str, Callable[[], Iterator[str]]] = {
         "commands": _commands,
-        "gate-rules": _gate_rules,
         "plugins": _plugins,
         "documents": _documents,
         "fields": _fields,
@@ -56,18 +54,6 @@ def _code(text: str) -> str:
 
 def _cell(text: str) -> str:
     return _code(text).replace("<", "&lt;")
-
-
-def _gate_rules() -> Iterator[str]:
-    from kwhatif.commands.gate.rule import in_tree
-
-    yield from ("# Rules of the gate", "", MADE + " How they are set: [gate changes](../how-to/gate-changes.md).", "")
-    for name, rule in sorted(in_tree().items()):
-        schema = msgspec.json.schema(rule.parameters)["$defs"][rule.parameters.__name__]
-        yield from (f"## {name}", "", rule.purpose, "", "| parameter | default | |", "| --- | --- | --- |")
-        for parameter, said in schema["properties"].items():
-            yield f"| `{parameter}` | `{json.dumps(said.get('default'))}` | {_cell(said.get('description', ''))} |"
-        yield ""
 
 
 def _plugins() -> Iterator[str]:

@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from kwhatif.cli.main import app
 from tests.console import Example, blocks, examples, prints, rewrite
-from tests.policy.legacy_page import page
 
 ROOT = Path(__file__).parents[2]
 TEXT = "\n".join((ROOT / f"docs/reference/{name}-policies.md").read_text() for name in ("scheduler", "legacy"))
@@ -45,7 +44,3 @@ def test_the_page_has_examples_of_every_kind() -> None:
     assert blocks(TEXT, "yaml")
     assert blocks(TEXT, "python")
     assert len(COMMANDS) >= 7
-
-
-def test_the_tables_of_legacy_names_are_those_of_the_code() -> None:
-    assert page(TEXT) == TEXT

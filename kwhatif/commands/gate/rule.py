@@ -93,6 +93,8 @@ class Rule(Generic[P]):
 
     name: ClassVar[str] = ""
     purpose: ClassVar[str] = ""
+    details: ClassVar[str] = ""
+    """What it counts and what it leaves out, for the reference."""
     parameters: ClassVar[type[Any]] = Parameters
     scores: ClassVar[bool] = False
     """Whether it needs the scores of the nodes, which take time to keep."""

@@ -409,15 +409,3 @@ ROWS: tuple[Row, ...] = (
 
 KINDS: tuple[WorkloadKind, ...] = tuple(row.kind for row in ROWS)
 """All kinds of operators that are known here."""
-
-_HEADS = ("Kind", "Templates", "How many", "Names", "Owner", "Together by", "Update")
-
-
-def markdown_table() -> str:
-    """The table as the documentation has it."""
-    rows = [
-        (f"`{row.full_name}`", row.templates, row.count, row.names, row.owner, row.group or "-", row.update)
-        for row in sorted(ROWS, key=lambda row: row.full_name)
-    ]
-    lines = [_HEADS, tuple("---" for _ in _HEADS), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

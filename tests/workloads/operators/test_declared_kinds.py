@@ -16,12 +16,10 @@ from kwhatif.workloads.controllers import TemplatePath, merge_paths, reconcile
 from kwhatif.workloads.object_creation import CreatedObjects
 from kwhatif.workloads.objects import controller_of, name_of
 from kwhatif.workloads.operators.kinds_document import read_kinds
-from kwhatif.workloads.operators.table import KINDS, markdown_table
+from kwhatif.workloads.operators.table import KINDS
 from kwhatif.workloads.workload_kind import Companions, UpdateOrder, WorkloadKind
 from tests.workloads.builders import Json, template
 from tests.workloads.operators.examples import example
-
-ROOT = Path(__file__).parents[3]
 
 
 def farm(**spec: Any) -> Json:
@@ -139,10 +137,6 @@ WRONG = [
 def test_a_mistake_in_a_document_is_told_with_its_place(tmp_path: Path, text: str, place: str) -> None:
     with pytest.raises(InputError, match=place):
         read_kinds(document(tmp_path, text))
-
-
-def test_the_page_has_the_table_as_it_is() -> None:
-    assert markdown_table() in (ROOT / "docs/reference/operators.md").read_text("utf-8")
 
 
 def test_more_pods_than_may_be_made_are_refused_before_any_is() -> None:

@@ -28,6 +28,7 @@ class BlockingBudgetParameters(Parameters, frozen=True, kw_only=True):
 class BlockingBudget(Rule[BlockingBudgetParameters]):
     name = "blocking-budget"
     purpose = "Disruption budgets let pods be evicted while all are healthy, and no pod has two of them."
+    details = "Checks budgets that change, and those of changed workloads."
     parameters = BlockingBudgetParameters
     kinds_without_pods: ClassVar[frozenset[str]] = frozenset({"PodDisruptionBudget"})
 

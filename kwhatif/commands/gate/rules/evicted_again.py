@@ -38,6 +38,10 @@ class EvictedAgainParameters(Parameters, frozen=True, kw_only=True):
 class EvictedAgain(Rule[EvictedAgainParameters]):
     name = "evicted-again"
     purpose = "The descheduler does not evict new pods in the cycle after they were placed."
+    details = (
+        "Runs one descheduler cycle after the change. Evictions that a budget or a limit of the policy "
+        "forbids do not count."
+    )
     parameters = EvictedAgainParameters
 
     def threshold(self) -> str:

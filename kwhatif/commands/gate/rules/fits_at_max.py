@@ -31,6 +31,10 @@ class FitsAtMaxParameters(Parameters, frozen=True, kw_only=True):
 class FitsAtMax(Rule[FitsAtMaxParameters]):
     name = "fits-at-max"
     purpose = "Workloads that are scaled fit with all replicas that their autoscalers allow."
+    details = (
+        "Rolls the change out again with every autoscaled workload of it at its upper bound. Pods that a "
+        "quota forbids count, too; preempted pods of others are findings of their own."
+    )
     parameters = FitsAtMaxParameters
 
     def threshold(self) -> str:

@@ -38,6 +38,10 @@ class FitsWithoutParameters(Parameters, frozen=True, kw_only=True):
 class FitsWithout(Rule[FitsWithoutParameters]):
     name = "fits-without"
     purpose = "After the change the cluster survives the loss of its biggest node, of any node or of any zone."
+    details = (
+        "Removes nodes after the rollout. Controllers recreate the pods at once, and they evict nobody. What "
+        "finds no room counts if it is more than without the change."
+    )
     parameters = FitsWithoutParameters
 
     def threshold(self) -> str:

@@ -29,6 +29,7 @@ class HeadroomParameters(Parameters, frozen=True, kw_only=True):
 class Headroom(Rule[HeadroomParameters]):
     name = "headroom"
     purpose = "Every pool of nodes that gets pods keeps a share of its resources free."
+    details = "Checks the pools that get pods, without cordoned nodes."
     parameters = HeadroomParameters
 
     def threshold(self) -> str:

@@ -34,6 +34,10 @@ class NewNodesParameters(Parameters, frozen=True, kw_only=True):
 class NewNodes(Rule[NewNodesParameters]):
     name = "new-nodes"
     purpose = "The change fits the nodes there are, or needs no more new ones than allowed."
+    details = (
+        "Adds up to 200 nodes like the first schedulable node of each pool, with daemon pods, without "
+        "evictions, and reports the fewest that do."
+    )
     parameters = NewNodesParameters
 
     def threshold(self) -> str:

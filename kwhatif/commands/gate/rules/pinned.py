@@ -29,6 +29,7 @@ class PinnedParameters(Parameters, frozen=True, kw_only=True):
 class Pinned(Rule[PinnedParameters]):
     name = "pinned"
     purpose = "Each pod has more than one node that could run it, even if nothing else ran there."
+    details = "Ignores affinity to pods and topology spread; volumes count."
     parameters = PinnedParameters
 
     def threshold(self) -> str:

@@ -29,6 +29,10 @@ class PodGroupsParameters(Parameters, frozen=True, kw_only=True):
 class PodGroups(Rule[PodGroupsParameters]):
     name = "pod-groups"
     purpose = "Groups of pods are scheduled, and no gang that runs loses its quorum."
+    details = (
+        "Checks groups where the feature gates are on: what each lacks by domain, and which gangs lose their "
+        "`minCount`."
+    )
     parameters = PodGroupsParameters
 
     def threshold(self) -> str:

@@ -38,6 +38,7 @@ class PoolUpgradeParameters(Parameters, frozen=True, kw_only=True):
 class PoolUpgrade(Rule[PoolUpgradeParameters]):
     name = "pool-upgrade"
     purpose = "The nodes of a pool can be replaced unattended, whatever runs there."
+    details = "Replaces the nodes of every pool with pods of the change, after the change."
     parameters = PoolUpgradeParameters
     kinds_without_pods: ClassVar[frozenset[str]] = frozenset({"PodDisruptionBudget"})
 

@@ -36,6 +36,10 @@ class PreemptsParameters(TrialParameters, frozen=True, kw_only=True):
 class Preempts(Rule[PreemptsParameters]):
     name = "preempts"
     purpose = "New pods evict no others, or no more than allowed, and none against a budget."
+    details = (
+        "Names victims, their owners, and where replacements go. A new pod that is preempted later in the "
+        "change and finds no other node counts as `unschedulable`."
+    )
     parameters = PreemptsParameters
 
     def threshold(self) -> str:

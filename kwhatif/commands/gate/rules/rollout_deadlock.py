@@ -15,6 +15,7 @@ from kwhatif.simulation.explanation.workload_changes import WorkloadChange, chan
 class RolloutDeadlock(Rule[Parameters]):
     name = "rollout-deadlock"
     purpose = "Updates go through: no new pod waits for room that only an old one could leave."
+    details = "Takes a pod with a node to become ready."
 
     def threshold(self) -> str:
         return "every update comes to its end"

@@ -27,6 +27,10 @@ class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
 class ScaleUpRule(Rule[ScaleUpParameters]):
     name = "scale-up"
     purpose = "Autoscalers add no more nodes than allowed, and fill no group or NodePool."
+    details = (
+        "Needs `--autoscale`. `unschedulable` then counts only pods that no autoscaler helps, and all rules "
+        "see the new nodes."
+    )
     parameters = ScaleUpParameters
 
     def threshold(self) -> str:

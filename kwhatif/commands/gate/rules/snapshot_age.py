@@ -32,6 +32,7 @@ class SnapshotAgeParameters(Parameters, frozen=True, kw_only=True):
 class SnapshotAge(Rule[SnapshotAgeParameters]):
     name = "snapshot-age"
     purpose = "The snapshot is not too old to judge by."
+    details = "A snapshot that does not say when it was taken is a finding. Uses the clock, or `--now TIME`."
     parameters = SnapshotAgeParameters
 
     def threshold(self) -> str:

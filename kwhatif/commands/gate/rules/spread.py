@@ -45,6 +45,10 @@ class Spread(Rule[SpreadParameters]):
     purpose = (
         "The pods of a workload are spread evenly over zones, or another topology, whatever its manifest asks for."
     )
+    details = (
+        "Counts all pods of a workload, old ones included, over the domains that its node selector and "
+        "affinity admit; taints do not count."
+    )
     parameters = SpreadParameters
 
     def threshold(self) -> str:
