@@ -60,6 +60,10 @@ class ResultStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """A part of a result."""
 
 
+# Stands for the pods that a gap touches where nobody knows them: those of manifests that were not read.
+INPUT = "<input>"
+
+
 class Gap(ResultStruct, frozen=True, kw_only=True):
     """Something the answer depends on that is missing or not modelled, and the pods it touches.
 

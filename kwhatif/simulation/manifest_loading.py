@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_some
-from kwhatif.results.base import Gap
+from kwhatif.results.base import INPUT, Gap
 from kwhatif.simulation.inputs import Files, ManifestOptions, Notes, Rendering
 from kwhatif.simulation.scenario import PreparedScenario, ReadManifests, Scenario
 from kwhatif.snapshot.load import Manifest, load_manifests
@@ -35,14 +35,14 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
         notes.warn(f"passed over: {error}")
     for text in dict.fromkeys(report.duplicates):
         notes.warn(text)
-    gaps = [Gap(what=what, effect=effect, pods=("<input>",)) for what, effect in report.gaps()]
+    gaps = [Gap(what=what, effect=effect, pods=(INPUT,)) for what, effect in report.gaps()]
     if report.absent_charts:
         owners = [owner for each in report.absent_charts.values() for owner in each]
         what = (
             f"{format_some(owners, _MOST_NAMED)}: {'its chart is' if len(owners) == 1 else 'their charts are'} not here"
         )
         effect = "what a chart makes is not judged; --charts DIR names a directory of pulled charts"
-        gaps.append(Gap(what=what, effect=effect, pods=("<input>",), closed_by=tuple(report.absent_charts)))
+        gaps.append(Gap(what=what, effect=effect, pods=(INPUT,), closed_by=tuple(report.absent_charts)))
     for gap in gaps:
         notes.warn(str(gap))
     return gaps
@@ -55,7 +55,7 @@ def gaps_of_files(files: Iterable[tuple[str, str]], qualified: str = "") -> Iter
         reasons.setdefault(reason, []).append(file)
     for reason, names in reasons.items():
         effect = f"{'it is' if len(names) == 1 else 'they are'} not judged{qualified}"
-        yield Gap(what=f"{format_some(names, _MOST_NAMED)}: {reason}", effect=effect, pods=("<input>",))
+        yield Gap(what=f"{format_some(names, _MOST_NAMED)}: {reason}", effect=effect, pods=(INPUT,))
 
 
 def leave_out_unreadable(scenario: PreparedScenario, notes: Notes) -> ReadManifests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -159,7 +159,20 @@ def load_manifests(
         if first.origin.file != item.origin.file:
             told.files.explain(first.origin.file, f"of {_name_of(key)} another file counts: {item.origin.file}")
         manifests[place] = replace(manifest, instead_of=first.origin)
-    return manifests
+    return list(_tell_apart(manifests))
+
+
+def _tell_apart(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+    """Manifests by origins of their own: overlays make several objects of one file, and pods are known by origins."""
+    seen: set[Origin] = set()
+    for each in manifests:
+        if each.origin in seen:
+            kind, namespace, name = each.key
+            whose = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+            yield replace(each, origin=replace(each.origin, whose=whose))
+        else:
+            yield each
+        seen.add(each.origin)
 
 
 def _nothing(paths: Sequence[str]) -> InputError:

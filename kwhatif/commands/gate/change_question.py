@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from kwhatif.errors import InputError, UsageError
-from kwhatif.results.base import Gap, Result
+from kwhatif.results.base import INPUT, Gap, Result
 from kwhatif.simulation.flag import Argument, Flag, InputFile, flags_of
 from kwhatif.simulation.inputs import NO_CLUSTER, Files, Notes, Rendering, SchedulerOptions
 from kwhatif.simulation.question import Question
@@ -224,7 +224,7 @@ def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> It
         known = before.get(manifest.key)
         if text and (known is None or known.instead_of is None or known.raw != manifest.raw):
             effect = "the last one is judged, and the other may be what the cluster gets"
-            yield Gap(what=text, effect=effect, pods=("<input>",))
+            yield Gap(what=text, effect=effect, pods=(INPUT,))
 
 
 def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:

@@ -17,7 +17,7 @@ from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES, struct_f
 from kwhatif.api.meta import Resource
 from kwhatif.api.objects import part_of, section
 from kwhatif.errors import InputError
-from kwhatif.results.base import Gap
+from kwhatif.results.base import INPUT, Gap
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.live.pruning import prune_template
@@ -163,5 +163,5 @@ def unknown_gap(kinds: Sequence[str], pods: Sequence[PodToSchedule]) -> Gap:
     return Gap(
         what=f"kinds unknown to kwhatif: {', '.join(kinds)}",
         effect="pods that they would have are missing; --pod-template-path says where a kind has its template",
-        pods=tuple(item.pod.key for item in pods) or ("<input>",),
+        pods=tuple(item.pod.key for item in pods) or (INPUT,),
     )

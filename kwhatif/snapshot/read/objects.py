@@ -46,19 +46,21 @@ _TRY_YAML_UP_TO = 8 * 1024**2
 class Origin:
     """Where an object came from: file, number and line of the document (from 1), index in a list (from 0).
 
-    For an object in a YAML list ``line`` is its own. Prints like ``web.yaml document 2 (line 14)``; where
-    nothing stands before the object, like ``web.yaml``.
+    For an object in a YAML list ``line`` is its own. ``whose`` is the object, where the document stands for others,
+    too. Prints like ``web.yaml document 2 (line 14)``; where nothing stands before the object, like ``web.yaml``.
     """
 
     file: str
     document: int = 1
     line: int = 1
     index: int | None = None
+    whose: str = ""
 
     def __str__(self) -> str:
         first = (self.document, self.line) == (1, 1)
         where = self.file if first else f"{self.file} document {self.document} (line {self.line})"
-        return where if self.index is None else f"{where} items[{self.index}]"
+        where = where if self.index is None else f"{where} items[{self.index}]"
+        return f"{where} for {self.whose}" if self.whose else where
 
 
 @dataclass(frozen=True, slots=True)

@@ -321,3 +321,14 @@ def test_an_object_that_was_left_out_for_a_variable_is_not_known_to_be_gone_once
         write_files(tmp_path / side, files | ({"apps/web.yaml": web} if side == "base" else {}))
     found = gate([str(tmp_path / "head")], base=[str(tmp_path / "base")], snapshot=SNAPSHOT, render="never")
     assert any("Flux substitutes CPU" in gap.what for gap in found.fidelity.gaps)
+
+
+def test_overlays_of_one_file_are_workloads_of_their_own(tmp_path: Path) -> None:
+    files = {"base/kustomization.yaml": "resources: [web.yaml]\n", "base/web.yaml": deployment("web")}
+    files |= {f"{name}/kustomization.yaml": f"resources: [../base]\nnamePrefix: {name}-\n" for name in ("big", "one")}
+    files["big/kustomization.yaml"] += "patches: [{path: cpu.yaml}]\nreplicas: [{name: web, count: 3}]\n"
+    write_files(tmp_path, {**files, "big/cpu.yaml": PATCH.replace("11m", "900")})
+    found = gate([str(tmp_path)], snapshot=SNAPSHOT)
+    errors = [each for each in found.findings if each.level == "error"]
+    assert [(each.subject and each.subject.name, each.numbers["pending"]) for each in errors] == [("big-web", 3)]
+    assert {each.subject.name: each.pods_after for each in found.changes} == {"big-web": 3, "one-web": 1}

@@ -11,6 +11,7 @@ from kwhatif.cel.globs import matches_any
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.base import INPUT
 from kwhatif.results.gate import Finding
 
 
@@ -35,11 +36,12 @@ class FidelityRule(Rule[FidelityParameters]):
         gaps = [gap for gap in context.fidelity.touching if not matches_any(gap.what, self.given.accept)]
         self.summary = f"{format_count(len(gaps), 'gap')}" if gaps else "nothing is missing that touches a pod"
         for gap in gaps:
+            pods = [pod for pod in gap.pods if pod != INPUT]
             yield self.finding(
                 None,
                 gap.what,
-                f"{gap.effect[:1].upper()}{gap.effect[1:]}. It touches {format_some(gap.pods)}.",
+                f"{gap.effect[:1].upper()}{gap.effect[1:]}." + f" It touches {format_some(pods)}." * bool(pods),
                 about=gap.what,
-                numbers={"pods": len(gap.pods)},
-                hint="give a snapshot that has it, or name it under accept",
+                numbers={"pods": len(pods)},
+                hint=f"give {'a snapshot that has it' if pods else 'what is missing'}, or name it under accept",
             )
