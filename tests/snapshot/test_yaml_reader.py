@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read import yaml_reader
-from kwhatif.snapshot.read.yaml_reader import YamlDocument, plain, read_yaml
+from kwhatif.snapshot.read.yaml_reader import YamlDocument, plain, plain_of_kustomize, read_yaml
 
 
 def documents(text: str) -> list[YamlDocument]:
@@ -49,6 +49,24 @@ def test_nothing_holds_no_document() -> None:
 
 
 # --- words
+
+
+@pytest.mark.parametrize(
+    ("word", "meaning"),
+    [
+        *((word, word) for word in ("y", "Yes", "on", "ON", "N", "no", "off", "tRUE", "12:30", "2001-13-01", "01-1-1")),
+        *((word, plain(word)) for word in ("true", "False", "~", "null", "012", "0x1F", "1_000", "1e3", ".5", "a")),
+        ("2001-1-2", "2001-01-02T00:00:00Z"),
+        ("2001-01-02 3:4:5.60", "2001-01-02T03:04:05.6Z"),
+        ("2001-01-02t03:04:05+00:00", "2001-01-02T03:04:05Z"),
+        ("2001-01-02T03:04:05.1234567891-05:30", "2001-01-02T03:04:05.123456789-05:30"),
+        ("2001-01-02T03:04:05", "2001-01-02T03:04:05"),
+    ],
+)
+def test_words_in_objects_of_kustomizations(word: str, meaning: Any) -> None:
+    (found,) = read_yaml(f"- {word}\n".encode(), "f.yaml", resolve=plain_of_kustomize)
+    assert found.value == [meaning]
+    assert type(found.value[0]) is type(meaning)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from kwhatif.snapshot.kustomize.generators import generate, hash_of
 from kwhatif.snapshot.kustomize.name_references import follow_names
 from kwhatif.snapshot.kustomize.patches import apply_patch
 from kwhatif.snapshot.kustomize.replacements import apply_replacement, put_variables, variable_values
-from kwhatif.snapshot.kustomize.resources import NoMatchError, Resource, Resources
+from kwhatif.snapshot.kustomize.resources import NoMatchError, Resource, Resources, text_of
 from kwhatif.snapshot.kustomize.room import CopyRoom
 from kwhatif.snapshot.kustomize.transformers import (
     put_around_names,
@@ -95,9 +95,10 @@ def _finish(whole: _Accumulated, room: CopyRoom, order: Any = None) -> list[Reso
         put_variables(resources, values, whole.configuration.specs["varReference"], room)
     resources.keep(lambda each: each.texts("annotations").get(_LOCAL, "false") == "false")
     for each in resources:
-        if not each.metadata.get("annotations", True):
-            # kustomize takes its own annotations away in the end, and none is left.
-            del each.metadata["annotations"]
+        if "annotations" in each.metadata:
+            # kustomize takes its own ones away in the end, and writes the others anew, if there are any.
+            notes = _texts(each.metadata.pop("annotations"), "annotations")
+            each.metadata.update({"annotations": notes} if notes else {})
     if not (isinstance(order, Mapping) and order.get("order") == "fifo"):
         resources.sort()
     return list(resources)
@@ -299,7 +300,7 @@ def _texts(value: Any, what: str) -> dict[str, str]:
     if value is None:
         return {}
     found = _mapping(value, what)
-    return {key: str(each).lower() if isinstance(each, bool) else str(each or "") for key, each in found.items()}
+    return {key: text_of(each) for key, each in found.items()}
 
 
 Patch = Callable[[Resources, Mapping[str, Any]], None]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kwhatif.errors import InputError
-from kwhatif.snapshot.kustomize.resources import Resource
+from kwhatif.snapshot.kustomize.resources import Resource, text_of
 from kwhatif.snapshot.read.objects import Origin
 
 _BOM = b"\xef\xbb\xbf"
@@ -43,7 +43,7 @@ def generate(
     own = _mapping(entry.get("options"))
     for key in ("labels", "annotations"):
         if texts := {**_mapping(options.get(key)), **_mapping(own.get(key))}:
-            metadata[key] = {each: _text_of(text) for each, text in texts.items()}
+            metadata[key] = {each: text_of(text) for each, text in texts.items()}
     if own.get("immutable") or options.get("immutable"):
         value["immutable"] = True
     pairs = _pairs_of(name, entry, read)
@@ -61,10 +61,6 @@ def generate(
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _text_of(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _utf8(data: bytes) -> str | None:

@@ -22,7 +22,7 @@ def apply_patch(resources: Resources, values: Sequence[Any], entry: Mapping[str,
 
     Raises InputError if there is no such object, or if it cannot be done.
     """
-    target = Selector(entry["target"]) if entry.get("target") else None
+    target = Selector(entry["target"]) if entry.get("target") is not None else None
     if len(values) == 1 and is_json_patch(values[0]):
         if target is None:
             raise InputError("a JSON patch needs a target")

@@ -17,7 +17,7 @@ from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import int64
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
-from kwhatif.snapshot.kustomize.resources import Identity, NoMatchError, Resource, Resources
+from kwhatif.snapshot.kustomize.resources import Identity, NoMatchError, Resource, Resources, text_of
 from kwhatif.snapshot.kustomize.room import CopyRoom
 from kwhatif.snapshot.kustomize.transformers import Selector
 
@@ -93,7 +93,7 @@ def _value_of(resources: Resources, source: Mapping[str, Any]) -> Any:
 def _text_of(value: Any) -> str:
     if isinstance(value, dict | list):
         raise InputError("replacements: only a text has a delimiter")
-    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+    return text_of(value)
 
 
 @dataclass

@@ -42,6 +42,13 @@ class Identity(NamedTuple):
         return f"{self.kind} {where}{self.name}"
 
 
+def text_of(value: Any) -> str:
+    """What a label, an annotation or a part of a text becomes."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
 @lru_cache(maxsize=4096)
 def is_cluster_wide(api_version: str, kind: str) -> bool:
     """Whether objects of a kind are known to be in no namespace; those of unknown kinds are in one."""

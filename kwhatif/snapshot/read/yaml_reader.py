@@ -4,15 +4,18 @@ The parser's events are composed here rather than by the YAML library, for the l
 is bounded, aliases cannot make a huge value of a small file, a key appears once, and no tag makes anything but plain
 values. Values shared by aliases are one object, to be read only. kubectl reads YAML 1.1 with go-yaml's rules: ``on``
 and ``y`` are true, ``0o17`` and ``017`` are 15, ``1_000`` is a number, while dates and ``12:30`` stay strings.
-Upstream: sigs.k8s.io/yaml (YAMLToJSONStrict; yaml.go, goyaml.v2/resolve.go).
+kustomize reads objects and merge patches otherwise: there ``on`` is a string, and a date becomes a time.
+Upstream: sigs.k8s.io/yaml (YAMLToJSONStrict; yaml.go, goyaml.v2/resolve.go), sigs.k8s.io/kustomize/kyaml
+(goyaml.v3/resolve.go).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -25,6 +28,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.json_reader import check_number
 
 Scalar = str | int | float | bool | None
+Resolve = Callable[[str], Scalar]
 
 _WORDS: dict[str, bool | float | None] = {
     "": None,
@@ -51,6 +55,31 @@ def plain(text: str) -> Scalar:
         return text
     number = _number(text)
     return text if number is None else number
+
+
+_BOOLEANS = frozenset(("true", "True", "TRUE", "false", "False", "FALSE"))
+_CLOCK = r"(\d\d?):(\d\d?):(\d\d?)(?:\.(\d+))?"
+_DATE = re.compile(rf"(\d{{4}})-(\d\d?)-(\d\d?)(?:[Tt]{_CLOCK}(Z|[+-]\d\d:\d\d)| +{_CLOCK})?", re.ASCII)
+
+
+def plain_of_kustomize(text: str) -> Scalar:
+    """The value of an unquoted word in the objects and merge patches of kustomizations."""
+    if isinstance(_WORDS.get(text), bool) and text not in _BOOLEANS:
+        return text
+    match = _DATE.fullmatch(text)
+    return plain(text) if match is None else _time_of(match) or text
+
+
+def _time_of(match: re.Match[str]) -> str:
+    """A date as Go prints it in JSON; empty if there is no such day."""
+    clock = match.groups()[3:7] if match[8] else match.groups()[8:]
+    try:
+        time = datetime(*(int(part or 0) for part in (*match.groups()[:3], *clock[:3])))  # type: ignore[arg-type]
+    except ValueError:
+        return ""
+    fraction = (clock[3] or "")[:9].rstrip("0")
+    zone = "Z" if match[8] in (None, "+00:00", "-00:00") else match[8]
+    return time.isoformat(timespec="seconds") + f".{fraction}" * bool(fraction) + zone
 
 
 def _number(text: str) -> int | float | None:
@@ -95,24 +124,28 @@ class YamlDocument:
 
 
 def read_yaml(
-    data: bytes, source: str, duplicates: list[str] | None = None, broken: list[InputError] | None = None
+    data: bytes,
+    source: str,
+    duplicates: list[str] | None = None,
+    broken: list[InputError] | None = None,
+    resolve: Resolve = plain,
 ) -> Iterator[YamlDocument]:
     """The documents of a YAML stream in order, empty ones left out.
 
     Of a key that appears twice the last one counts, as kubectl has it, and is added to ``duplicates`` in words; without
     such a list it is an error. What is wrong with a document is added to ``broken``, and the next one is read; without
-    such a list, and where there are many of them, it is an error.
+    such a list, and where there are many of them, it is an error. ``resolve`` says what unquoted words are.
 
     ``data`` is UTF-8 without a byte order mark. Raises InputError that names ``source``, the document, line
     and column.
     """
     if len(data) > bounds.YAML_BYTES:
         raise InputError(f"larger than {bounds.YAML_BYTES:,} bytes{_LIMIT}", source=source)
-    stream, rest = _Stream(_Builder(duplicates=duplicates)), data
+    stream, rest = _Stream(_Builder(duplicates=duplicates, resolve=resolve)), data
     mark: Any
     while rest:
         try:
-            yield from _documents_in(rest, source, stream, duplicates)
+            yield from _documents_in(rest, source, stream)
             return
         except _YamlError as error:
             problem, mark = error.error(source, stream.number), error.mark
@@ -141,14 +174,14 @@ class _Stream:
     line: int = -1
 
 
-def _documents_in(data: bytes, source: str, stream: _Stream, duplicates: list[str] | None) -> Iterator[YamlDocument]:
+def _documents_in(data: bytes, source: str, stream: _Stream) -> Iterator[YamlDocument]:
     for event in yaml.parse(data, Loader=_LOADER):
         if isinstance(event, ev.DocumentStartEvent):
             stream.number += 1
             mark: Any = event.start_mark
             stream.line = mark.line
             check_number(stream.number, source)
-            stream.builder = _Builder(stream.builder.aliased, stream.builder.values, duplicates)
+            stream.builder = stream.builder.of_next_document()
         elif isinstance(event, ev.DocumentEndEvent):
             builder = stream.builder
             if builder.value is not None:
@@ -204,13 +237,18 @@ class _Builder:
     ``values`` and ``aliased`` count what stands in the whole file, and what its aliases stand for.
     """
 
-    def __init__(self, aliased: int = 0, values: int = 0, duplicates: list[str] | None = None) -> None:
+    def __init__(
+        self, aliased: int = 0, values: int = 0, duplicates: list[str] | None = None, resolve: Resolve = plain
+    ) -> None:
         self.value: Any = None
         self.line = 1
         self.item_lines: list[int] = []
-        self.aliased, self.values, self._duplicates = aliased, values, duplicates
+        self.aliased, self.values, self._duplicates, self._resolve = aliased, values, duplicates, resolve
         self._open: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int, int] | None] = {}  # name: value, size, height
+
+    def of_next_document(self) -> _Builder:
+        return _Builder(self.aliased, self.values, self._duplicates, self._resolve)
 
     def take(self, event: Any) -> None:
         if isinstance(event, ev.CollectionEndEvent):
@@ -231,7 +269,7 @@ class _Builder:
         if here is not None and here.lines is not None and here.key is _NO_KEY:
             here.key = self._key(event, here)
             return
-        value = _value(event)
+        value = _value(event, self._resolve)
         size = _size(value)
         if event.anchor:
             self._anchors[event.anchor] = (value, size, 0)
@@ -240,7 +278,7 @@ class _Builder:
     def _key(self, event: ev.ScalarEvent, here: _Open) -> Any:
         if (event.value == "<<" and event.implicit[0] and not event.tag) or event.tag == _CORE + "merge":
             return _MERGE
-        value = _value(event)
+        value = _value(event, self._resolve)
         if isinstance(value, bool):
             value = "true" if value else "false"
         elif isinstance(value, int):
@@ -338,13 +376,13 @@ def _character(data: bytes, mark: Any) -> str:
     return line[0].decode("utf-8", "replace")[mark.column : mark.column + 1] if line else ""
 
 
-def _value(event: ev.ScalarEvent) -> Scalar:
+def _value(event: ev.ScalarEvent, resolve: Resolve) -> Scalar:
     """The value of a scalar, by its tag or, if it is unquoted, by its form."""
     text: str = event.value
     if event.tag in (None, "!"):
         if event.tag == "!" or not event.implicit[0]:
             return text
-        value = plain(text)
+        value = resolve(text)
     elif event.tag in (_CORE + "str", _CORE + "timestamp"):
         return text
     else:

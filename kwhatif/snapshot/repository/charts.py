@@ -25,8 +25,6 @@ from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.scratch_directories import ScratchDirectory
 
 CHART = "Chart.yaml"
-CHART_PARTS = ("charts", "crds", "templates", "values.yaml", CHART)
-"""What helm reads of a chart's directory; other manifests may lie there as well."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from kwhatif.snapshot.read.other_documents import (
     sort_of_document,
     sort_of_kind,
 )
+from kwhatif.snapshot.read.yaml_reader import Resolve, plain
 from kwhatif.snapshot.repository.file_account import FileUse
 from kwhatif.snapshot.repository.reading_report import (
     MissingVariables,
@@ -65,33 +66,39 @@ FoundItem = tuple[Document, Item, bool]
 
 @dataclass(frozen=True)
 class GivenText:
-    """A text, and whether it was named itself rather than found in a directory."""
+    """A text, and whether it was named itself rather than found in a directory.
+
+    One that ``is_made`` is no file, but what a program printed. ``resolve`` says what unquoted words of YAML are.
+    """
 
     text: Text
     is_named: bool
     is_made: bool = False
-    """It is no file, but what a program printed."""
+    resolve: Resolve = plain
 
 
 def find_items(
-    given: GivenText, variables: Variables, options: ReadingOptions, report: ReadingReport
+    given: GivenText, variables: Variables | None, options: ReadingOptions, report: ReadingReport
 ) -> Iterator[tuple[Document, Item]]:
     """The objects of a text, with what Flux substitutes and without what SOPS has encrypted; those that cannot be known
-    are left out. Raises InputError for what is no manifest; of what was found in a directory that is left out, and a
-    part of the report.
+    are left out. Without ``variables`` they are as they stand there.
+
+    Raises InputError for what is no manifest; of what was found in a directory that is left out, and a part of the
+    report.
     """
     note = _notes_of(given, report)
     note(FileUse.passed_over, "it holds no objects")
     documents = _documents_of(given, note, report, strictly=options.is_sent_as_it_is)
     report.documents += len(documents) if given.is_named else 0
     # Asked of the text once, and not for each of its objects.
-    is_whole = b"${" not in given.text.data and b"sops" not in given.text.data
+    if b"${" not in given.text.data and b"sops" not in given.text.data:
+        variables = None
     may_be_template = not given.is_named and b"$(" in given.text.data
     for document in documents:
         try:
             for item in _items_of(document, given, note, report, may_be_template=may_be_template):
                 note(FileUse.read, "")
-                whole = item if is_whole else _complete_item(item, variables, options, report, given.text)
+                whole = item if variables is None else _complete_item(item, variables, options, report, given.text)
                 if whole is not None:
                     yield document, whole
         except LimitError:
@@ -154,6 +161,7 @@ def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strict
             strictly=True,
             duplicates=None if strictly else duplicates,
             broken=None if given.is_named else broken,
+            resolve=given.resolve,
         )
     except InputError as error:
         if given.is_named:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kwhatif import bounds
@@ -11,6 +11,7 @@ from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, plain_of
 from kwhatif.snapshot.read.other_documents import CHART, PATCH, DocumentSort, OtherDocumentError
+from kwhatif.snapshot.read.yaml_reader import plain_of_kustomize
 from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
 from kwhatif.snapshot.repository.deployments import Deployment
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
@@ -21,7 +22,6 @@ from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilde
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
-from kwhatif.snapshot.repository.substitutions import NO_VARIABLES
 
 _KEPT = {
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
@@ -64,6 +64,25 @@ class ItemReader:
         self._account.note(files, FileUse.unread, f"its chart was not rendered: {why}")
 
     def items_of_files(self, files: Iterable[ResourceFile], deployment: Deployment) -> Iterator[FoundItem]:
+        for given, namespace in self._texts_of(files):
+            moved = deployment
+            if namespace and not deployment.replaces_namespaces:
+                moved = replace(deployment, namespace=namespace, replaces_namespaces=True)
+            yield from self.items_of(given, moved)
+
+    def items_of_directory(self, files: Iterable[ResourceFile], deployment: Deployment) -> Iterator[FoundItem]:
+        """The objects of a directory without a kustomization. Flux makes one of all its files.
+
+        Upstream: fluxcd/pkg/kustomize (kustomize_generator.go).
+        """
+        if not deployment.variables.are_of_flux:
+            yield from self.items_of_files(files, deployment)
+            return
+        texts = [replace(given, resolve=plain_of_kustomize) for given, _ in self._texts_of(files)]
+        yield from self._items_over(texts, deployment, [*deployment.overlay])
+
+    def _texts_of(self, files: Iterable[ResourceFile]) -> Iterator[tuple[GivenText, str]]:
+        """The texts of files, and the namespaces that kustomizations say of them."""
         for file, namespace in files:
             place = self._tree.place_of(file)
             if place in self._graph.patches:
@@ -80,10 +99,19 @@ class ItemReader:
                 self._report.unreadable.append(error)
                 continue
             self._count_again(place, text)
-            moved = deployment
-            if namespace and not deployment.replaces_namespaces:
-                moved = replace(deployment, namespace=namespace, replaces_namespaces=True)
-            yield from self.items_of(GivenText(text, is_named=False), moved)
+            yield GivenText(text, is_named=False), namespace
+
+    def _items_over(
+        self, texts: Iterable[GivenText], deployment: Deployment, fields: Sequence[str]
+    ) -> Iterator[FoundItem]:
+        """The objects of texts under the overlay of a deployment; if that fails, the ``fields`` are known as lost."""
+        items = [item for given in texts for _, item in find_items(given, None, self._options, self._report)]
+        try:
+            items = self._builder.build_over(deployment.path, items, deployment.overlay)
+        except InputError as error:
+            lost = [f"{', '.join(fields)} ({error})"]
+            self._report.lost.setdefault(deployment.owner, []).extend(lost)
+        yield from self.items_of_build(items, deployment)
 
     def pass_over(self, sort: DocumentSort, file: str) -> None:
         self._report.pass_over(sort, self._tree.display(file))
@@ -111,15 +139,10 @@ class ItemReader:
             self._report.lost.setdefault(deployment.owner, ["a chart that cannot be rendered"])
             return
         made = GivenText(text, is_named=False, is_made=True)
-        if not deployment.overlay:
+        if deployment.overlay:
+            yield from self._items_over([made], deployment, ["spec.postRenderers"])
+        else:
             yield from self.items_of(made, deployment)
-            return
-        items = [item for _, item in find_items(made, NO_VARIABLES, self._options, self._report)]
-        try:
-            items = self._builder.build_over(deployment.path, items, deployment.overlay)
-        except InputError as error:
-            self._report.lost.setdefault(deployment.owner, [f"spec.postRenderers ({error})"])
-        yield from self.items_of_build(items, deployment)
 
 
 def _as_deployed(item: Item, deployment: Deployment) -> Item:

@@ -26,7 +26,7 @@ from kwhatif.snapshot.read.other_documents import (
 )
 from kwhatif.snapshot.read.path_patterns import is_excluded
 from kwhatif.snapshot.repository.chart_library import ChartLibrary
-from kwhatif.snapshot.repository.charts import CHART_PARTS, ChartRelease, has_chart
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
 from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed, owner_of
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText
@@ -148,8 +148,8 @@ class TreeReader:
                 self._resources[place] = self._resources_of(folder)
         requests: list[RenderRequest] = []
         for folder in filter(self._is_chart, free):
-            # Its templates may look like objects.
-            self._covered |= {self._tree.place_of(self._tree.path_in(folder, part)) for part in CHART_PARTS}
+            # Its templates, and what these read, may look like objects.
+            self._covered.add(self._tree.place_of(folder))
             chart = self._renderer.chart_of(folder)
             if chart.is_library:
                 self._account.note(self._tree.files_below(folder), FileUse.passed_over, "a chart of others' parts")
@@ -159,7 +159,6 @@ class TreeReader:
             self._items.note_chart(request, text)
             if text is not None:
                 self._rendered[self._tree.place_of(request.folder)] = text
-                self._covered.add(self._tree.place_of(request.folder))
 
     def _build(self, folder: str, overlay: Mapping[str, Any], *, restricted: bool) -> list[Item] | None:
         """The objects of a kustomization; None if it cannot be built, which is noted. Raises InputError if it must."""
@@ -311,7 +310,7 @@ class TreeReader:
             elif unit.kustomization:
                 yield from self._items_of_kustomization(deployment, unit)
             else:
-                yield from self._items.items_of_files(unit.files, deployment)
+                yield from self._items.items_of_directory(unit.files, deployment)
 
     def _items_of_kustomization(self, deployment: Deployment, unit: _Unit) -> Iterator[FoundItem]:
         built = self._build(unit.kustomization, deployment.overlay, restricted=deployment.restricted)

@@ -161,6 +161,28 @@ def test_kustomize_applies_what_a_kustomization_of_flux_lays_over_its_directory(
     assert "1 kustomization was built" in list(report.notes())
 
 
+def test_flux_makes_a_kustomization_of_a_directory_that_has_none(tmp_path: Path) -> None:
+    change = '[{"op": "replace", "path": "/spec/paused", "value": true}]'
+    patch = f"patches: [{{target: {{kind: Deployment}}, patch: '{change}'}}]\n  images: [{{name: web, newTag: '7'}}]"
+    below = DEPLOYMENT.replace("name: web}", "name: api, annotations: {on: on}}", 1)
+    write(
+        tmp_path,
+        {
+            "clusters/apps.yaml": FLUX.replace("  targetNamespace", f"  {patch}\n  targetNamespace"),
+            "clusters/sizes.yaml": SIZES,
+            "apps/web.yaml": DEPLOYMENT.replace("spec:", "spec:\n  paused: false", 1),
+            "apps/below/api.yaml": below.replace("spec:", "spec:\n  paused: false", 1),
+        },
+    )
+    found, report = read(tmp_path)
+    for name in ("web", "api"):
+        spec = found[f"Deployment shop/{name}"]["spec"]
+        (container,) = spec["template"]["spec"]["containers"]
+        assert (spec["replicas"], spec["paused"], container["image"]) == (4, True, "web:7")
+    assert found["Deployment shop/api"]["metadata"]["annotations"] == {"on": "on"}
+    assert not list(report.gaps())
+
+
 def test_a_kustomization_that_deploys_itself_is_read_once(tmp_path: Path) -> None:
     itself = FLUX.replace("./apps", "./clusters").replace("name: apps", "name: flux-system").replace("shop", "''")
     write(tmp_path, {"clusters/sync.yaml": itself, "clusters/web.yaml": DEPLOYMENT})

@@ -12,6 +12,7 @@ from kwhatif.snapshot.read.directories import gather_directories
 from kwhatif.snapshot.repository.file_trees import DiskTree
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
+from tests.security.repositories import write_files
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: a}]}\n"
 
@@ -107,6 +108,24 @@ def test_keys_are_read_in_any_case_and_names_of_files_are_not_what_comes_of_them
     found = load_manifests(["prod"], options=ReadingOptions(render="always"))
     assert [each.obj.name for each in found] == ["big-sizes", "big-web"]
     assert found[0].raw["data"] == {"size.txt": "9", "a": "9"}
+
+
+def test_words_of_objects_and_merge_patches_are_strings_that_kubectl_reads_as_booleans(repository: Path) -> None:
+    write_files(
+        repository,
+        {
+            "base/web.yaml": POD.replace("image: a", "image: a, args: [on, y, true, 012, 2001-1-2]"),
+            "prod/p.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: web, annotations: {off: no, n: 0, t: true}}\n",
+            "prod/j.yaml": "- {op: add, path: /metadata/annotations/yes, value: on}\n",
+            "prod/kustomization.yaml": (
+                "resources: [../base]\npatches: [{path: p.yaml}, {path: j.yaml, target: {kind: Pod}}]\n"
+            ),
+        },
+    )
+    (repository / ".git").mkdir()
+    (web,) = load_manifests(gather_directories([str(repository / "prod")]))
+    assert web.raw["spec"]["containers"][0]["args"] == ["on", "y", True, 10, "2001-01-02T00:00:00Z"]
+    assert web.raw["metadata"]["annotations"] == {"off": "no", "n": "0", "t": "true", "yes": "true"}
 
 
 def test_a_kustomization_that_cannot_be_read_is_a_problem_of_its_own(repository: Path) -> None:
