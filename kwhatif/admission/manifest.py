@@ -77,8 +77,8 @@ def _embedded_structs_of(name: str) -> Any:
     if name in _PLAIN_STRUCTS:
         own, struct = _PLAIN_STRUCTS[name]
         return lambda key: () if key == own else (struct,)
-    told = _EMBEDDED.get(name, {})
-    return lambda key: (told[key],) if key in told else ()
+    structs = _EMBEDDED.get(name, {})
+    return lambda key: (structs[key],) if key in structs else ()
 
 
 def _value(value: Any, type_: FieldType, types: Types, path: str, go: tuple[str, ...]) -> Iterator[UnknownField]:
@@ -348,13 +348,13 @@ def read(
     except FieldTypeError as error:
         return replace(sent.bad(str(error)), hint=error.place)
     if unknown:
-        told = ", ".join(f'unknown field "{field.path}"' for field in unknown)
+        text = ", ".join(f'unknown field "{field.path}"' for field in unknown)
         hints = (
             "" if not field.minors else f"{field.path}: Kubernetes {format_minor_range(field.minors)}"
             for field in unknown
         )
         hint = "; ".join(filter(None, hints))
-        return replace(sent.bad(f"strict decoding error: {told}"), hint=hint and f"known elsewhere: {hint}")
+        return replace(sent.bad(f"strict decoding error: {text}"), hint=hint and f"known elsewhere: {hint}")
     return kind
 
 
@@ -388,9 +388,9 @@ def _elsewhere(address: str, kind: str, types: Types) -> str:
     """In which version the minor serves the kind, or which minors serve it in this version."""
     versions = types.versions.get(kind, ())
     minors = served_in(address, kind)
-    told = [f"Kubernetes {types.minor} serves {kind} as {' and '.join(versions)}"] if versions else []
-    told += [f"{kind} of {address} is served by Kubernetes {format_minor_range(minors)}"] if minors else []
-    return "; ".join(told) or f"Kubernetes {types.minor} has no {kind} of {address}"
+    parts = [f"Kubernetes {types.minor} serves {kind} as {' and '.join(versions)}"] if versions else []
+    parts += [f"{kind} of {address} is served by Kubernetes {format_minor_range(minors)}"] if minors else []
+    return "; ".join(parts) or f"Kubernetes {types.minor} has no {kind} of {address}"
 
 
 def apply_refusal(sent: UserRequest, kind: ApiResource, types: Types) -> RequestRefusal | None:
@@ -400,8 +400,8 @@ def apply_refusal(sent: UserRequest, kind: ApiResource, types: Types) -> Request
     what = f"{home}/{name_of(sent.object)}; {group_version}, Kind={sent.kind}"
     errors = patch_errors(sent.object, kind.type, types)
     if errors:
-        told = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
-        return RequestRefusal(500, "", f"failed to create typed patch object ({what}): {told}")
+        problem = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
+        return RequestRefusal(500, "", f"failed to create typed patch object ({what}): {problem}")
     wrong = misfit(sent.object, kind.type, types)
     if wrong:
         why = f"unable to convert unstructured object to {group_version}, Kind={sent.kind}: {wrong}"

@@ -63,8 +63,8 @@ class FieldType:
             rest, keys = text[2:], ""
             if rest.startswith("<"):
                 keys, _, rest = rest[1:].partition(">")
-            told = tuple(keys.split(",")) if keys else ()
-            return cls("list", item=cls.parse(rest), keys=told, written=written, pointer=pointer)
+            key_names = tuple(keys.split(",")) if keys else ()
+            return cls("list", item=cls.parse(rest), keys=key_names, written=written, pointer=pointer)
         return cls("struct" if "." in text else "scalar", text, written=written, pointer=pointer)
 
     @property
@@ -118,10 +118,10 @@ class Types:
         """The fields of a type by name."""
         fields = self._fields.get(name)
         if fields is None:
-            told = {field: self._value_in_minor(value) for field, value in _table()["types"].get(name, {}).items()}
+            values = {field: self._value_in_minor(value) for field, value in _table()["types"].get(name, {}).items()}
             for gated in self._behind_gates:
-                told |= gated["types"].get(name, {})
-            fields = self._fields[name] = {f: FieldType.parse(text) for f, text in told.items() if text is not None}
+                values |= gated["types"].get(name, {})
+            fields = self._fields[name] = {f: FieldType.parse(text) for f, text in values.items() if text is not None}
         return fields
 
     @cached_property

@@ -134,10 +134,10 @@ def _check(obj: msgspec.Struct, plan: _Plan, place: str) -> None:
 @cache
 def _plan(struct: type[msgspec.Struct]) -> _Plan:
     found: list[tuple[str, str, Problem | None, type[msgspec.Struct] | None, bool]] = []
-    told = TIMES.get(struct, {})
+    times = TIMES.get(struct, {})
     for field in fields(struct):
-        if field.name in told:
-            found.append((field.name, field.encode_name, told[field.name], None, False))
+        if field.name in times:
+            found.append((field.name, field.encode_name, times[field.name], None, False))
             continue
         inner, listed = _struct_in(field.type)
         if inner is not None and _has_times(inner):

@@ -219,8 +219,8 @@ def _format_examples(spec: Entry, ctx: Any, formatter: Any) -> None:
         with formatter.section("Examples"):
             room = formatter.width - 8
             for words in spec.examples:
-                told = wrap(f"kwhatif {spec.name} {words}", room, break_on_hyphens=False, break_long_words=False)
-                formatter.write("  " + " \\\n      ".join(told) + "\n")
+                wrapped = wrap(f"kwhatif {spec.name} {words}", room, break_on_hyphens=False, break_long_words=False)
+                formatter.write("  " + " \\\n      ".join(wrapped) + "\n")
 
 
 class LazyGroup(TyperGroup):

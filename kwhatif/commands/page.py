@@ -96,18 +96,18 @@ def page_data(result: Result) -> dict[str, Any]:
         }
         for table in tables_of(sections)
     ]
-    told, number = [], 0
+    drawn, number = [], 0
     for section in sections:
         plain = list(plain_blocks(section.blocks, number))
         number += sum("table" in each for each in plain)
-        told.append({"title": section.title, "blocks": plain})
+        drawn.append({"title": section.title, "blocks": plain})
     return {
         "question": question.name,
         "verdict": verdict_of(result, blocks),
         "standsOn": fidelity_data(result),
         "notes": result.notes,
         "command": result.command,
-        "sections": told,
+        "sections": drawn,
         "tables": tables,
         "map": map_data(found) if found is not None else None,
         "pods": pods_data(question.pods(result), nodes),
@@ -135,16 +135,16 @@ def verdict_of(result: Result, blocks: Iterable[Block]) -> dict[str, str]:
     """The answer: its tone, a few words, and the sentence that every report of it begins with."""
     question = page_of(result)
     tone, words = question.answer(result)
-    told = next((block.text for block in blocks if isinstance(block, Verdict)), "")
-    return {"tone": tone, "words": words, "text": (told if told != words else "") or question.verdict(result)}
+    verdict = next((block.text for block in blocks if isinstance(block, Verdict)), "")
+    return {"tone": tone, "words": words, "text": (verdict if verdict != words else "") or question.verdict(result)}
 
 
 def fidelity_data(result: Result) -> list[dict[str, Any]]:
     """The rules and the snapshot, of each side where they differ, and the gaps, those first that touch a pod."""
-    told = list(dict.fromkeys(result.fidelities))
+    fidelities = list(dict.fromkeys(result.fidelities))
     return [
         {
-            "side": side if len(told) > 1 else "",
+            "side": side if len(fidelities) > 1 else "",
             "lines": [describe_fidelity(each), *describe_edits(each.edits)],
             "gaps": [
                 {
@@ -156,7 +156,7 @@ def fidelity_data(result: Result) -> list[dict[str, Any]]:
                 for gap in sorted(each.gaps, key=lambda gap: not gap.pods)
             ],
         }
-        for side, each in zip(("A", "B"), told, strict=False)
+        for side, each in zip(("A", "B"), fidelities, strict=False)
     ]
 
 
@@ -188,7 +188,7 @@ def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
             found.append((page_of(result).title, [block]))
         else:
             found[-1][1].append(block)
-    return [Section(title, told) for title, told in found]
+    return [Section(title, content) for title, content in found]
 
 
 def sentence(heading: str) -> str:

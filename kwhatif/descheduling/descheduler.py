@@ -117,7 +117,7 @@ class Descheduler:
         """Each plugin's verdict on a pod, in the order in which profiles and plugins ran. Requires that a cycle was
         run.
         """
-        told = {(each.profile, each.plugin): each for each in self._evictor.evictions if each.pod.key == pod.key}
+        fields = {(each.profile, each.plugin): each for each in self._evictor.evictions if each.pod.key == pod.key}
         stopped = {
             (each.profile, each.plugin): each
             for each in (*self._evictor.refused, *self._evictor.failed)
@@ -130,8 +130,8 @@ class Descheduler:
                 reasons = evictor.refusals(pod)
                 for plugin, args in profile.deschedule if point == "deschedule" else profile.balance:
                     key = profile.name, plugin.name
-                    if key in told:
-                        gone, verdict, reason = True, "evicts", told[key].reason
+                    if key in fields:
+                        gone, verdict, reason = True, "evicts", fields[key].reason
                     elif key in stopped:
                         limit = stopped[key].refusal or f"the limit by {stopped[key].limit} is reached"
                         verdict, reason = "refused", f"{stopped[key].reason}; {limit}"

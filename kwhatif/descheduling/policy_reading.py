@@ -179,15 +179,15 @@ def _insist_unsigned(value: int | None, key: str, place: str) -> None:
 
 
 def _profile_problems(profile: DeschedulerProfile, args: Mapping[str, PluginArgs]) -> Iterator[str]:
-    told: set[str] = set()
+    seen: set[str] = set()
     for config in profile.plugin_config:
         name = config.name
         if name != NAME and name not in PLUGINS:
             yield f"plugin {name} in pluginConfig not registered"
             continue
-        if name in told:
+        if name in seen:
             continue
-        told.add(name)
+        seen.add(name)
         found = args[name]
         if isinstance(found, DefaultEvictorArgs):
             problems = list(evictor_problems(found))

@@ -29,8 +29,8 @@ def describe_shortages(plan: Plan, ledger: Ledger, row: int, claims: Sequence[Re
     said = []
     for number, (claim, own) in enumerate(zip(claims, plan.claims, strict=True)):
         if not _alone(plan, number, ledger, row):
-            told = "; ".join(_of_claim(own, ledger, row))
-            said.append(f"{_name_claim(claim)}: {told}")
+            text = "; ".join(_of_claim(own, ledger, row))
+            said.append(f"{_name_claim(claim)}: {text}")
     if not said:
         said = [f"{' and '.join(map(_name_claim, claims))}: each could be had, but not all of them"]
     pools = ledger.inventory.pools[row]
@@ -52,14 +52,14 @@ def _of_claim(claim: ClaimPlan, ledger: Ledger, row: int) -> Iterator[str]:
     units = _units(ledger, row)
     enough = True
     for request in claim.requests:
-        told, short = [], True
+        shortages, short = [], True
         for want in request:
             text, left = _of_want(want, units, ledger)
-            told.append(text)
+            shortages.append(text)
             short = short and left < (1 if want.everything else want.count)
         if short:
             enough = False
-            yield " or ".join(told)
+            yield " or ".join(shortages)
     if enough:
         yield from _of_constraints(claim, units, ledger)
 

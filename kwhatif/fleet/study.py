@@ -55,8 +55,8 @@ class Study(Generic[Base, Task, Row]):
         asked = f"{self.ask.__module__}.{self.ask.__qualname__}"
         fields = [(each.name, str(each.type)) for each in msgspec.structs.fields(self.row)]
         # Another release may answer otherwise.
-        told: list[Any] = [self.name, self.base_digest, asked, fields, __version__]
-        digest = hashlib.sha256(msgspec.json.encode(told))
+        identity: list[Any] = [self.name, self.base_digest, asked, fields, __version__]
+        digest = hashlib.sha256(msgspec.json.encode(identity))
         for world in self.tasks:
             digest.update(msgspec.json.encode(world) + b"\n")
         return digest.hexdigest()[:16]

@@ -121,12 +121,12 @@ _LIMITS = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59
 
 def misread_time(text: str, layout: str = SECONDS) -> str | None:
     """time.Parse's error for a text that is no time; None for one that is."""
-    rest, told = text, {}
+    rest, values = text, {}
     for part in _PARTS.findall(layout):
         found = _READ.get(part, re.compile(re.escape(part))).match(rest)
         if found is None:
             return f"{_parsing(text)} as {go_quote(layout)}: cannot parse {go_quote(rest)} as {go_quote(part)}"
-        told[part], end = found[0], found.end()
+        values[part], end = found[0], found.end()
         if part == "05" and layout == SECONDS and (fraction := _FRACTION.match(rest, end)):
             end = fraction.end()  # a fraction is read where the layout has none, too
         rest = rest[end:]
@@ -135,7 +135,7 @@ def misread_time(text: str, layout: str = SECONDS) -> str | None:
             return f"{_parsing(text)}: {wrong} out of range"
     if rest:
         return f"{_parsing(text)}: extra text: {go_quote(rest)}"
-    if not 1 <= int(told["02"]) <= monthrange(int(told["2006"]) or 4, int(told["01"]))[1]:
+    if not 1 <= int(values["02"]) <= monthrange(int(values["2006"]) or 4, int(values["01"]))[1]:
         return f"{_parsing(text)}: day out of range"
     return None
 

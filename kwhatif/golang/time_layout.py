@@ -26,18 +26,18 @@ class LayoutError(ValueError):
 
 def parse_time(layout: str, text: str) -> float:
     """Seconds since 1970; without a zone in UTC. Raises LayoutError."""
-    told: dict[str, str] = {}
+    seen: dict[str, str] = {}
     rest, at = text, 0
     for token in _TOKEN.finditer(layout):
         rest = _after(rest, layout[at : token.start()])
-        rest = _read(token[0], rest, told)
+        rest = _read(token[0], rest, seen)
         at = token.end()
         if token[0] in ("05", "5") and not re.match(r"[.,][09]", layout[at:]):
             # A fraction is read after seconds where the layout has none, too.
-            rest = _read("fraction", rest, told) if re.match(r"[.,][0-9]", rest) else rest
+            rest = _read("fraction", rest, seen) if re.match(r"[.,][0-9]", rest) else rest
     if _after(rest, layout[at:]):
         raise LayoutError(f"extra text: {rest}")
-    return _moment(told)
+    return _moment(seen)
 
 
 def _after(rest: str, literal: str) -> str:

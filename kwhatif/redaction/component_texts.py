@@ -70,18 +70,18 @@ def scheduler_text(value: Any, names: Pseudonyms) -> Any:
 
 def _parts(text: str, names: Pseudonyms) -> str:
     """The text piece by piece: what is known to be a resource or a taint, and the words in between."""
-    told: list[str] = []
+    parts: list[str] = []
     place = 0
     while place < len(text):
         nearest = [found for pattern in _NAMED if (found := pattern.search(text, place)) is not None]
         found = min(nearest, key=lambda one: one.start(), default=None)
         end = len(text) if found is None else found.start()
-        told.append(_translate_words(text[place:end], names))
+        parts.append(_translate_words(text[place:end], names))
         if found is None:
             break
-        told.append(_NAMED[found.re](found, names))
+        parts.append(_NAMED[found.re](found, names))
         place = found.end()
-    return "".join(told)
+    return "".join(parts)
 
 
 _NAMED: dict[re.Pattern[str], Callable[[re.Match[str], Pseudonyms], str]] = {
@@ -109,10 +109,10 @@ _LABELS = ("balancing-ignore-label", "balancing-label", "ignore-taint", "startup
 
 def own_command(container: Mapping[str, Any], names: Pseudonyms) -> dict[str, Any]:
     """The command of a container that runs the autoscaler; nothing for all others."""
-    told = [(name, _flag(name, text, names)) for name, text in flags_in(container) or () if name in KEPT_FLAGS]
+    flags = [(name, _flag(name, text, names)) for name, text in flags_in(container) or () if name in KEPT_FLAGS]
     if flags_in(container) is None:
         return {}
-    return {"command": [PROGRAM, *(f"--{name}={text}" for name, text in told if text is not GONE)]}
+    return {"command": [PROGRAM, *(f"--{name}={text}" for name, text in flags if text is not GONE)]}
 
 
 def _flag(name: str, text: str, names: Pseudonyms) -> Any:

@@ -117,8 +117,8 @@ def _snapshot(snapshot: Snapshot, names: Pseudonyms) -> Snapshot:
     objects = Objects()
     for kind in sorted(snapshot.objects.known_kinds()):
         struct, rule = KINDS[kind], RULES[kind]
-        told = track(snapshot.objects.list_all(struct), "Redacting", f"objects of {kind}")
-        objects.extend(struct, [convert(rule(_plain(obj), names), struct) for obj in told])
+        tracked = track(snapshot.objects.list_all(struct), "Redacting", f"objects of {kind}")
+        objects.extend(struct, [convert(rule(_plain(obj), names), struct) for obj in tracked])
     whole = {
         kind: [RULES[kind](obj, names) for obj in listed]
         for kind, listed in sorted(snapshot.whole.items())
@@ -238,7 +238,7 @@ class LineRedactor:
         read = [decode_json(text, _Line) for text in texts]
         known, compared = self.translation.size, set(self.translation.numeric)
         while True:
-            told = [line for line in (self._line(one) for one in read) if line is not None]
+            lines = [line for line in (self._line(one) for one in read) if line is not None]
             if self._names.settle():
                 break
         if self._begun:
@@ -246,7 +246,7 @@ class LineRedactor:
         if self.translation.size != known or self.translation.numeric != compared or not self._begun:
             self._keep(self.translation)
         self._begun = True
-        return [msgspec.json.encode(line) + b"\n" for line in told]
+        return [msgspec.json.encode(line) + b"\n" for line in lines]
 
     def _line(self, line: _Line) -> _Line | None:
         if line.cluster is not None:
@@ -256,8 +256,8 @@ class LineRedactor:
         if rule is None:
             return None
         if line.missing is not None:
-            told = msgspec.structs.replace(line.missing, why=reason(line.missing.why))
-            return _Line(line.at, line.kind, missing=told)
+            missing = msgspec.structs.replace(line.missing, why=reason(line.missing.why))
+            return _Line(line.at, line.kind, missing=missing)
         if line.list is not None:
             head = _VERSIONED(section(line.list, "metadata"), self._names)
             items = [self._object(obj, rule) for obj in convert(line.list.get("items") or [], list[Plain])]
@@ -289,10 +289,10 @@ class LineRedactor:
 def _pod(value: Any, names: Pseudonyms) -> Any:
     """A pod with what its scheduler says of it, which a snapshot does without."""
     kept = RULES["Pod"](value, names)
-    told = (section(value, "status").get("conditions") or ()) if isinstance(value, dict) else ()
+    conditions = (section(value, "status").get("conditions") or ()) if isinstance(value, dict) else ()
     for condition in section(kept, "status").get("conditions") or () if kept is not GONE else ():
         if condition.get("type") == "PodScheduled":
-            said = next((one.get("message") for one in told if one.get("type") == "PodScheduled"), None)
+            said = next((one.get("message") for one in conditions if one.get("type") == "PodScheduled"), None)
             if said:
                 condition["message"] = scheduler_text(said, names)
     return kept

@@ -170,8 +170,8 @@ def _requirement(*operators: str, values_of: Callable[[Pseudonyms, str, str], st
         if isinstance(operator, str) and operator in NUMERIC:
             names.compares(key)
         kept = {"key": key if values_of is _field_value and key == _NODE_NAME else names.label_key(key)}
-        if (told := operator_rule(operator, names)) is not GONE:
-            kept["operator"] = told
+        if (own_rule := operator_rule(operator, names)) is not GONE:
+            kept["operator"] = own_rule
         if isinstance(values, list):
             kept["values"] = [values_of(names, key, text) for text in values if isinstance(text, str)]
         if isinstance(value.get("minValues"), int):

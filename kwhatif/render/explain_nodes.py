@@ -37,13 +37,13 @@ def distance(node: NodeReport) -> tuple[int, float, str]:
 
 def missing(nodes: Sequence[NodeReport]) -> str:
     """What is missing on nodes with the same verdict, with numbers from the least to the most."""
-    told = []
+    parts = []
     for place, first in enumerate(nodes[0].blockers):
         texts = [node.blockers[place].detail or node.blockers[place].reason for node in nodes]
         if len(nodes) > 1:
             texts = [_anywhere(text, node.node) for text, node in zip(texts, nodes, strict=True)]
-        told.append(format_range(texts) or f"e.g. {nodes[0].node}: {first.detail or first.reason}")
-    return "; ".join(told)
+        parts.append(format_range(texts) or f"e.g. {nodes[0].node}: {first.detail or first.reason}")
+    return "; ".join(parts)
 
 
 # --- nodes that are out
@@ -188,8 +188,8 @@ def arithmetic_blocks(groups: Sequence[Sequence[NodeReport]]) -> Iterator[Block]
             if len(nodes) > 1:
                 texts = [_anywhere(text, node.node) for text, node in zip(details, nodes, strict=True) if text]
             if texts:
-                told = format_range(texts) or f"e.g. {nodes[0].node}: {score.detail or texts[0]}"
-                rows.append((format_names([node.node for node in nodes]), score.plugin, str(score.raw), told))
+                detail = format_range(texts) or f"e.g. {nodes[0].node}: {score.detail or texts[0]}"
+                rows.append((format_names([node.node for node in nodes]), score.plugin, str(score.raw), detail))
     if rows:
         yield Heading("HOW RAW SCORES COME ABOUT")
         yield table(("nodes [node]", "plugin", "raw", "ARITHMETIC"), tuple(rows))
@@ -240,11 +240,11 @@ def _anywhere(text: str, node: str) -> str:
 
 def describe_victims_of_fix(fix: Fix) -> str:
     """``shop/a goes to bee-1, shop/b stays pending``, and the pods that lose a node on account of these."""
-    told = [f"{victim.pod} {_describe_end(victim)}" for victim in fix.victims]
+    parts = [f"{victim.pod} {_describe_end(victim)}" for victim in fix.victims]
     theirs = {victim.replacement for victim in fix.victims}
     others = [pod for pod in fix.pending if pod not in theirs]
-    told += [f"{format_some(others)} {'stays' if len(others) == 1 else 'stay'} pending as a result"] if others else []
-    return ", ".join(told)
+    parts += [f"{format_some(others)} {'stays' if len(others) == 1 else 'stay'} pending as a result"] if others else []
+    return ", ".join(parts)
 
 
 def _describe_end(victim: Victim) -> str:

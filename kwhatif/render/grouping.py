@@ -48,21 +48,21 @@ def shorten_tables(
 
     ``most_items`` is how much of a list is shown, if not all of it.
     """
-    told: list[Block] = []
+    parts: list[Block] = []
     for block in drop_details(blocks):
         if isinstance(block, Lines) and block.listed and most_items and len(block.texts) > most_items + 1:
             more = f"  and {len(block.texts) - most_items} more"
-            told.append(replace(block, texts=(*block.texts[:most_items], more)))
+            parts.append(replace(block, texts=(*block.texts[:most_items], more)))
         elif not isinstance(block, Table) or block.grouping is None:
-            told.append(block)
+            parts.append(block)
         elif not block.grouping.whole and not any(column.same for column in block.columns):
             few = len(block.rows) < 2 * most_rows + _MIN_OMITTED_ROWS
-            told.append(block if few else _cut(block, block.grouping, 2 * most_rows))
+            parts.append(block if few else _cut(block, block.grouping, 2 * most_rows))
         elif len(block.rows) > most_rows or block.grouping.always:
-            told.append(_in_groups(block, block.grouping, most_groups))
+            parts.append(_in_groups(block, block.grouping, most_groups))
         else:
-            told.append(block)
-    return told
+            parts.append(block)
+    return parts
 
 
 def _cut(table: Table, grouping: Grouping, most: int) -> Table:
@@ -202,7 +202,7 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
         tail = "…" if ending else ""
         return f"{'…' if beginning else ''}{name.removeprefix(beginning).removesuffix(ending)}{tail}"
 
-    told = [
+    shortened = [
         replace(block, rows=tuple(_without(row, block.columns, short) for row in block.rows))
         if isinstance(block, Table)
         else block
@@ -210,14 +210,14 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
     ]
     said = [f"begin with … begin with {beginning}"] if beginning else []
     said += [f"end in … end in {ending}"] if ending else []
-    return [*told, Lines((f"Names of nodes that {', those that '.join(said)}.",))]
+    return [*shortened, Lines((f"Names of nodes that {', those that '.join(said)}.",))]
 
 
 def _names(cell: str) -> tuple[str, list[str], str]:
     """The common prefix of node names, the names, and the common suffix."""
     before, names, behind = _SEVERAL.fullmatch(cell.replace("\n", " ")).groups("")  # type: ignore[union-attr]
-    told = [name for name in names.split(", ") if name not in _NO_NAMES and not re.search(r"[\s<>*]", name)]
-    return before, told, behind
+    own = [name for name in names.split(", ") if name not in _NO_NAMES and not re.search(r"[\s<>*]", name)]
+    return before, own, behind
 
 
 def _ending(names: set[str]) -> str:

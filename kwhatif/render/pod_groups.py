@@ -51,8 +51,8 @@ def group_report_blocks(reports: Sequence[GroupReport]) -> Iterator[Block]:
     """Each group: what became of it, what it lacks in each domain, or why one was chosen, and what would help."""
     for report in reports:
         outcome = report.outcome
-        told = [Facts(tuple(_facts(report))), *_domain_table(report), *_fixes(report)]
-        yield Part((Heading(f"GROUP {outcome.group}"), *told), urgent=not outcome.good)
+        blocks = [Facts(tuple(_facts(report))), *_domain_table(report), *_fixes(report)]
+        yield Part((Heading(f"GROUP {outcome.group}"), *blocks), urgent=not outcome.good)
 
 
 def _facts(report: GroupReport) -> Iterator[tuple[str, str]]:

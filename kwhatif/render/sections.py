@@ -25,13 +25,13 @@ def fidelity_blocks(fidelity: Fidelity, unknown: Collection[str] = ()) -> list[B
     lines = (describe_fidelity(fidelity), *describe_edits(fidelity.edits))
     listed = [f"* {gap} [{format_some(gap.pods)}]" for gap in fidelity.touching]
     listed += [f"  {gap}" for gap in fidelity.gaps if not gap.pods]
-    told = [gap for gap in fidelity.touching if gap.what not in unknown and not _is_usual(gap.what)]
-    foot = _describe_others(fidelity, [*unknown, *(gap.what for gap in told)])
+    gaps = [gap for gap in fidelity.touching if gap.what not in unknown and not _is_usual(gap.what)]
+    foot = _describe_others(fidelity, [*unknown, *(gap.what for gap in gaps)])
     whole: list[Block] = [Lines(lines), *_list_gaps(listed)] if listed else [Lines((*lines, _NO_GAP + "."))]
-    if told:
+    if gaps:
         brief: list[Block] = [
             Lines(lines),
-            *_list_gaps([*(f"* {gap} [{format_some(gap.pods)}]" for gap in told), *([f"  {foot}"] if foot else [])]),
+            *_list_gaps([*(f"* {gap} [{format_some(gap.pods)}]" for gap in gaps), *([f"  {foot}"] if foot else [])]),
         ]
     elif fidelity.touching:
         brief = [Lines((*lines, *([f"{foot[0].upper()}{foot[1:]}."] if foot else [])))]

@@ -342,8 +342,8 @@ class Driver:
             lost = [pod] if pod.nominated and (given_up or not attempt.keeps_nomination) else []
         else:
             # Upstream gets to this only when a victim has to be deleted.
-            told = attempt.victims_to_evict or attempt.at_once
-            there = self.cluster.nominated.get(attempt.nominated, ()) if told else ()
+            victims = attempt.victims_to_evict or attempt.at_once
+            there = self.cluster.nominated.get(attempt.nominated, ()) if victims else ()
             lost = [other for other in there if other.priority < pod.priority]
         for other in lost:
             self.cluster.remove_nomination(other.uid)

@@ -160,8 +160,8 @@ class PodGroupScheduler:
             cycle.chosen = first = cycle.tried[0]
             text = first.status.reasons[0] if first.status is not None else ""
             count = len(cycle.tried)
-            told = f"0/{count} placements are available, first placement status: {text}"
-            cycle.status = Status.unschedulable(told)
+            words = f"0/{count} placements are available, first placement status: {text}"
+            cycle.status = Status.unschedulable(words)
             return
         best = working[0]
         if len(working) > 1:
@@ -203,8 +203,8 @@ class PodGroupScheduler:
             if member.permit != "Success":
                 continue
             if requires_preemption:
-                told = (UNSCHEDULABLE, "pod group is waiting for preemption to complete")
-                outcome.status, outcome.waiting_on_preemption = Status.unschedulable(*told), True
+                result = (UNSCHEDULABLE, "pod group is waiting for preemption to complete")
+                outcome.status, outcome.waiting_on_preemption = Status.unschedulable(*result), True
             else:
                 outcome.status = None
         for member in reversed(assumed):

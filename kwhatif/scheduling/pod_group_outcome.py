@@ -183,23 +183,27 @@ def _write_condition(driver: Driver, cycle: PodGroupCycle) -> None:
         return
     status = cycle.status
     if status is None:
-        told = GroupCondition("True", "Scheduled", "")
+        condition = GroupCondition("True", "Scheduled", "")
     else:
-        told = GroupCondition("False", REJECTED if status.is_rejected else ERROR, status.message)
+        condition = GroupCondition("False", REJECTED if status.is_rejected else ERROR, status.message)
     conditions = list(group.status.conditions or ())
     before = next((each for each in conditions if each.type == POD_GROUP_SCHEDULED), None)
     if before is not None:
-        is_same = (before.status, before.reason or "", before.message or "") == (told.status, told.reason, told.message)
+        is_same = (before.status, before.reason or "", before.message or "") == (
+            condition.status,
+            condition.reason,
+            condition.message,
+        )
         is_same &= (before.observed_generation or 0) == (group.metadata.generation or 0)
-        if is_same or (before.status == "True" and told.status != "True"):
+        if is_same or (before.status == "True" and condition.status != "True"):
             return
         conditions.remove(before)
-    cycle.condition = told
+    cycle.condition = condition
     written = PodGroupCondition(
         type=POD_GROUP_SCHEDULED,
-        status=told.status,
-        reason=told.reason,
-        message=told.message,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
         observed_generation=group.metadata.generation,
     )
     states.objects[cycle.key] = replace(group, status=replace(group.status, conditions=[*conditions, written]))

@@ -94,7 +94,7 @@ def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None
 
 
 async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str], None]) -> None:
-    workers = Workers(settings.files, settings.limits, followed=settings.followed, told=say)
+    workers = Workers(settings.files, settings.limits, followed=settings.followed, say=say)
     service = Service(workers, settings.access, settings.limits, dict(settings.doors))
     app = service.app()
     tls = settings.access.tls

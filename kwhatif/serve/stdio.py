@@ -19,7 +19,7 @@ def talk(files: Sequence[str], limits: Limits) -> None:
 
 
 async def _talk(files: Sequence[str], limits: Limits) -> None:
-    workers = Workers(files, limits, told=log.tell)
+    workers = Workers(files, limits, say=log.tell)
     keeping = asyncio.ensure_future(workers.keep())
     try:
         await answer_lines(sys.stdin.buffer, sys.stdout.buffer, workers, limits)

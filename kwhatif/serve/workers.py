@@ -77,12 +77,12 @@ class Workers:
         limits: Limits,
         *,
         followed: Connection | None = None,
-        told: Callable[[str], None] = lambda text: None,
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.limits = limits
         self.status = ClusterStatus()
         self.changed = asyncio.Event()
-        self._files, self._followed, self._told = tuple(files), followed, told
+        self._files, self._followed, self._say = tuple(files), followed, say
         self._free: list[_Worker] = []
         self._slots = asyncio.Semaphore(limits.workers)
         self._waiting = 0
@@ -104,7 +104,7 @@ class Workers:
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
                 self.status = ClusterStatus()
-                self._told("the process that keeps the cluster ended; it is started again")
+                self._say("the process that keeps the cluster ended; it is started again")
                 await asyncio.sleep(_AGAIN_SECONDS)
                 pause = _AGAIN_SECONDS
 
@@ -132,7 +132,7 @@ class Workers:
                 if (status := frame[0].cluster) is not None:
                     self.status = status
                     if status.detail:
-                        self._told(status.detail)
+                        self._say(status.detail)
                     self.changed.set()
 
     def _forget(self) -> None:

@@ -30,13 +30,13 @@ def types_served(minor: str, snapshot: Snapshot, path: str = "", gates: frozense
     shown = set(_versions_shown(snapshot))
     if not path:
         return cluster_types(minor, sorted(shown), gates=gates)
-    told = read_api_resources(path)
+    served = read_api_resources(path)
     own = types_of(minor, gates)
-    kinds = {(version.rpartition("/")[0], kind) for version, kind in told | shown}
+    kinds = {(version.rpartition("/")[0], kind) for version, kind in served | shown}
     groups = {group for group, _ in kinds}
     known = {(v.rpartition("/")[0], kind) for kind, versions in own.versions.items() for v in versions}
     absent = {(group, kind) for group, kind in known if group in groups and (group, kind) not in kinds}
-    return cluster_types(minor, sorted(told | shown), sorted(absent), gates)
+    return cluster_types(minor, sorted(served | shown), sorted(absent), gates)
 
 
 def _versions_shown(snapshot: Snapshot) -> Iterator[ServedKind]:
@@ -93,9 +93,9 @@ def _of_document(value: Mapping[str, Any], source: str) -> Iterator[ServedKind]:
         case "APIResourceList":
             for each in value.get("resources") or ():
                 group, version = each.get("group"), each.get("version")
-                told = "/".join(filter(None, (group, version))) if version else str(value.get("groupVersion") or "")
+                text = "/".join(filter(None, (group, version))) if version else str(value.get("groupVersion") or "")
                 if "/" not in str(each.get("name")):
-                    yield told, str(each.get("kind"))
+                    yield text, str(each.get("kind"))
         case "APIGroupDiscoveryList":
             for group in value.get("items") or ():
                 yield from _of_group(group)

@@ -44,6 +44,6 @@ def note_autoscalers(snapshot: Snapshot, notes: Notes) -> None:
         from kwhatif.simulation.repository_policy import find_policy, read_policy
 
         path = find_policy(os.curdir)
-        told = read_policy(path).policy.autoscale if path else None
-        for document in told or ():
+        autoscale = read_policy(path).policy.autoscale if path else None
+        for document in autoscale or ():
             notes.note(f"{path} names an autoscaler: --autoscale {document} says for which pods nodes are added")

@@ -135,14 +135,14 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
             snapshot.objects.add(obj)
     _count_disruptions(snapshot, objects)
     complete_bindings(snapshot.objects)
-    told = settle_volumes(snapshot.objects, objects)
+    settled = settle_volumes(snapshot.objects, objects)
     if added:
         more = f" and {len(added) - _MOST_NAMED} more" if len(added) > _MOST_NAMED else ""
         notes.note(f"for this run, in the snapshot: {', '.join(added[:_MOST_NAMED])}{more}")
-    for text in told[:_MOST_NAMED]:
+    for text in settled[:_MOST_NAMED]:
         notes.note(text)
-    if len(told) > _MOST_NAMED:
-        notes.note(f"and {len(told) - _MOST_NAMED} more claims get a volume")
+    if len(settled) > _MOST_NAMED:
+        notes.note(f"and {len(settled) - _MOST_NAMED} more claims get a volume")
 
 
 def _places_of(snapshot: Snapshot, kind: type[Resource]) -> dict[tuple[str, str], int]:

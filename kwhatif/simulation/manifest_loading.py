@@ -93,16 +93,16 @@ def _warn_of_alternatives(manifests: Sequence[Manifest], notes: Notes) -> None:
 
 def reading_options(scenario: Scenario) -> ReadingOptions:
     """How a question's manifests are read. Raises UsageError."""
-    told = scenario.inputs.manifest_options
+    options = scenario.inputs.manifest_options
     return ReadingOptions(
-        exclude=tuple(told.exclude or ()),
-        variables=variables_of(told.variables or ()),
-        render=told.render or Rendering.auto,
+        exclude=tuple(options.exclude or ()),
+        variables=variables_of(options.variables or ()),
+        render=options.render or Rendering.auto,
         kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
-        is_sent_as_it_is=bool(told.verb),
-        charts=tuple(told.charts or ()),
-        clusters=None if told.clusters is None else read_clusters(told.clusters),
-        namespaced=_operators_kinds(told) if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
+        is_sent_as_it_is=bool(options.verb),
+        charts=tuple(options.charts or ()),
+        clusters=None if options.clusters is None else read_clusters(options.clusters),
+        namespaced=_operators_kinds(options) if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
     )
 
 

@@ -109,11 +109,11 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
     Policy, and a configuration older than v1beta2, brings the rules of the last Kubernetes that read it.
     """
     cluster_says = snapshot.kubernetes_version
-    told = snapshot.scheduler.feature_gates if snapshot.scheduler else None
+    gates = snapshot.scheduler.feature_gates if snapshot.scheduler else None
     chosen = _policy(engine, snapshot, notes)
     legacy = chosen is not None and bool(legacy_format(chosen[0]))
     if legacy:
-        cluster_says, told = LEGACY_MINOR, None
+        cluster_says, gates = LEGACY_MINOR, None
         if not engine.kubernetes_version:
             notes.note(
                 f"the rules are those of Kubernetes {LEGACY_MINOR}, the last that read such a policy; "
@@ -122,7 +122,7 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
     elif not cluster_says and not engine.kubernetes_version:
         cluster_says = minor_by_kubelets(snapshot, notes)
     features = choose_minor(
-        engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=told, legacy=legacy
+        engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=gates, legacy=legacy
     )
     if chosen is None:
         configuration = default_configuration(features)

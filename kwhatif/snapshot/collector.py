@@ -134,13 +134,18 @@ class SnapshotCollector:
     def _add_recording_metadata(self, recorded: RecordingReader[Any]) -> None:
         """The lines of a recording other than its objects."""
         self._note_layout("recording")
-        mine, told = self.snapshot, recorded.about.cluster
-        mine.kubernetes_version = mine.kubernetes_version or told.kubernetes_version
-        mine.scheduler, mine.autoscaler = mine.scheduler or told.scheduler, mine.autoscaler or told.autoscaler
-        mine.descheduler = mine.descheduler or told.descheduler
-        mine.unreadable |= {kind: why for kind, why in (told.unreadable or {}).items() if kind not in mine.unreadable}
-        mine.dropped = sorted({*mine.dropped, *(told.dropped or ())})
-        mine.redacted = mine.redacted or bool(told.redacted)
+        mine, recorded_cluster = self.snapshot, recorded.about.cluster
+        mine.kubernetes_version = mine.kubernetes_version or recorded_cluster.kubernetes_version
+        mine.scheduler, mine.autoscaler = (
+            mine.scheduler or recorded_cluster.scheduler,
+            mine.autoscaler or recorded_cluster.autoscaler,
+        )
+        mine.descheduler = mine.descheduler or recorded_cluster.descheduler
+        mine.unreadable |= {
+            kind: why for kind, why in (recorded_cluster.unreadable or {}).items() if kind not in mine.unreadable
+        }
+        mine.dropped = sorted({*mine.dropped, *(recorded_cluster.dropped or ())})
+        mine.redacted = mine.redacted or bool(recorded_cluster.redacted)
         for kind in recorded.kinds:
             self._cover(kind.api_version(), kind.kind)
         for stranger, count in recorded.strangers.items():

@@ -69,15 +69,15 @@ class FollowedCluster(RecordingReader[msgspec.Raw]):
             *(f"{kind}: {why}" for kind, why in self._left_out.items()),
         ]
 
-    def _take_metadata(self, told: Metadata) -> None:
+    def _take_metadata(self, metadata: Metadata) -> None:
         snapshot = self.snapshot
-        snapshot.source, snapshot.kubernetes_version = told.source or "", told.kubernetes_version
-        snapshot.scheduler, snapshot.autoscaler = told.scheduler, told.autoscaler
-        snapshot.descheduler = told.descheduler
-        if told.unreadable is not None:
+        snapshot.source, snapshot.kubernetes_version = metadata.source or "", metadata.kubernetes_version
+        snapshot.scheduler, snapshot.autoscaler = metadata.scheduler, metadata.autoscaler
+        snapshot.descheduler = metadata.descheduler
+        if metadata.unreadable is not None:
             # What could not be read is known only once all lists are there.
             self.is_complete = True
-            snapshot.unreadable, snapshot.dropped = told.unreadable, told.dropped or []
+            snapshot.unreadable, snapshot.dropped = metadata.unreadable, metadata.dropped or []
 
     def on_list(
         self, kind: Kind, version: int, line: Line[msgspec.Raw], items: Sequence[msgspec.Raw], number: int

@@ -78,8 +78,8 @@ def _key(connection: Connection, wanted: DumpOptions) -> str:
     pod = [] if files else [os.environ.get(IN_CLUSTER, ""), *_texts([SERVICE_ACCOUNT])]
     asked = [(kind.name, kind.versions) for kind in READ_KINDS]
     who = [connection.context, connection.user, list(connection.groups), connection.insecure]
-    told = msgspec.json.encode([_texts(files), pod, who, asked, wanted])
-    return hashlib.sha256(told).hexdigest()
+    identity = msgspec.json.encode([_texts(files), pod, who, asked, wanted])
+    return hashlib.sha256(identity).hexdigest()
 
 
 def _texts(files: list[str]) -> list[str]:

@@ -94,28 +94,28 @@ class UsageBook:
 
         Without ``times`` they are of the time of the reading. A container without a name is the pod's only one.
         """
-        told = self.complaints
-        told.series += 1
-        told.samples += len(values)
+        complaints = self.complaints
+        complaints.series += 1
+        complaints.samples += len(values)
         if max(map(len, (namespace, pod, container))) > _LONGEST_NAME:
             # No pod has such a name.
-            told.unrelated += 1
+            complaints.unrelated += 1
             return
         key = f"{namespace}/{pod}"
-        told.pods.add(key)
-        if len(told.pods) + len(told.unknown_containers) > bounds.OBJECTS:
+        complaints.pods.add(key)
+        if len(complaints.pods) + len(complaints.unknown_containers) > bounds.OBJECTS:
             raise InputError(f"usage is of more than {bounds.OBJECTS:,} pods and containers in all")
         known = self._pod(namespace, pod)
         if known is None:
-            told.strangers.add(key)
+            complaints.strangers.add(key)
             return
         if not container:
             if len(known.containers) != 1:
-                told.undivided.add(key)
+                complaints.undivided.add(key)
                 return
             (container,) = known.containers
         elif container not in known.containers:
-            told.unknown_containers.add(f"{key}/{container}")
+            complaints.unknown_containers.add(f"{key}/{container}")
             return
         times, values = self._sound(times, values, (namespace, pod, container, resource))
         if not len(values):
@@ -147,15 +147,15 @@ class UsageBook:
 
     def sound_samples(self, times: FloatArray | None, values: FloatArray) -> NDArray[np.bool_]:
         """Which samples are of a time and an amount that can be, bool[n]; the others are counted."""
-        told = self.complaints
+        complaints = self.complaints
         finite = np.isfinite(values) & (values <= MOST_AMOUNT)
         positive = ~(values < 0)
-        told.not_a_number += int(np.count_nonzero(~finite & positive))
-        told.negative += int(np.count_nonzero(~positive))
+        complaints.not_a_number += int(np.count_nonzero(~finite & positive))
+        complaints.negative += int(np.count_nonzero(~positive))
         sound = finite & positive
         if times is not None:
             timely = (times >= _FIRST_MOMENT) & (times < _LAST_MOMENT)
-            told.untimely += int(np.count_nonzero(sound & ~timely))
+            complaints.untimely += int(np.count_nonzero(sound & ~timely))
             sound &= timely
         return sound
 
@@ -163,7 +163,7 @@ class UsageBook:
         self, times: FloatArray | None, values: FloatArray, series: tuple[str, str, str, str]
     ) -> tuple[FloatArray | None, FloatArray]:
         """The samples without those that are invalid, duplicates, or too old."""
-        told = self.complaints
+        complaints = self.complaints
         sound = self.sound_samples(times, values)
         if not sound.all():
             values, times = values[sound], None if times is None else times[sound]
@@ -173,14 +173,14 @@ class UsageBook:
         highest = np.maximum.accumulate(np.concatenate(([last], times[:-1])))
         new = times > highest
         if not new.all():
-            told.repeated += int(len(new) - np.count_nonzero(new))
+            complaints.repeated += int(len(new) - np.count_nonzero(new))
             times, values = times[new], values[new]
             if not len(times):
                 return times, values
         self._seen[series] = float(times[-1])
         if self._window is not None and times[0] < times[-1] - self._window:
             recent = times >= times[-1] - self._window
-            told.outside_window += int(len(recent) - np.count_nonzero(recent))
+            complaints.outside_window += int(len(recent) - np.count_nonzero(recent))
             times, values = times[recent], values[recent]
         return times, values
 
@@ -205,24 +205,24 @@ class UsageBook:
 
     def notes(self) -> Iterator[str]:
         """What was left out, in words and numbers."""
-        told = self.complaints
-        pods = len(told.pods)
-        if told.strangers:
-            some = ", ".join(sorted(told.strangers)[:3])
-            yield f"{len(told.strangers)} of {pods} pods with usage are not of this cluster, such as {some}"
+        complaints = self.complaints
+        pods = len(complaints.pods)
+        if complaints.strangers:
+            some = ", ".join(sorted(complaints.strangers)[:3])
+            yield f"{len(complaints.strangers)} of {pods} pods with usage are not of this cluster, such as {some}"
         for number, what in (
-            (told.not_a_number, "samples are not numbers (NaN, infinite, or stale markers): they are left out"),
-            (told.negative, "samples are negative: they are left out"),
-            (told.untimely, "samples are of no time in the years 1970 to 9999: they are left out"),
-            (told.partial, "answers are incomplete or in doubt, as the server that gave them says itself"),
-            (told.repeated, "samples are no later than others of their series: they are left out"),
-            (told.outside_window, "samples are older than the window: they are left out"),
-            (told.resets, "counter resets: the new value is taken as the increase"),
-            (told.unrelated, "series are of no container's CPU or memory: they are left out"),
-            (len(told.unknown_containers), "containers have usage and are in no pod's spec: they are left out"),
-            (len(told.undivided), "pods have several containers, and usage of all together: they are left out"),
-            (told.unnamed["cpu"], "series name no metric and are taken for CPU in cores, by their size"),
-            (told.unnamed["memory"], "series name no metric and are taken for memory in bytes, by their size"),
+            (complaints.not_a_number, "samples are not numbers (NaN, infinite, or stale markers): they are left out"),
+            (complaints.negative, "samples are negative: they are left out"),
+            (complaints.untimely, "samples are of no time in the years 1970 to 9999: they are left out"),
+            (complaints.partial, "answers are incomplete or in doubt, as the server that gave them says itself"),
+            (complaints.repeated, "samples are no later than others of their series: they are left out"),
+            (complaints.outside_window, "samples are older than the window: they are left out"),
+            (complaints.resets, "counter resets: the new value is taken as the increase"),
+            (complaints.unrelated, "series are of no container's CPU or memory: they are left out"),
+            (len(complaints.unknown_containers), "containers have usage and are in no pod's spec: they are left out"),
+            (len(complaints.undivided), "pods have several containers, and usage of all together: they are left out"),
+            (complaints.unnamed["cpu"], "series name no metric and are taken for CPU in cores, by their size"),
+            (complaints.unnamed["memory"], "series name no metric and are taken for memory in bytes, by their size"),
         ):
             if number:
                 yield f"{number:,} {what}"

@@ -182,23 +182,23 @@ def _documents_of(outline: bytes, source: str) -> list[JsonDocument]:
 
 
 def _add(labels: dict[str, str], times: FloatArray, values: FloatArray, book: UsageBook) -> None:
-    told = book.complaints
+    complaints = book.complaints
     pod = labels.get("pod") or labels.get("pod_name") or ""
     container = labels.get("container") or labels.get("container_name") or ""
     namespace = labels.get("namespace") or ""
     if not pod or not namespace:
-        told.unrelated += 1
+        complaints.unrelated += 1
         return
     if container in ("", "POD"):
         # cAdvisor has the sums of whole pods and their sandboxes, too.
-        told.aggregates += 1
+        complaints.aggregates += 1
         return
     resource, is_counter = _meaning(labels, values)
     if not resource:
-        told.unrelated += 1
+        complaints.unrelated += 1
         return
     if "__name__" not in labels:
-        told.unnamed[resource] += 1
+        complaints.unnamed[resource] += 1
     if is_counter:
         times, values = rates(times, values, book)
     with np.errstate(over="ignore"):

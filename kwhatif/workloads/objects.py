@@ -136,8 +136,8 @@ def claim_template(name: str, namespace: str, template: Object) -> Object:
 
 def phase_of(pod: Object) -> str:
     """The phase; where a snapshot does not have it, a pod with a node is assumed to run."""
-    told = section(pod, "status").get("phase")
-    return str(told or ("Running" if section(pod, "spec").get("nodeName") else "Pending"))
+    phase = section(pod, "status").get("phase")
+    return str(phase or ("Running" if section(pod, "spec").get("nodeName") else "Pending"))
 
 
 def is_over(pod: Object) -> bool:

@@ -160,8 +160,8 @@ def _item(obj: Object, head: FieldPath, taken: tuple[str, ...]) -> Any:
 def _count_of(pods: PodSet, place: _Place) -> int:
     if isinstance(pods.count, int):
         return pods.count
-    told = pods.count or (".replicas" if place.item is not place.owner else "$.spec.replicas")
-    path = path_of(told)
+    count_path = pods.count or (".replicas" if place.item is not place.owner else "$.spec.replicas")
+    path = path_of(count_path)
     value = path.value_in(place.owner if path.rooted else place.item)
     check_part(value, "int32", str(path))
     return pods.default_count if value is None else max(0, int(value))
@@ -209,8 +209,8 @@ def with_metadata(template: Object, labels: Mapping[str, str], annotations: Mapp
     found = deep_copy_json(template)
     metadata = section(found, "metadata")
     for key, more in (("labels", labels), ("annotations", annotations)):
-        if told := {**(metadata.get(key) or {}), **more}:
-            metadata[key] = told
+        if merged := {**(metadata.get(key) or {}), **more}:
+            metadata[key] = merged
     return {**found, "metadata": metadata}
 
 
@@ -232,9 +232,9 @@ def _fill_text(text: str, words: Mapping[str, str], place: _Place) -> str:
         if what[0] in ".$":
             path = path_of(what)
             value = path.value_in(place.owner if path.rooted else place.item)
-            told = "" if value is None else str(value)
+            sentence = "" if value is None else str(value)
         else:
-            told = words.get(what, "")
-        return told.lower() if small else told
+            sentence = words.get(what, "")
+        return sentence.lower() if small else sentence
 
     return _TEXT.sub(word, text)

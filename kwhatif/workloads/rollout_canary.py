@@ -113,8 +113,8 @@ class CanaryRollout(Rollout):
 
     def _unavailable(self) -> int:
         """Where neither more nor fewer are allowed, one may be unavailable."""
-        told = get_scaled_value(self._canary().get("maxUnavailable", "25%"), self.replicas, up=False)
-        return min(told or (self._surge() == 0), self.replicas)
+        scaled = get_scaled_value(self._canary().get("maxUnavailable", "25%"), self.replicas, up=False)
+        return min(scaled or (self._surge() == 0), self.replicas)
 
     def is_new(self, revision: str) -> bool:
         return bool(self.steps) and revision == _NEW

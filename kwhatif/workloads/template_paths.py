@@ -33,8 +33,8 @@ class FieldPath:
         return cls(tuple(steps), text.startswith("$"))
 
     def __str__(self) -> str:
-        told = (f".{step}" if isinstance(step, str) and step != EACH else f"[{step}]" for step in self.steps)
-        return ("$" if self.rooted else "") + "".join(told)
+        steps = (f".{step}" if isinstance(step, str) and step != EACH else f"[{step}]" for step in self.steps)
+        return ("$" if self.rooted else "") + "".join(steps)
 
     @property
     def branches(self) -> bool:

@@ -98,7 +98,7 @@ def child(
     owner: Object, api_version: str, kind: str, name: str, spec: Object, metadata: Object | None = None
 ) -> Object:
     """An object that ``owner`` controls; ``metadata`` has labels and annotations."""
-    told = {
+    fields = {
         key: deep_copy_json(value)
         for key, value in (metadata or {}).items()
         if key in ("labels", "annotations") and value
@@ -109,7 +109,7 @@ def child(
         "metadata": {
             "name": name,
             "namespace": namespace_of(owner),
-            **told,
+            **fields,
             "ownerReferences": [owner_reference(owner)],
         },
         "spec": spec,

@@ -145,8 +145,8 @@ def read_custom(sent: UserRequest, definition: Definition, types: Types) -> Requ
     if not definition.free:
         wrong += _unknown(sent.object, definition.schema, "", root=True)
     if wrong:
-        told = ", ".join(f'unknown field "{path}"' for path in sorted(wrong))
-        return sent.bad(f"strict decoding error: {told}")
+        text = ", ".join(f'unknown field "{path}"' for path in sorted(wrong))
+        return sent.bad(f"strict decoding error: {text}")
     _drop_nulls(sent.object, definition.schema)
     return served
 

@@ -234,11 +234,11 @@ def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iter
             if program.evaluate(values, _LIMIT) is True:
                 continue
         except Fault as fault:
-            told = f"{fault} evaluating rule: {name}"
+            words = f"{fault} evaluating rule: {name}"
             if str(fault).startswith(NO_OVERLOAD):
                 why = "call arguments did not match a supported operator, function or macro signature for rule"
-                told = f"'{fault}': {why}: {name}"
-            yield SchemaError("invalid", path, (kind, told))
+                words = f"'{fault}': {why}: {name}"
+            yield SchemaError("invalid", path, (kind, words))
             continue
         except OverBudget as over:
             why = "no further validation rules will be run due to call cost exceeds limit for rule"

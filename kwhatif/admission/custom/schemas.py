@@ -206,8 +206,8 @@ def _number(value: float, schema: Object, path: str) -> list[SchemaError]:
     bits = {"int32": 31, "int64": 63}.get(str(name), 63)
     if type_ == "integer" and not -(2**bits) <= value < 2**bits:
         size = f"format {name}" if name in ("int32", "int64") else ""
-        told = f"with {size}" if size else "(default format)"
-        text = f"Checked value must be of type integer {told} in {path.removeprefix('.')}"
+        words = f"with {size}" if size else "(default format)"
+        text = f"Checked value must be of type integer {words} in {path.removeprefix('.')}"
         wrong.append(SchemaError("invalid", None, ("", text)))
     factor = schema.get("multipleOf")
     if factor is not None:

@@ -298,8 +298,8 @@ def copy_app_armor(request: Request) -> None:
         if profile is not None and profile != own:
             within(container, "securityContext")["appArmorProfile"] = profile
         if profile is None or profile != own:
-            told = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-            request.warnings.add(f"metadata.annotations[{key}]: {told}")
+            text = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+            request.warnings.add(f"metadata.annotations[{key}]: {text}")
 
 
 def profile_of(annotation: str) -> Object | None:

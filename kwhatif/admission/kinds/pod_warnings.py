@@ -148,8 +148,8 @@ def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
         yield from _variables(each(container, "env"), where)
     yield from _ports(containers)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        told = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield f"{path}spec.terminationGracePeriodSeconds: {told}"
+        words = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{path}spec.terminationGracePeriodSeconds: {words}"
     for i, server in enumerate(section(spec, "dnsConfig").get("nameservers") or ()):
         yield from address_warnings(f"{path}spec.dnsConfig.nameservers[{i}]", server)
     for i, alias in enumerate(each(spec, "hostAliases")):
@@ -307,5 +307,5 @@ class _TakenPort:
 def _format_port(port: Object) -> str:
     """A port as Go prints it."""
     keys = (("Name", "name", ""), ("HostPort", "hostPort", 0), ("ContainerPort", "containerPort", 0))
-    told = [f"{go}:{port.get(key) or none}" for go, key, none in keys]
-    return f"{{{' '.join(told)} Protocol:{port.get('protocol') or 'TCP'} HostIP:{part_of(port, 'hostIP')}}}"
+    parts = [f"{go}:{port.get(key) or none}" for go, key, none in keys]
+    return f"{{{' '.join(parts)} Protocol:{port.get('protocol') or 'TCP'} HostIP:{part_of(port, 'hostIP')}}}"

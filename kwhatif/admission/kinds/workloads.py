@@ -43,8 +43,8 @@ def _of_stateful_set(obj: Object, old: Object | None) -> Iterator[str]:
         where = f"spec.volumeClaimTemplates[{i}]"
         yield from claim_warnings(claim.get("spec"), where if old is None else f"{where}.Spec")
     if (spec.get("revisionHistoryLimit") or 0) < 0:
-        told = "a negative value retains all historical revisions; a value >= 0 is recommended"
-        yield f"spec.revisionHistoryLimit: {told}"
+        text = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        yield f"spec.revisionHistoryLimit: {text}"
 
 
 def _of_job(obj: Object, old: Object | None) -> Iterator[str]:

@@ -189,11 +189,11 @@ def _check_lists(problems: Problems, schema: Object, path: str) -> None:
 
 def _check_set(problems: Problems, items: Object, path: str) -> None:
     """The items of a list of type set have to be atomic."""
-    told = items.get("x-kubernetes-list-type")
-    if items.get("type") == "array" and told not in (None, "atomic"):
-        problems.invalid(f"{path}.items.x-kubernetes-list-type", told, _ATOMIC)
+    list_type = items.get("x-kubernetes-list-type")
+    if items.get("type") == "array" and list_type not in (None, "atomic"):
+        problems.invalid(f"{path}.items.x-kubernetes-list-type", list_type, _ATOMIC)
     elif items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        problems.invalid(f"{path}.items.x-kubernetes-map-type", told, _ATOMIC)
+        problems.invalid(f"{path}.items.x-kubernetes-map-type", list_type, _ATOMIC)
 
 
 def _check_map_keys(problems: Problems, keys: list[str], items: Object, path: str) -> None:
@@ -230,8 +230,8 @@ def _check_rule_fields(problems: Problems, schema: Object, path: str) -> None:
             problems.invalid(f"{where}.message", message, "message must not contain line breaks")
         elif _BREAKS.search(text) and not message.strip():
             problems.required(f"{where}.message", "message must be specified if rule contains line breaks")
-        told = str(rule.get("messageExpression") or "")
-        if told and not told.strip():
+        expression = str(rule.get("messageExpression") or "")
+        if expression and not expression.strip():
             problems.required(f"{where}.messageExpression", "messageExpression must be non-empty if specified")
         if rule.get("reason") is not None and rule["reason"] not in _REASONS:
             problems.unsupported(f"{where}.reason", rule["reason"], _REASONS)
@@ -306,9 +306,9 @@ def _check_head(problems: Problems, properties: Object, path: str, *, root: bool
             problems.invalid(f"{path}.properties[{key}].type", found.get("type") or "", f"must be {wanted}")
     metadata = properties.get("metadata")
     if metadata is not None and root:
-        told = {key: value for key, value in metadata.items() if key not in ("type", "default")}
-        inner = told.pop("properties", None) or {}
-        if told or not inner.keys() <= {"name", "generateName"}:
+        fields = {key: value for key, value in metadata.items() if key not in ("type", "default")}
+        inner = fields.pop("properties", None) or {}
+        if fields or not inner.keys() <= {"name", "generateName"}:
             problems.forbidden(f"{path}.properties[metadata]", _OF_METADATA)
 
 

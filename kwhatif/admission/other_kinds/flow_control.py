@@ -141,10 +141,10 @@ _SCHEMA = object_table(
 
 def _level_defaults(request: Request, spec: Object) -> None:
     for key, shares in (("limited", 30), ("exempt", 0)):
-        told = spec.get(key)
-        if told is not None:
-            told["nominalConcurrencyShares"] = _or(told.get("nominalConcurrencyShares"), shares)
-            told["lendablePercent"] = _or(told.get("lendablePercent"), 0)
+        level = spec.get(key)
+        if level is not None:
+            level["nominalConcurrencyShares"] = _or(level.get("nominalConcurrencyShares"), shares)
+            level["lendablePercent"] = _or(level.get("lendablePercent"), 0)
     queuing = section(spec, "limited", "limitResponse").get("queuing")
     if queuing is not None:
         for key, value in (("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)):

@@ -288,11 +288,11 @@ def _check_validation(problems: Problems, validation: Object, path: str, scenery
         problems.required(f"{path}.expression", _NOT_GIVEN)
     else:
         _check_expression(problems, text, f"{path}.expression", "bool", scenery)
-    told = str(validation.get("messageExpression") or "")
-    if told and not told.strip():
-        problems.invalid(f"{path}.messageExpression", told, "must be non-empty if specified")
-    elif told:
-        _check_expression(problems, told, f"{path}.messageExpression", "string", scenery)
+    message_expression = str(validation.get("messageExpression") or "")
+    if message_expression and not message_expression.strip():
+        problems.invalid(f"{path}.messageExpression", message_expression, "must be non-empty if specified")
+    elif message_expression:
+        _check_expression(problems, message_expression, f"{path}.messageExpression", "string", scenery)
     if message and not message.strip():
         problems.invalid(f"{path}.message", message, "must be non-empty if specified")
     elif _BREAKS.search(message.strip()):

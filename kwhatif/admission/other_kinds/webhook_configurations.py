@@ -25,8 +25,8 @@ _FORM = "; desired format: https://host[/path]"
 
 def _defaults(request: Request, configuration: Object, *, mutating: bool) -> None:
     for hook in each(configuration, "webhooks"):
-        told = {"failurePolicy": "Fail", "matchPolicy": "Equivalent", "timeoutSeconds": 10}
-        for key, value in (told | ({"reinvocationPolicy": "Never"} if mutating else {})).items():
+        fields = {"failurePolicy": "Fail", "matchPolicy": "Equivalent", "timeoutSeconds": 10}
+        for key, value in (fields | ({"reinvocationPolicy": "Never"} if mutating else {})).items():
             hook[key] = value if hook.get(key) is None else hook[key]
         within(hook, "namespaceSelector")
         within(hook, "objectSelector")

@@ -156,9 +156,9 @@ def _warn_about_pods(request: Request, old: Level, new: Level) -> Iterator[str]:
     if not found:
         return
     yield f'existing pods in namespace "{home}" violate the new PodSecurity enforce level "{new}"'
-    told = []
+    parts = []
     for reasons, names in found.items():
         more = len(names) - 1
         others = f" (and {more} other pod{'' if more == 1 else 's'})" if more else ""
-        told.append(f"{min(names)}{others}: {reasons}")
-    yield from sorted(told)
+        parts.append(f"{min(names)}{others}: {reasons}")
+    yield from sorted(parts)

@@ -141,9 +141,9 @@ def _app_armor(pod: _Pod) -> Violation | None:
     setters += [_pluralize(len(annotations), "annotation", "annotations")] if annotations else []
     if not setters:
         return None
-    told = [*sorted(values), *annotations]
-    reason = _pluralize(len(told), "forbidden AppArmor profile", "forbidden AppArmor profiles")
-    return Violation(reason, f"{' and '.join(setters)} must not set AppArmor profile type to {_quote_names(told)}")
+    profiles = [*sorted(values), *annotations]
+    reason = _pluralize(len(profiles), "forbidden AppArmor profile", "forbidden AppArmor profiles")
+    return Violation(reason, f"{' and '.join(setters)} must not set AppArmor profile type to {_quote_names(profiles)}")
 
 
 _DEFAULT_CAPABILITIES = frozenset(
@@ -163,14 +163,14 @@ def _capabilities(pod: _Pod) -> Violation | None:
     names = [name for name, context in pod.contexts if set(_added_capabilities_of(context)) - _DEFAULT_CAPABILITIES]
     if not names:
         return None
-    told = _quote_names(sorted(set().union(*bad.values())))
-    detail = f"{_name_containers(names)} must not include {told} in securityContext.capabilities.add"
+    capabilities = _quote_names(sorted(set().union(*bad.values())))
+    detail = f"{_name_containers(names)} must not include {capabilities} in securityContext.capabilities.add"
     return Violation("non-default capabilities", detail)
 
 
 def _host_namespaces(pod: _Pod) -> Violation | None:
-    told = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(key)]
-    return Violation("host namespaces", ", ".join(told)) if told else None
+    parts = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(key)]
+    return Violation("host namespaces", ", ".join(parts)) if parts else None
 
 
 def _host_path(pod: _Pod) -> Violation | None:
@@ -187,9 +187,9 @@ def _host_ports(pod: _Pod) -> Violation | None:
     names = [name for name, found in ports.items() if found]
     if not names:
         return None
-    told = sorted({str(port) for found in ports.values() for port in found})
-    verb, noun = _pluralize(len(names), "uses", "use"), _pluralize(len(told), "hostPort", "hostPorts")
-    return Violation("hostPort", f"{_name_containers(names)} {verb} {noun} {', '.join(told)}")
+    numbers = sorted({str(port) for found in ports.values() for port in found})
+    verb, noun = _pluralize(len(names), "uses", "use"), _pluralize(len(numbers), "hostPort", "hostPorts")
+    return Violation("hostPort", f"{_name_containers(names)} {verb} {noun} {', '.join(numbers)}")
 
 
 def _handler_hosts(pod: _Pod) -> Violation | None:
@@ -225,9 +225,9 @@ def _proc_mount(pod: _Pod) -> Violation | None:
     bad = [(name, mount) for name, mount in found if mount != "Default"]
     if not bad:
         return None
-    told = _quote_names(sorted({mount for _, mount in bad}))
+    types = _quote_names(sorted({mount for _, mount in bad}))
     return Violation(
-        "procMount", f"{_name_containers([n for n, _ in bad])} must not set securityContext.procMount to {told}"
+        "procMount", f"{_name_containers([n for n, _ in bad])} must not set securityContext.procMount to {types}"
     )
 
 
@@ -245,9 +245,9 @@ def _selinux(types: frozenset[str], pod: _Pod) -> Violation | None:
         return None
     options = [section(context, "seLinuxOptions") for context in (pod.context, *(c for _, c in pod.contexts))]
     bad = sorted({option.get("type") or "" for option in options} - types)
-    told = [f"{_pluralize(len(bad), 'type', 'types')} {_quote_names(bad)}"] if bad else []
-    told += [f"{key} may not be set" for key in ("user", "role") if any(option.get(key) for option in options)]
-    return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(told)}")
+    parts = [f"{_pluralize(len(bad), 'type', 'types')} {_quote_names(bad)}"] if bad else []
+    parts += [f"{key} may not be set" for key in ("user", "role") if any(option.get(key) for option in options)]
+    return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(parts)}")
 
 
 _SECCOMP = ("RuntimeDefault", "Localhost")
@@ -265,8 +265,8 @@ def _seccomp_annotations(pod: _Pod) -> Violation | None:
             bad.add(f'{key}="{value}"')
     if not bad:
         return None
-    told = f"forbidden {_pluralize(len(bad), 'annotation', 'annotations')} {', '.join(sorted(bad))}"
-    return Violation("seccompProfile", told)
+    text = f"forbidden {_pluralize(len(bad), 'annotation', 'annotations')} {', '.join(sorted(bad))}"
+    return Violation("seccompProfile", text)
 
 
 def _seccomp_type(context: Object) -> str | None:
@@ -334,15 +334,15 @@ def _check_restricted_capabilities(pod: _Pod) -> Violation | None:
         name for name, context in pod.contexts if "ALL" not in (section(context, "capabilities").get("drop") or ())
     ]
     adding = [name for name, context in pod.contexts if set(_added_capabilities_of(context)) - {"NET_BIND_SERVICE"}]
-    told = [f'{_name_containers(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    parts = [f'{_name_containers(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
         bad = sorted(
             set().union(*(_added_capabilities_of(context) for _, context in pod.contexts)) - {"NET_BIND_SERVICE"}
         )
-        told.append(
+        parts.append(
             f"{_name_containers(adding)} must not include {_quote_names(bad)} in securityContext.capabilities.add"
         )
-    return Violation("unrestricted capabilities", "; ".join(told)) if told else None
+    return Violation("unrestricted capabilities", "; ".join(parts)) if parts else None
 
 
 _VOLUMES = (
@@ -366,8 +366,8 @@ def _volumes(pod: _Pod) -> Violation | None:
     names = [volume.get("name") or "" for volume in bad]
     kinds = sorted({has(volume, _OTHER_VOLUMES) or "unknown" for volume in bad})
     what = "restricted volume type"
-    told = f"{_pluralize(len(bad), 'uses', 'use')} {_pluralize(len(kinds), what, what + 's')} {_quote_names(kinds)}"
-    return Violation(what + "s", f"{_pluralize(len(bad), 'volume', 'volumes')} {_quote_names(names)} {told}")
+    text = f"{_pluralize(len(bad), 'uses', 'use')} {_pluralize(len(kinds), what, what + 's')} {_quote_names(kinds)}"
+    return Violation(what + "s", f"{_pluralize(len(bad), 'volume', 'volumes')} {_quote_names(names)} {text}")
 
 
 def _non_root(pod: _Pod) -> Violation | None:

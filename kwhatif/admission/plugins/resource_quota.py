@@ -297,10 +297,10 @@ class Quotas:
     def _count_usage(self, quota: Object, obj: Object, ledger: _Ledger) -> Amounts:
         names = counted_names(obj, _hard(quota), self._resources_by_class(obj))
         total = dict.fromkeys(names, _NOTHING)
-        told = names if self._seen_later.get(part_of(obj, "kind")) else OF_WHOLE_SERVICES.intersection(names)
-        if told is names or any(self._world.is_sketch(other) for other, _ in ledger.shares.values()):
+        counted = names if self._seen_later.get(part_of(obj, "kind")) else OF_WHOLE_SERVICES.intersection(names)
+        if counted is names or any(self._world.is_sketch(other) for other, _ in ledger.shares.values()):
             said = amounts(section(quota, "status").get("used"))
-            total.update({name: said[name] for name in told if name in said})
+            total.update({name: said[name] for name in counted if name in said})
         for other, share in ledger.shares.values():
             if in_scope(quota, other):
                 _add(total, share)

@@ -92,9 +92,9 @@ def _call_webhook(step: str, configuration: Object, hook: Object, request: Reque
         return None if policy == "Ignore" else _unreachable(hook, request.store)
     if policy != "Ignore" and _lacks_port(hook, request.store):
         return _unreachable(hook, request.store)
-    told = "lets the request in" if policy == "Ignore" else "refuses the request"
+    text = "lets the request in" if policy == "Ignore" else "refuses the request"
     what = f"webhook {hook.get('name')} of {name_of(configuration)} would be asked: what it answers is not known"
-    request.doubt(step, what, f"if it cannot be reached, its failure policy {policy} {told}")
+    request.doubt(step, what, f"if it cannot be reached, its failure policy {policy} {text}")
     return None
 
 

@@ -272,6 +272,6 @@ class PolicyInvocation:
             except EvaluationError as problem:
                 problems.append(str(problem))
         if problems and not self.policy.ignores:
-            told = list(dict.fromkeys(problems))
-            raise EvaluationError(told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+            messages = list(dict.fromkeys(problems))
+            raise EvaluationError(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
         return not problems

@@ -46,8 +46,8 @@ def apply_configuration(obj: Object, made: Any, name: str, types: Types) -> Obje
     patch = {**_plain(made), "apiVersion": obj.get("apiVersion"), "kind": obj.get("kind")}
     errors = patch_errors(patch, name, types)
     if errors:
-        told = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
-        raise PatchError(f"error applying patch: failed to convert patch object to typed object: {told}")
+        problem = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
+        raise PatchError(f"error applying patch: failed to convert patch object to typed object: {problem}")
     atomic = list(_atomics(patch, FieldType("struct", name), types, ""))
     if atomic:
         why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"

@@ -197,8 +197,10 @@ class ExpressionCache:
         paths = self._paths.get(text)
         if paths is None:
             paths = self._paths[text] = self._paths_read_by(text)
-        told = (_encode_root(view, params, path) if path[0] == "params" else encode_part(view, path) for path in paths)
-        key = text, use, encode_part(view, ()), *told
+        encoded = (
+            _encode_root(view, params, path) if path[0] == "params" else encode_part(view, path) for path in paths
+        )
+        key = text, use, encode_part(view, ()), *encoded
         if key not in self._values:
             if len(self._values) >= _MOST:
                 self._values.clear()
@@ -231,17 +233,17 @@ def _encode_root(view: RequestView, params: Object | None, path: Path) -> bytes:
     request = view.request
     obj, old = request.object, request.old
     roots = {"object": obj, "oldObject": old, "params": params}
-    told: Any
+    value: Any
     match path:
         case ():
-            told = obj.get("apiVersion"), obj.get("kind"), old is None
+            value = obj.get("apiVersion"), obj.get("kind"), old is None
         case ("request", *rest):
-            told = _follow_path(view.admission_request, rest)
+            value = _follow_path(view.admission_request, rest)
         case ("namespaceObject", *rest):
-            told = request.namespace, _follow_path(view.namespace_object, rest)
+            value = request.namespace, _follow_path(view.namespace_object, rest)
         case (root, *rest):
-            told = _follow_path(roots[root], rest)
-    return msgspec.json.encode(told)
+            value = _follow_path(roots[root], rest)
+    return msgspec.json.encode(value)
 
 
 def _follow_path(value: Any, path: list[str]) -> tuple[Any, int]:

@@ -121,8 +121,8 @@ def apply_in_server(
     if not entries and manager == "kubectl":
         mine = fields_of_manifests(live, type_, types)
     found = [
-        (told, path)
-        for told, theirs in others
+        (other_manager, path)
+        for other_manager, theirs in others
         for path in leaves(said)
         if _owns(theirs, path) and value_at(manifest, path, type_, types) != value_at(live, path, type_, types)
     ]
@@ -200,13 +200,13 @@ def _owns(fields: Fields, path: tuple[str, ...]) -> bool:
 
 def _format_manager(entry: Object) -> str:
     """How a message calls a manager."""
-    told = f'"{entry.get("manager") or ""}"'
+    text = f'"{entry.get("manager") or ""}"'
     if entry.get("subresource"):
-        told += f' with subresource "{entry["subresource"]}"'
+        text += f' with subresource "{entry["subresource"]}"'
     if entry.get("operation") == "Update":
-        told += f" using {entry.get('apiVersion') or ''}"
-        told += f" at {entry['time']}" if entry.get("time") else ""
-    return told
+        text += f" using {entry.get('apiVersion') or ''}"
+        text += f" at {entry['time']}" if entry.get("time") else ""
+    return text
 
 
 def _conflict(found: list[tuple[str, tuple[str, ...]]]) -> RequestRefusal:
@@ -219,9 +219,9 @@ def _conflict(found: list[tuple[str, tuple[str, ...]]]) -> RequestRefusal:
 
 
 def _lines(found: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    for manager in sorted({told for told, _ in found}):
+    for manager in sorted({other for other, _ in found}):
         yield f"conflicts with {manager}:"
-        yield from (f"- {format_path(path)}" for told, path in found if told == manager)
+        yield from (f"- {format_path(path)}" for other, path in found if other == manager)
 
 
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")

@@ -75,8 +75,8 @@ def item_key(item: Any, keys: Sequence[str]) -> str:
         return f"v:{json.dumps(item)}"
     given = item if isinstance(item, dict) else {}
     found = {key: given.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
-    told = {key: value for key, value in found.items() if value is not None}
-    return f"k:{json.dumps(told, separators=(',', ':'))}"
+    fields = {key: value for key, value in found.items() if value is not None}
+    return f"k:{json.dumps(fields, separators=(',', ':'))}"
 
 
 def fields_of(value: Any, type_: FieldType | None, types: Types) -> Fields:
@@ -116,17 +116,17 @@ def leaves(fields: Fields, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ..
 
 def format_path(path: Sequence[str]) -> str:
     """``.spec.containers[name="web"].image``: a path in the words of a conflict."""
-    told = ""
+    text = ""
     for key in path:
         kind, _, name = key.partition(":")
         if kind == "f":
-            told += f".{name}"
+            text += f".{name}"
         elif kind == "v":
-            told += f"[={name}]"
+            text += f"[={name}]"
         else:
             keys: Object = json.loads(name)
-            told += "[" + ",".join(f"{key}={json.dumps(value)}" for key, value in keys.items()) + "]"
-    return told
+            text += "[" + ",".join(f"{key}={json.dumps(value)}" for key, value in keys.items()) + "]"
+    return text
 
 
 # Values that are filled in wherever the field is missing.
@@ -199,14 +199,14 @@ def fields_of_manifests(live: Object, type_: FieldType, types: Types, excluded: 
         if name in _SERVERS:
             continue
         if name == "metadata":
-            told = {part: value for part, value in item.items() if part not in _SERVERS_METADATA}
+            fields = {part: value for part, value in item.items() if part not in _SERVERS_METADATA}
         elif name == "spec" and isinstance(item, dict):
             left = {*_SERVERS_SPEC.get(kind, ()), *excluded}
-            told = {part: value for part, value in item.items() if part not in left}
+            fields = {part: value for part, value in item.items() if part not in left}
         else:
-            told = item
-        own = _own(told, inner, types)
-        if own or _is_leaf(told, inner, types):
+            fields = item
+        own = _own(fields, inner, types)
+        if own or _is_leaf(fields, inner, types):
             found[key] = own
     return found
 

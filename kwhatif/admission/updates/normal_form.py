@@ -73,13 +73,13 @@ def same(one: Any, other: Any) -> bool:
 def differing(new: Object, old: Object, path: str) -> str:
     """The fields in which two objects differ, as lines of a difference."""
     was, now = plain(old), plain(new)
-    told = []
+    parts = []
     for key in sorted({*was, *now}):
         if was.get(key) != now.get(key):
-            told.append(f"\n@@ {path}.{key} @@")
-            told += [f"\n- {_line(old[key])}"] if key in was else []
-            told += [f"\n+ {_line(new[key])}"] if key in now else []
-    return "".join(told)
+            parts.append(f"\n@@ {path}.{key} @@")
+            parts += [f"\n- {_line(old[key])}"] if key in was else []
+            parts += [f"\n+ {_line(new[key])}"] if key in now else []
+    return "".join(parts)
 
 
 def _line(value: Any) -> str:

@@ -185,7 +185,8 @@ def _definition(problems: Problems, new: Object, old: Object) -> None:
     problems.causes = [cause for cause in problems.causes if cause not in before.causes]
     status = section(old, "status")
     established = any(
-        (told.get("type"), told.get("status")) == ("Established", "True") for told in each(status, "conditions")
+        (condition.get("type"), condition.get("status")) == ("Established", "True")
+        for condition in each(status, "conditions")
     )
     for path in (("spec.scope", "spec.names.kind") if established else ()) + ("spec.group", "spec.names.plural"):
         immutable(problems, ImmutableField(path), new, old)

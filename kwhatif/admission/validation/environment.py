@@ -107,8 +107,8 @@ def check_resource_field(problems: Problems, reference: Object, path: str, *, vo
     if resource.startswith(_HUGE):
         what = "hugepages"
     if what and str(divisor) not in allowed:
-        told = " and ".join(allowed) if of == "cpu" else ", ".join(allowed)
-        why = f"only divisor's values {told} are supported with the {what} resource"
+        text = " and ".join(allowed) if of == "cpu" else ", ".join(allowed)
+        why = f"only divisor's values {text} are supported with the {what} resource"
         problems.invalid(f"{path}.divisor", resource, why)
 
 

@@ -77,9 +77,9 @@ def check_host_users(problems: Problems, spec: Object, path: str) -> None:
     """A pod with users of its own shares no other namespace with its node."""
     if spec.get("hostUsers") is not False:
         return
-    for key, told in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+    for key, field in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if spec.get(key):
-            problems.forbidden(f"{path}.{told}", "when `hostUsers` is false")
+            problems.forbidden(f"{path}.{field}", "when `hostUsers` is false")
     for where, container in containers_of(spec, path):
         if container.get("volumeDevices"):
             problems.forbidden(f"{where}.volumeDevices", "when `hostUsers` is false")

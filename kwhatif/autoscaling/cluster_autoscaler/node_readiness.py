@@ -117,16 +117,16 @@ class Readiness:
 
 def readiness(node: Node) -> Readiness:
     """A node without a ready condition is not ready."""
-    ready, told, since = True, False, ZERO
+    ready, reported, since = True, False, ZERO
     for condition in node.status.conditions or ():
         if condition.type in _UNREADY:
-            told |= condition.type == "Ready"
+            reported |= condition.type == "Ready"
             ready &= condition.status not in _UNREADY[condition.type]
             since = max(since, moment(condition.last_transition_time))
     for taint in node.spec.taints or ():
         if taint.key in _TAINTS:
             ready, since = False, max(since, moment(taint.time_added))
-    return Readiness(ready, since) if told else Readiness(False, ZERO)
+    return Readiness(ready, since) if reported else Readiness(False, ZERO)
 
 
 def is_suspended(node: Node) -> bool:

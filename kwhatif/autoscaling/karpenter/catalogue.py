@@ -167,8 +167,8 @@ class Catalogue:
         if found is None:
             key = requirement.key
             # A label that some types have, the others are known not to have; and so is one that the cloud always tells.
-            told = key in self._labels or self.known.is_of_types(key)
-            without = Requirement.from_selector(key, "DoesNotExist") if told else None
+            defined = key in self._labels or self.known.is_of_types(key)
+            without = Requirement.from_selector(key, "DoesNotExist") if defined else None
             there = (type_.requirements.get(key, without) for type_ in self.types)
             found = np.array([mine is None or agree(mine, requirement) for mine in there], dtype=bool)
             self._suiting[requirement] = found

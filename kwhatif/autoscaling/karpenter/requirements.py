@@ -114,8 +114,8 @@ class WellKnown:
 
     def is_of_types(self, key: str) -> bool:
         """Whether every type of a provider here either has the label or is known not to have it."""
-        told = (f"{_AWS}/{_INSTANCE}", f"{EKS}/{_INSTANCE}", f"{_GCP}/{_INSTANCE}", f"{_AZURE}/sku-")
-        own = any(key.startswith(prefix) and prefix.partition("/")[0] in self.domains for prefix in told)
+        prefixes = (f"{_AWS}/{_INSTANCE}", f"{EKS}/{_INSTANCE}", f"{_GCP}/{_INSTANCE}", f"{_AZURE}/sku-")
+        own = any(key.startswith(prefix) and prefix.partition("/")[0] in self.domains for prefix in prefixes)
         return own and key in self.labels and not key.endswith("-tenancy")
 
     def refusal(self, key: str) -> str | None:
@@ -249,17 +249,17 @@ class Requirement:
 
     def to_selectors(self) -> list[dict[str, object]]:
         """As a NodeClaim has it; two bounds are two requirements."""
-        told: dict[str, object] = {} if self.min_values is None else {"minValues": self.min_values}
+        fields: dict[str, object] = {} if self.min_values is None else {"minValues": self.min_values}
         bounds = [("Gte", self.least), ("Lte", self.most)]
         within = [
-            {"key": self.key, "operator": operator, "values": [str(bound)], **told}
+            {"key": self.key, "operator": operator, "values": [str(bound)], **fields}
             for operator, bound in bounds
             if bound is not None
         ]
         if within:
             return within
         values: dict[str, object] = {"values": list(self.sorted_values)} if self.values else {}
-        return [{"key": self.key, "operator": self.operator, **values, **told}]
+        return [{"key": self.key, "operator": self.operator, **values, **fields}]
 
     def __str__(self) -> str:
         text = f"{self.key} {self.operator}"

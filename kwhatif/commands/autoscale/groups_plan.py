@@ -153,9 +153,9 @@ def plan_node_groups(
         f"; {sum(node.unneeded for node in nodes)} of {format_count(len(nodes), 'node')} unneeded" if nodes else ""
     )
     unneeded += "" if saved is None else f"; {saved:,.2f} less a month"
-    told = f"cluster-autoscaler grows {plan or 'no group'}{unneeded}"
+    text = f"cluster-autoscaler grows {plan or 'no group'}{unneeded}"
     return AutoscaleResult(
-        outcome=outcome_of(ended, fidelity, told),
+        outcome=outcome_of(ended, fidelity, text),
         result=loop.scale_up.result,
         expander=",".join(known.flags.expander),
         groups=tuple(_state(group, loop) for group in known.groups),

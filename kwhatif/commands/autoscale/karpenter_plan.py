@@ -63,9 +63,9 @@ def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisi
         for machine, claim in zip(result.machines, found.results.claims, strict=True)
     )
     commands = tuple(
-        replace(each, firm=all(_command(consolidate(other, each.method).command) == told for other in others))
+        replace(each, firm=all(_command(consolidate(other, each.method).command) == command for other in others))
         for each in result.consolidations
-        for told in [_command(consolidate(world, each.method).command)]
+        for command in [_command(consolidate(world, each.method).command)]
     )
     chance = Chance(
         orders=orders,
@@ -185,7 +185,7 @@ def _pods(placements: Sequence[Placement], found: Provisioning, world: Karpenter
     result = found.results
     machines = {wants.key: number for number, claim in enumerate(result.claims, 1) for wants in claim.pods}
     asked = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
-    told = {each.pod for each in placements}
+    seen = {each.pod for each in placements}
     for each in placements:
         if each.good and each.node:
             yield PodPlan(pod=each.pod, outcome="placed", node=each.node, given_up={})
@@ -201,7 +201,7 @@ def _pods(placements: Sequence[Placement], found: Provisioning, world: Karpenter
         else:
             yield PodPlan(pod=each.pod, outcome="ignored", given_up={}, message=each.message)
     # Pods of nodes that are on their way out need another place, too.
-    for pod in sorted((machines.keys() | result.placed.keys()) - told):
+    for pod in sorted((machines.keys() | result.placed.keys()) - seen):
         yield _sought(pod, found, machines)
 
 
@@ -253,8 +253,8 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
         there = left({each: value for each, value in asked.items() if each != key}, requests)
         if there:
             ours, theirs = of_pod.get(key), of_pool.get(key)
-            told = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(asked[key])
-            found.append(f"{told}: {format_count(len(there), 'type')} would fit without it")
+            text = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(asked[key])
+            found.append(f"{text}: {format_count(len(there), 'type')} would fit without it")
     return f"{'besides the taint, ' if taints and found else ''}{'; '.join(found)}"
 
 
@@ -327,7 +327,7 @@ def explain_nodes(world: KarpenterSnapshot, names: Sequence[str]) -> Iterator[No
         candidate, command = judged.candidates.get(name), judged.able.get(name)
         if name in judged.going:
             command = next(each for each in judged.commands.values() if name in {one.name for one in each.nodes})
-        told = _consolidation("", command, world.catalogue)
+        decision = _consolidation("", command, world.catalogue)
         yield NodeConsolidation(
             node=name,
             node_pool=state.labels.get(NODE_POOL, ""),
@@ -335,12 +335,12 @@ def explain_nodes(world: KarpenterSnapshot, names: Sequence[str]) -> Iterator[No
             price=candidate.price if candidate else None,
             cost=round(candidate.cost, 4) if candidate else None,
             budget=judged.budgets.get(candidate.pool.name, 0) if candidate else None,
-            decision="keep" if command is None else told.decision,
+            decision="keep" if command is None else decision.decision,
             now=name in judged.going,
             reasons=judged.reasons(state),
-            moves=told.moves,
-            replacements=told.replacements,
-            monthly=told.monthly,
+            moves=decision.moves,
+            replacements=decision.replacements,
+            monthly=decision.monthly,
         )
 
 

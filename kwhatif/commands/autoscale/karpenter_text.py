@@ -179,8 +179,8 @@ def _loose(result: KarpenterResult) -> str:
         else []
     )
     parts += [f"consolidation ({', '.join(commands)}) takes other nodes in some order"] if commands else []
-    told = "; ".join(parts)
-    return f"{told[0].upper()}{told[1:]}. All else is the same in every order tried." if parts else ""
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}. All else is the same in every order tried." if parts else ""
 
 
 def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:

@@ -272,9 +272,9 @@ def _refusals(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Deci
         elif event.reason == "Preempted" and (match := _PREEMPTED.match(event.message)):
             evictions.append((time, key, match[1], match[2]))
     for decision in _by_conditions(recording, pods):
-        told = refusals.setdefault(decision.uid, [])
-        if not any(_may_be_one(decision, each) for each in told):
-            told.append(decision)
+        refused = refusals.setdefault(decision.uid, [])
+        if not any(_may_be_one(decision, each) for each in refused):
+            refused.append(decision)
     perhaps = frozenset(again)
     for time, victim, preemptor, node in evictions:
         before = [decision for decision in refusals.get(preemptor, ()) if decision.at <= time]
@@ -360,8 +360,8 @@ def _are_victims(decision: Decision, victims: Sequence[PodInfo]) -> bool:
     only. Upstream: prepareCandidateAsync of pkg/scheduler/framework/preemption/executor.go, recordToSink of
     client-go/tools/events/event_broadcaster.go.
     """
-    told = {pod.key for pod in victims if not (pod.shape.terminating or pod.key in decision.perhaps)}
-    return told <= set(decision.victims) <= {pod.key for pod in victims}
+    seen = {pod.key for pod in victims if not (pod.shape.terminating or pod.key in decision.perhaps)}
+    return seen <= set(decision.victims) <= {pod.key for pod in victims}
 
 
 def describe_decision(decision: Decision) -> str:

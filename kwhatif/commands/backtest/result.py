@@ -246,8 +246,10 @@ class BacktestDiff(Result, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        told = [[(each.pod, each.seconds) for each in self.preemptions if each.side == side] for side in ("A", "B")]
-        return bool(self.changes) or self.a.pending != self.b.pending or told[0] != told[1]
+        preemptions = [
+            [(each.pod, each.seconds) for each in self.preemptions if each.side == side] for side in ("A", "B")
+        ]
+        return bool(self.changes) or self.a.pending != self.b.pending or preemptions[0] != preemptions[1]
 
     @property
     def fidelities(self) -> tuple[Fidelity, ...]:

@@ -75,10 +75,10 @@ def _nodes(result: CapacityResult) -> Iterator[Block]:
     resources = tuple(each.resource for each in result.left_over)
     headers = ("node [node]", "pods", *(f"{name} left" for name in resources), "why no other [same]")
     left = [format_column(name, [node.free[name] for node in result.nodes]) for name in resources]
-    told = zip(*left, strict=True) if left else repeat(())
+    amounts_left = zip(*left, strict=True) if left else repeat(())
     rows = [
         (node.node, node.pods, *amounts, join_texts(node.reasons))
-        for node, amounts in zip(result.nodes, told, strict=False)
+        for node, amounts in zip(result.nodes, amounts_left, strict=False)
     ]
     yield from build_table("NODES", headers, rows, Grouping("node"))
 

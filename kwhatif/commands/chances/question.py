@@ -184,18 +184,18 @@ class Chances(FleetOptions, Question[ChancesResult]):
         from kwhatif.simulation.placement.conclusion import conclude_in_words
 
         pending = counts.pending + bool(shown.pending)
-        told = [words_of_chances(workloads, counts)]
+        verdict = [words_of_chances(workloads, counts)]
         if counts.trials + len(errors) < self._most_trials:
             why = f"all intervals are within {self.precision}" if self.precision else "the answer no longer changes"
-            told[0] += f"; stopped early: {why}"
+            verdict[0] += f"; stopped early: {why}"
         if shown.pending and not counts.pending:
             waiting = format_count(len(shown.pending), "pod stays", "pods stay")
-            told.append(f"{waiting} pending in the run that place shows")
-        told += [f"{format_count(len(errors), 'trial')} failed"] if errors else []
+            verdict.append(f"{waiting} pending in the run that place shows")
+        verdict += [f"{format_count(len(errors), 'trial')} failed"] if errors else []
         found = conclude_in_words(
             dataclasses.replace(shown, **scenario.refusal_fields),
             fidelity,
-            told,
+            verdict,
             bad=bool(pending or errors),
             lead=FITS,
         )

@@ -79,8 +79,13 @@ class WorkloadChances(ResultStruct, frozen=True, kw_only=True):
     @property
     def precision(self) -> float:
         """Half the width of its widest interval."""
-        told = (self.pending, self.evicting, self.skewed, *(each.probability for each in (*self.zones, *self.nodes)))
-        return max(each.precision for each in told)
+        probabilities = (
+            self.pending,
+            self.evicting,
+            self.skewed,
+            *(each.probability for each in (*self.zones, *self.nodes)),
+        )
+        return max(each.precision for each in probabilities)
 
 
 class GroupChances(ResultStruct, frozen=True, kw_only=True):

@@ -402,8 +402,8 @@ def words_of_chances(workloads: Sequence[WorkloadChances], counts: Counts) -> st
             f"pods of {worst.workload} stay pending in {worst.pending} of {trials}{more} (in brackets: 95% intervals)"
         )
     elif counts.pending:
-        told = Probability.from_counts(counts.pending, counts.trials)
-        text = f"evicted pods stay pending in {told} of {trials} (in brackets: 95% interval)"
+        probability = Probability.from_counts(counts.pending, counts.trials)
+        text = f"evicted pods stay pending in {probability} of {trials} (in brackets: 95% interval)"
     else:
         text = f"no pod stays pending in {trials}"
     return text

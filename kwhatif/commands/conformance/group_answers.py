@@ -244,12 +244,12 @@ def _group_record(
         if cycle.waiting_on_preemption:
             answer["result"]["waitingOnPreemption"] = True
     if cycle.condition is not None:
-        told = cycle.condition
+        condition = cycle.condition
         answer["condition"] = {
             "type": POD_GROUP_SCHEDULED,
-            "status": told.status,
-            "reason": told.reason,
-            "message": told.message,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
         }
     answer["failed"] = {
         key: {

@@ -57,8 +57,8 @@ def follow_cycles(
     placements = tuple(moves.run.placements)
     scale_up: ScaleUp | None = None
     if moves.scaler is not None:
-        told, scale_up = apply_scale_up(moves.scaler, session, placements)
-        placements = tuple(told)
+        explained, scale_up = apply_scale_up(moves.scaler, session, placements)
+        placements = tuple(explained)
     every = [each.cycle for each in cycles.followed]
     after, balance = _shares_by_node(session.cluster), compare_balance(observed, observe_balance(session.cluster))
     empty = _empty(session.cluster, moves.pods)

@@ -69,13 +69,13 @@ def _pending(result: DecisionDiff) -> list[tuple[str, str, str, str]]:
 
 def _rollouts(result: DecisionDiff) -> list[Block]:
     """Updates of either side, or of both where they go alike."""
-    told: dict[tuple[str, ...], str] = {}
+    seen: dict[tuple[str, ...], str] = {}
     for side, rollouts in (("A", result.a.rollouts), ("B", result.b.rollouts)):
         for plan in rollouts:
             row = (plan.object, *map(str, (plan.creates, plan.keeps, plan.removes)), plan.unfinished or "goes through")
-            told[row] = f"{told[row]}, {side}" if row in told else side
+            seen[row] = f"{seen[row]}, {side}" if row in seen else side
     headers = ("side", "object", "create", "keep", "remove", "outcome")
-    return build_table("ROLLOUTS", headers, [(side, *row) for row, side in told.items()])
+    return build_table("ROLLOUTS", headers, [(side, *row) for row, side in seen.items()])
 
 
 def _deciders(change: PodChange) -> str:

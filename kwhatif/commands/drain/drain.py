@@ -145,7 +145,7 @@ class _Drain:
         self.placed = PlacementRun(session, scaler)
         self._recreated = RecreatedPods(self.placed)
         self.emptied: list[PodInfo] = []
-        self._told: list[tuple[DrainedPod, AttemptedPod | None]] = []
+        self._reports: list[tuple[DrainedPod, AttemptedPod | None]] = []
         self.warnings: dict[str, list[str]] = {}
 
     def node(self, name: str) -> DrainedNode:
@@ -175,7 +175,7 @@ class _Drain:
         )
 
     def _tell(self, turns: _NodeProgress, drained: DrainedPod) -> None:
-        self._told.append((drained, None))
+        self._reports.append((drained, None))
         turns.counts[drained.outcome] += 1
 
     def _empty(self, name: str, turns: _NodeProgress) -> None:
@@ -211,8 +211,8 @@ class _Drain:
         for pod in going:
             taken = self._recreated.make_again(pod)
             reason = "" if taken is not None else _why_not_again(pod)
-            told = _report_pod(pod, node, "evicted", reason, turn=turn, budget=self.budgets.names_of(pod))
-            self._told.append((told, taken))
+            report = _report_pod(pod, node, "evicted", reason, turn=turn, budget=self.budgets.names_of(pod))
+            self._reports.append((report, taken))
         self.placed.retry_all(self._recreated.waiting)
         self._become_ready()
 
@@ -232,8 +232,8 @@ class _Drain:
     def pods(self) -> tuple[DrainedPod, ...]:
         """Every pod's outcome."""
         return tuple(
-            told if taken is None else replace(told, replacement=taken.asked.pod.key, lands_on=taken.placement.node)
-            for told, taken in self._told
+            report if taken is None else replace(report, replacement=taken.asked.pod.key, lands_on=taken.placement.node)
+            for report, taken in self._reports
         )
 
     @property

@@ -75,7 +75,7 @@ def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> l
         "ROLLOUTS", ("object", "create", "keep", "remove", "outcome [same]"), rows, Grouping("rollout")
     )
     if rows and steps:
-        told = tuple(
+        step_rows = tuple(
             (
                 each.object,
                 str(number),
@@ -88,7 +88,7 @@ def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> l
             for number, step in enumerate(each.steps, 1)
         )
         headers = ("object", "step", "old live+leaving", "new live+leaving", "creates", "removes")
-        blocks += [Heading("STEPS"), table(headers, told, Grouping("step"))]
+        blocks += [Heading("STEPS"), table(headers, step_rows, Grouping("step"))]
     return blocks
 
 

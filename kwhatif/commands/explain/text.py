@@ -62,15 +62,15 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
         with_alike = everything or report.pod not in workloads
         facts = [] if several else [("Pod", report.pod)]
         facts += _facts(report, result.nodes, result.fidelity.rules)
-        told = [Facts(tuple(facts)), *_pod(report, result.nodes, everything, with_alike=with_alike)]
+        of_pod = [Facts(tuple(facts)), *_pod(report, result.nodes, everything, with_alike=with_alike)]
         workload = workloads.get(report.pod)
-        told += fix_blocks(report, none=workload is None or not workload.tried)
-        told += workload_fix_blocks(workload) if workload is not None else ()
+        of_pod += fix_blocks(report, none=workload is None or not workload.tried)
+        of_pod += workload_fix_blocks(workload) if workload is not None else ()
         if not several:
-            blocks += told
+            blocks += of_pod
         else:
             heading = Heading(f"{number} OF {len(result.pods)}: {report.pod}")
-            blocks.append(Part((heading, *told), urgent=not report.placement.good))
+            blocks.append(Part((heading, *of_pod), urgent=not report.placement.good))
     unknown = result.outcome.unknown if isinstance(result.outcome, Outcome) else ()
     if isinstance(result.scale_up, ScaleUp):
         blocks += scale_up_blocks(result.scale_up)
@@ -116,20 +116,20 @@ def _describe_running(reports: Sequence[PodReport]) -> str:
         stays = report.placement.node == report.runs_on
         end = "stay" if stays else "go elsewhere" if report.good else "find no node"
         ends[end] += 1 + len(report.alike)
-    told = ", ".join(f"{ends[end]} would {end}" for end in ("stay", "go elsewhere", "find no node") if ends[end])
+    text = ", ".join(f"{ends[end]} would {end}" for end in ("stay", "go elsewhere", "find no node") if ends[end])
     number = ends.total()
-    return f"{format_count(number, 'pod')} {'runs' if number == 1 else 'run'}; scheduled today, {told}."
+    return f"{format_count(number, 'pod')} {'runs' if number == 1 else 'run'}; scheduled today, {text}."
 
 
 def _summary(result: ExplainResult) -> Iterator[Block]:
     """Where there are several pods: how each workload comes out, and what becomes of those that are named."""
     reports = {report.pod: report for report in result.pods}
     if len(result.pods) > 1:
-        told = {each.explained for each in result.workloads}
+        seen = {each.explained for each in result.workloads}
         headers = ("workload", "pods", "alone", "together", "outcome")
         if result.workloads:
             yield table(headers, tuple(_workload_row(each, reports[each.explained]) for each in result.workloads))
-        named = [_summarize(report) for report in result.pods if report.pod not in told]
+        named = [_summarize(report) for report in result.pods if report.pod not in seen]
         if named:
             yield table(("pod", "outcome"), tuple(named))
         return
@@ -210,8 +210,8 @@ def _describe_placement(report: PodReport) -> str:
     if placement.outcome == "autoscaled":
         return f"finds no node that is there, but {placement.reason}"
     near = nearest(report.nodes) if not any(node.feasible for node in report.nodes) else None
-    told = _describe_wait(placement) if placement.outcome == "waiting" else "finds no node"
-    return f"{told}; the nearest is {near.node}: {missing([near])}" if near else told
+    verdict = _describe_wait(placement) if placement.outcome == "waiting" else "finds no node"
+    return f"{verdict}; the nearest is {near.node}: {missing([near])}" if near else verdict
 
 
 def _describe_wait(placement: Placement) -> str:
@@ -394,9 +394,9 @@ def _format_priority_sum(eviction: Eviction) -> str:
 
 
 def _page_verdict(result: ExplainResult) -> str:
-    told = [format_count(len(result.pods), "pod")] if result.pods or not result.group_reports else []
-    told += [format_count(len(result.group_reports), "group")] if result.group_reports else []
-    return f"{' and '.join(told)} explained, {format_count(result.nodes, 'node')}"
+    parts = [format_count(len(result.pods), "pod")] if result.pods or not result.group_reports else []
+    parts += [format_count(len(result.group_reports), "group")] if result.group_reports else []
+    return f"{' and '.join(parts)} explained, {format_count(result.nodes, 'node')}"
 
 
 VIEW = View(

@@ -41,8 +41,8 @@ def check_frequency(
     if parameters.chance is None:
         return None
     outcomes = context.outcomes(topology_key, parameters.trials)
-    told = Probability.from_counts(sum(happens(each, str(unit.subject)) for each in outcomes), len(outcomes))
-    return told if told.share > parameters.chance else None
+    frequency = Probability.from_counts(sum(happens(each, str(unit.subject)) for each in outcomes), len(outcomes))
+    return frequency if frequency.share > parameters.chance else None
 
 
 def in_trials(probability: Probability) -> str:

@@ -95,13 +95,13 @@ class ChangeQuestion(Question[R_co]):
         scenario: Scenario = given.build_scenario(self.manifests)
         inputs, engine = scenario.inputs, scenario.scheduler_options
         self.check_rules()
-        told = self.rules_file.policy
-        snapshot = inputs.snapshot or told.snapshot
+        policy = self.rules_file.policy
+        snapshot = inputs.snapshot or policy.snapshot
         if not snapshot:
             raise UsageError(NO_CLUSTER)
-        version = engine.kubernetes_version or told.kubernetes_version
+        version = engine.kubernetes_version or policy.kubernetes_version
         reading = inputs.manifest_options
-        excluded = [*(reading.exclude or ()), *(told.exclude or ())]
+        excluded = [*(reading.exclude or ()), *(policy.exclude or ())]
         # Whoever proposes a change need not be trusted with programs that run here.
         render = reading.render or Rendering.never
         return [
@@ -110,9 +110,9 @@ class ChangeQuestion(Question[R_co]):
                     inputs,
                     snapshot=snapshot,
                     manifest_options=replace(reading, exclude=excluded, render=render),
-                    autoscale=inputs.autoscale or told.autoscale or (),
+                    autoscale=inputs.autoscale or policy.autoscale or (),
                 ),
-                replace(engine, policy=engine.policy or told.policy, kubernetes_version=version),
+                replace(engine, policy=engine.policy or policy.policy, kubernetes_version=version),
             )
         ]
 

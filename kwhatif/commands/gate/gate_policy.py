@@ -44,11 +44,11 @@ def rules_of(
     Raises InputError with the place of a mistake in the file, UsageError for a level that makes no sense.
     """
     if read.policy.rules is None:
-        told: dict[str, Any] = {name: {} for name in DEFAULT_RULES}
+        fields: dict[str, Any] = {name: {} for name in DEFAULT_RULES}
     else:
-        told = read.policy.rules
+        fields = read.policy.rules
     chosen: dict[str, list[Parameters]] = {}
-    for name, settings in told.items():
+    for name, settings in fields.items():
         try:
             chosen[name] = [_with_files(each, read) for each in _settings(name, settings, known)]
         except InputError as error:
@@ -138,8 +138,8 @@ def read_claims(units: Sequence[Unit], known: Collection[str]) -> tuple[Claims, 
 
 def _exemptions_of(unit: Unit) -> Iterator[tuple[str, str]]:
     """Rule and reason of each entry; of two for a rule, the workload's own comes last."""
-    for told in unit.annotations:
-        text = told.get(ANNOTATION)
+    for written in unit.annotations:
+        text = written.get(ANNOTATION)
         for entry in re.split(r"[;\n]", text) if isinstance(text, str) else ():
             if entry.strip():
                 rule, _, reason = entry.partition(":")

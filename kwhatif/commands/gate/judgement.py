@@ -83,7 +83,7 @@ def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Contex
     verdict, words = judged.verdict, judged.verdict_text
     if files.missing:
         verdict, words = "unknown", f"UNKNOWN  {describe_missing(files)}"
-    told = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
+    warnings = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
     return GateResult(
         outcome=conclude(dataclasses.replace(rolled_out.run, **proposal.refusal_fields), context.fidelity, words).judge(
             good=verdict in ("pass", "warn")
@@ -98,7 +98,7 @@ def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Contex
         rules=tuple(judged.outcomes()),
         findings=tuple(judged.findings),
         exemptions=tuple(judged.exempted),
-        warnings=(*context.setup.configuration.warnings, *told),
+        warnings=(*context.setup.configuration.warnings, *warnings),
         fidelity=context.fidelity,
         policy=terms.policy,
     )

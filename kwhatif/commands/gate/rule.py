@@ -140,7 +140,7 @@ class Rule(Generic[P]):
         """A finding. ``about`` distinguishes it from others of the rule about the same subject, the same in
         every run.
         """
-        told = "\0".join((self.name, str(subject or ""), about))
+        text = "\0".join((self.name, str(subject or ""), about))
         return Finding(
             rule=self.name,
             level=self.given.level,
@@ -151,7 +151,7 @@ class Rule(Generic[P]):
             numbers=numbers or {},
             hint=hint,
             pod=pod,
-            fingerprint=sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+            fingerprint=sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32],
         )
 
     def finding_about(

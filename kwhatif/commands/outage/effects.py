@@ -272,8 +272,8 @@ class _Losses:
         totals: Counter[str] = sum(self.counts.values(), Counter())
         pods = sorted(self.pods, key=lambda pod: (pod.node, pod.pod))
         counts = {name: totals[name] for name in (*_RECREATED, "bound", "evicted", "homeless")}
-        told = ("back", "pending", "waiting", "lost", "evicted")
-        words = [f"{counts[name]} {name}" for name in told if counts[name]] + words_of_never_made(run)
+        reported = ("back", "pending", "waiting", "lost", "evicted")
+        words = [f"{counts[name]} {name}" for name in reported if counts[name]] + words_of_never_made(run)
         words += words_of_disruptions(groups)
         verdict = f"{node_failure.kind} {node_failure.name}: {', '.join(words) or 'no pod has to be recreated'}"
         stuck = counts["pending"] + counts["uncreated"] + counts["waiting"] + counts["homeless"]

@@ -182,11 +182,11 @@ def _moves(failure: Failure) -> list[tuple[str, str]]:
 
 
 def _words_of_failure(failure: Failure) -> str:
-    told = [format_count(failure.stuck, "pod") + " without a node"] if failure.stuck else []
-    told += [f"{failure.lost} lost"] if failure.lost else []
-    told += [format_count(failure.down, "workload") + " down"] if failure.down else []
-    told += [format_count(failure.new_nodes, "new node")] if failure.new_nodes else []
-    return ", ".join(told) or "all come back"
+    parts = [format_count(failure.stuck, "pod") + " without a node"] if failure.stuck else []
+    parts += [f"{failure.lost} lost"] if failure.lost else []
+    parts += [format_count(failure.down, "workload") + " down"] if failure.down else []
+    parts += [format_count(failure.new_nodes, "new node")] if failure.new_nodes else []
+    return ", ".join(parts) or "all come back"
 
 
 VIEW = View(

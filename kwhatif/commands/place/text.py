@@ -27,10 +27,10 @@ def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
     rows = [(moment(e.time), e.pod or NONE, e.what, e.node or NONE, e.why or NONE) for e in result.timeline]
     blocks = build_table("TIMELINE", ("time", "pod", "what", "node [node]", "why"), rows, Grouping("line"))
     if rows and wide:
-        told = tuple((moment(e.time), e.type, e.reason, f"pod/{e.pod}", e.message) for e in result.events)
+        events = tuple((moment(e.time), e.type, e.reason, f"pod/{e.pod}", e.message) for e in result.events)
         blocks += [
             Heading("EVENTS"),
-            table(("time", "type", "reason", "object", "message"), told, Grouping("event")),
+            table(("time", "type", "reason", "object", "message"), events, Grouping("event")),
         ]
     return blocks
 
@@ -64,8 +64,8 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
         nodes = f"/{result.nodes}" if result.scale_up is None else ""
         rows = tuple(_row(placement, nodes, wide) for placement in (*result.placements, *result.replacements))
         blocks.append(table(headers, rows, Grouping("pod")))
-        told = tuple(choice_lines((*result.placements, *result.replacements), result.fidelity.rules))
-        blocks += [Lines(told)] if told else []
+        choices = tuple(choice_lines((*result.placements, *result.replacements), result.fidelity.rules))
+        blocks += [Lines(choices)] if choices else []
     if result.groups is not msgspec.UNSET:
         blocks += group_blocks(result.groups)
     if wide:

@@ -144,8 +144,8 @@ class _Report:
 
     def all_that_moved_or_wait(self) -> list[QueuedWorkload]:
         """First who was admitted on the way, then who waits, queue by queue, then all others without quota."""
-        state, told = self._state, self._decisions.borrowing
-        moved = [each for key, each in state.workloads.items() if key in told and each.status != "pending"]
+        state, borrowing = self._state, self._decisions.borrowing
+        moved = [each for key, each in state.workloads.items() if key in borrowing and each.status != "pending"]
         lined = [each for line in self._lines.values() for each in line]
         seen = {each.key for each in lined}
         others = [each for key, each in state.workloads.items() if each.status == "pending" and key not in seen]
@@ -326,12 +326,12 @@ def _assigned_pods(pod_set: PodSetAdmission) -> AssignedPods:
 
 
 def _loss_of(preemptor: str, target: Target) -> PreemptedWorkload:
-    told = target.workload.conditions.get(PREEMPTED)
+    condition = target.workload.conditions.get(PREEMPTED)
     return PreemptedWorkload(
         workload=target.workload.key,
         cluster_queue=target.queue.name,
         priority=target.workload.priority,
         taken_by=preemptor,
         reason=target.reason,
-        message="" if told is None else told.message,
+        message="" if condition is None else condition.message,
     )

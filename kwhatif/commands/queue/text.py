@@ -31,8 +31,8 @@ def queue_blocks(result: QueueResult) -> list[Block]:
         for each in result.workloads:
             blocks += [Heading((each.job or each.workload).upper()), Facts(tuple(_facts(each, inactive)))]
             blocks += _fix_table(each)
-        told = {lost.workload for each in result.workloads for lost in each.preempted}
-        blocks += _preempted_table([lost for lost in result.evicted if lost.workload not in told])
+        seen = {lost.workload for each in result.workloads for lost in each.preempted}
+        blocks += _preempted_table([lost for lost in result.evicted if lost.workload not in seen])
     else:
         blocks += _workload_table(result.workloads)
         blocks += _missing_table(result.workloads)

@@ -105,11 +105,11 @@ def _outcome(
     state, costs = after.state, (before.side.cost, after.side.cost)
     of_pod = WorkloadPods(after.state.session.snapshot).of_pod
     unknown = gaps_of_verdict(fidelity, evicting=bool(state.evicted))
-    told = Outcome.from_words(
+    outcome = Outcome.from_words(
         _verdict(findings, before, after, binds), unknown, good=after.side.pending <= before.side.pending
     )
     return replace(
-        told,
+        outcome,
         pending=tuple(_pending(of_pod, before, after)),
         evicted=len(state.evicted),
         victims=tuple(EvictedPod(pod=pod, workload=of_pod.get(pod)) for pod in state.evicted),
@@ -171,12 +171,12 @@ _IN_WORDS = {"pods": "the number of pods", "cpu": "CPU"}
 
 
 def _tight(binds: Sequence[Binding]) -> str:
-    told = [
+    parts = [
         f"{_IN_WORDS.get(each.resource, each.resource)} {'is shortest' if each.nodes_freed == 0 else 'binds'} "
         f"in pool {each.pool} ({each.share:.0%})"
         for each in binds
     ]
-    return format_some(told, 3) if told else ""
+    return format_some(parts, 3) if parts else ""
 
 
 HOT = 99.0

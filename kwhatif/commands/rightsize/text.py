@@ -79,9 +79,9 @@ def _facts(result: RightsizeResult) -> Iterator[tuple[str, str]]:
     pods = {(each.workload, each.resize): each.pods for each in result.workloads if each.resize}
     for (_, resize), number in pods.items():
         resizes[resize] += number
-    told = [f"{number} {name}" for name, number in resizes.items() if number]
-    if told:
-        yield "Pods", f"resized: {', '.join(told)}"
+    parts = [f"{number} {name}" for name, number in resizes.items() if number]
+    if parts:
+        yield "Pods", f"resized: {', '.join(parts)}"
 
 
 def _sides(before: Side, after: Side) -> Iterator[tuple[str, str, str]]:
@@ -127,10 +127,10 @@ def _steps(result: RightsizeResult) -> list[Block]:
         return []
     whole = sum(step.nodes for step in result.steps)
     best = next((n for n in range(1, len(result.steps) + 1) if sum(s.nodes for s in result.steps[:n]) >= whole), 0)
-    told = [each for each in result.steps[:best] if each.workload]
+    steps = [each for each in result.steps[:best] if each.workload]
     lines: list[Block] = []
-    if whole > 0 and len(told) == best:
-        workloads = format_count(len(told), "workload frees", "workloads free")
+    if whole > 0 and len(steps) == best:
+        workloads = format_count(len(steps), "workload frees", "workloads free")
         text = f"{workloads} {format_count(whole, 'node')}, the whole saving."
         lines = [Lines((text,))]
     headers = ("workload", "nodes", "cost a month", "pending", "CPU", "memory")

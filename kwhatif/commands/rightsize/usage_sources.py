@@ -69,26 +69,28 @@ def _ask(options: UsageOptions, snapshot: Snapshot, book: UsageBook, window: flo
 
 
 def _check(found: UsageInputs, snapshot: Snapshot) -> None:
-    book, told = found.book, found.book.complaints
+    book, complaints = found.book, found.book.complaints
     if not found.sorts:
         raise InputError(
             f"{snapshot.source or 'the snapshot'} holds no usage: name some with --usage FILE or --prometheus URL"
         )
-    if told.pods and not book.matched_pods:
-        some = ", ".join(sorted(told.strangers)[:3])
+    if complaints.pods and not book.matched_pods:
+        number, some = len(complaints.pods), ", ".join(sorted(complaints.strangers)[:3])
         raise InputError(
-            f"none of the {len(told.pods)} pods with usage is of this cluster, such as {some}: it is of another one"
+            f"none of the {number} pods with usage is of this cluster, such as {some}: it is of another one"
         )
     if not book.histograms and not found.recommendations.targets:
-        raise InputError(f"there is no usage of any container: {told.series:,} series, {told.samples:,} samples")
+        raise InputError(
+            f"there is no usage of any container: {complaints.series:,} series, {complaints.samples:,} samples"
+        )
 
 
 def _check_clocks(book: UsageBook, snapshot: Snapshot, now: datetime | None, notes: Notes) -> None:
     """Warn where samples and snapshot are of different times."""
-    told = book.complaints
-    known = len(told.pods) - len(told.strangers)
-    if known < len(told.strangers):
-        notes.warn(f"only {known} of {len(told.pods)} pods with usage are of this cluster")
+    complaints = book.complaints
+    known = len(complaints.pods) - len(complaints.strangers)
+    if known < len(complaints.strangers):
+        notes.warn(f"only {known} of {len(complaints.pods)} pods with usage are of this cluster")
     taken = now or (parse_time(snapshot.taken_at) if snapshot.taken_at else None)
     if book.last is None or taken is None:
         return
@@ -100,13 +102,13 @@ def _check_clocks(book: UsageBook, snapshot: Snapshot, now: datetime | None, not
 
 def usage_read(found: UsageInputs) -> UsageRead:
     """What was read, for the answer."""
-    book, told = found.book, found.book.complaints
+    book, complaints = found.book, found.book.complaints
     return UsageRead(
         sorts=tuple(dict.fromkeys(found.sorts)),
-        samples=told.samples,
-        series=told.series,
-        pods=len(told.pods),
-        strangers=len(told.strangers),
+        samples=complaints.samples,
+        series=complaints.series,
+        pods=len(complaints.pods),
+        strangers=len(complaints.strangers),
         since=_moment(book.first),
         until=_moment(book.last),
         left_out=tuple(book.notes()),

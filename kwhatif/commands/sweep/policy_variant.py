@@ -74,8 +74,8 @@ def check(setup: Setup, space: Space) -> None:
                 for profile in changed.configuration.profiles:
                     changed.profile(profile)
             except KwhatifError as error:
-                told = error.problem if isinstance(error, InputError) else str(error)
-                raise InputError(told, source=space.source, place=place) from None
+                problem = error.problem if isinstance(error, InputError) else str(error)
+                raise InputError(problem, source=space.source, place=place) from None
 
 
 def describe_differences(setup: Setup, space: Space) -> Callable[[Mapping[str, Level]], str]:

@@ -129,15 +129,15 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
         sampled = len(policies)
         if self.search:
             course.refine(objectives, policies, outcomes)
-        told = _points(words, policies, outcomes, objectives)
-        best = min((each for each in told if each.on_front), key=order)
+        measured = _points(words, policies, outcomes, objectives)
+        best = min((each for each in measured if each.on_front), key=order)
         if self.write:
             self._write(best, yaml_text(build_variant(setup, self.known_space, best.settings)), notes)
-        known = [(each.settings, each.measures) for each in told if each.settings and each.on]
+        known = [(each.settings, each.measures) for each in measured if each.settings and each.on]
         influences = tuple(influences_of(self.known_space.axes, known))
         fidelity = tuple(map(assess, bases))
         result = SweepResult(
-            outcome=WholeOutcome.from_words(_words_of(best, len(told)), good=True),
+            outcome=WholeOutcome.from_words(_words_of(best, len(measured)), good=True),
             sample=_sample_in_words(self.known_space, sampled - 1),
             seed=self.seed,
             searched=len(policies) - sampled,
@@ -147,7 +147,7 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
             replayed=sum(len(site.replayed.pods) for site in sites),
             objectives=objectives,
             best=best.number,
-            points=tuple(told),
+            points=tuple(measured),
             influences=influences,
             fidelity=fidelity,
         )
@@ -230,7 +230,7 @@ class _SweepRun:
 
     def _digest(self) -> str:
         """The identity of everything that all rows depend on besides their settings."""
-        told = [
+        identity = [
             [
                 site.base.digest,
                 [item.pod for item in site.replayed.pods],
@@ -244,7 +244,7 @@ class _SweepRun:
         ]
         space = self.sites.space
         encode = msgspec.json.Encoder(enc_hook=plain_quantity, order="deterministic").encode
-        return hashlib.sha256(encode([told, space.profile, space.strategies])).hexdigest()
+        return hashlib.sha256(encode([identity, space.profile, space.strategies])).hexdigest()
 
 
 def _outcome(found: Sequence[Measures | FailedTask]) -> Outcome:

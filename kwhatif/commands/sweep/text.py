@@ -65,10 +65,10 @@ def _everything(result: SweepResult, measures: Sequence[str]) -> list[Block]:
 
 def _facts(result: SweepResult) -> Iterator[tuple[str, str]]:
     goals = {"min": "fewest or least", "max": "most"}
-    told = (
+    goals_text = (
         f"{_format_measure(each.measure)} ({goals[each.goal]}; weight {each.weight:g})" for each in result.objectives
     )
-    yield "Best by", ", ".join(told)
+    yield "Best by", ", ".join(goals_text)
     more = f"; {result.searched} more around the front" if result.searched else ""
     again = f"; {result.repeated} the same as others" if result.repeated else ""
     seed = "" if result.seed is None else f", seed {result.seed}"

@@ -246,16 +246,16 @@ class UtilizationPlugin(Plugin[A]):
 
 def reason_to_stay(runs: Sequence[Utilization], plugin: str, pod: Pod, source: str) -> str:
     """Why a plugin that evicts from ``source`` nodes leaves a pod alone, by what its last run found."""
-    told = next((run for run in reversed(runs) if run.plugin == plugin), None)
-    if told is None:
+    last_run = next((run for run in reversed(runs) if run.plugin == plugin), None)
+    if last_run is None:
         return "the plugin has not run"
-    use = told.nodes.get(pod.spec.node_name or "")
+    use = last_run.nodes.get(pod.spec.node_name or "")
     if use is None or use.category != source:
         found = "of no class" if use is None else use.category
         amounts = ", ".join(f"{name} {percent:.1f}%" for name, percent in sorted(use.percent.items())) if use else ""
         return f"{pod.spec.node_name} is {found}, not {source}{f': {amounts}' if amounts else ''}"
-    if told.stopped:
-        return f"{pod.spec.node_name} is {source}, but the plugin stopped: {told.stopped}"
+    if last_run.stopped:
+        return f"{pod.spec.node_name} is {source}, but the plugin stopped: {last_run.stopped}"
     return f"{pod.spec.node_name} is {source}, but others went first, there was no room left, or it could go nowhere"
 
 

@@ -54,8 +54,8 @@ class HighNodeUtilization(UtilizationPlugin[HighNodeUtilizationArgs]):
         thresholds = read_thresholds(args.thresholds)
         resources = [*thresholds, *(name for name in BASIC if name not in thresholds)]
         client = RequestedUsage(resources, self.handle.pods)
-        told = Utilization(self.handle.profile, self.name)
-        self.handle.utilization.append(told)
+        utilization = Utilization(self.handle.profile, self.name)
+        self.handle.utilization.append(utilization)
         full = dict.fromkeys(thresholds, 100.0)
         infos = list(self.node_infos(client.node_usage(nodes), full, resources))
         percent = {info.node.name: percentages(info.usage, capacity_of(info.node)) for info in infos}
@@ -70,14 +70,14 @@ class HighNodeUtilization(UtilizationPlugin[HighNodeUtilizationArgs]):
             elif not node.spec.unschedulable:
                 uses[node.name] = NodeUse("schedulable", in_upstream_units(info.usage), own)
                 schedulable.append(info)
-        told.nodes = uses
+        utilization.nodes = uses
         missing = "" if schedulable else "noneSchedulable"
-        told.stopped = stop_reason(len(under), len(nodes), args.number_of_nodes, missing)
-        if told.stopped:
+        utilization.stopped = stop_reason(len(under), len(nodes), args.number_of_nodes, missing)
+        if utilization.stopped:
             return
         balancing = self._balancing(client, schedulable, thresholds, percent)
         left = balancing.room()
-        told.to_move = in_upstream_units(left)
+        utilization.to_move = in_upstream_units(left)
         balancing.evict_from(sorted(under, key=lambda info: total_usage(info.usage)), left)
 
     def _balancing(

@@ -98,13 +98,13 @@ class LowNodeUtilization(UtilizationPlugin[LowNodeUtilizationArgs]):
             usage = client.node_usage(nodes)
         except PluginFailure as error:
             raise PluginFailure(f"error getting node usage: {error}") from None
-        told = Utilization(self.handle.profile, self.name)
-        self.handle.utilization.append(told)
+        utilization = Utilization(self.handle.profile, self.name)
+        self.handle.utilization.append(utilization)
         percent = {node.name: percentages(usage[node.name], capacity_of(node)) for node in nodes}
         if args.use_deviation_thresholds:
             percent = {name: {key: own[key] for key in low if key in own} for name, own in percent.items()}
             average, low, target = _deviations(percent.values(), low, target)
-            told.thresholds = {"average": average, "low": low, "high": target}
+            utilization.thresholds = {"average": average, "low": low, "high": target}
         under: list[NodeInfo] = []
         over: list[NodeInfo] = []
         uses: dict[str, NodeUse] = {}
@@ -118,11 +118,11 @@ class LowNodeUtilization(UtilizationPlugin[LowNodeUtilizationArgs]):
                 category = "overutilized"
                 over.append(info)
             uses[node.name] = NodeUse(category, in_upstream_units(usage[node.name]), own)
-        told.nodes = uses
+        utilization.nodes = uses
         missing = "" if over else "noneOverutilized"
-        told.stopped = stop_reason(len(under), len(nodes), args.number_of_nodes, missing)
-        if not told.stopped:
-            self._evict(client, under, over, told, percent, target)
+        utilization.stopped = stop_reason(len(under), len(nodes), args.number_of_nodes, missing)
+        if not utilization.stopped:
+            self._evict(client, under, over, utilization, percent, target)
 
     def _evict(
         self,

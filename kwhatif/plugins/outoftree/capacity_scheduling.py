@@ -91,10 +91,10 @@ class CapacityScheduling(Plugin[Claims, None]):
                 f"Pod {pod.key} is rejected in PreFilter because ElasticQuota {quota.namespace} is more than Max"
             ).with_detail(_describe_max(too_much, claims.in_quota, quota), _beyond_max(too_much[0], claims, quota))
         if too_much := quotas.beyond_all(claims.overall):
-            told = _describe_borrowers(too_much, claims.overall, quotas)
+            borrowers = _describe_borrowers(too_much, claims.overall, quotas)
             return Status.unschedulable(
                 f"Pod {pod.key} is rejected in PreFilter because total ElasticQuota used is more than min"
-            ).with_detail(told, _beyond_all(too_much[0], claims, quotas))
+            ).with_detail(borrowers, _beyond_all(too_much[0], claims, quotas))
         return claims
 
     def _claims(self, pod: PodInfo, cluster: Cluster, quotas: Quotas) -> Claims:
@@ -202,22 +202,22 @@ def _beyond_all(resource: str, claims: Claims, quotas: Quotas) -> QuotaShortage:
 
 def _describe_max(names: Sequence[str], asked: Amounts, quota: Quota) -> str:
     """``cpu: asks 1500m, used 3 of max 4 (min 2)``."""
-    told = []
+    parts = []
     for name in names:
         amounts = (each.get(name, 0) for each in (asked, quota.used, quota.max, quota.min))
         asks, used, most, least = (format_amount(name, amount) for amount in amounts)
-        told.append(f"{name}: asks {asks}, used {used} of max {most} (min {least})")
-    return "; ".join(told)
+        parts.append(f"{name}: asks {asks}, used {used} of max {most} (min {least})")
+    return "; ".join(parts)
 
 
 def _describe_borrowers(names: Sequence[str], asked: Amounts, quotas: Quotas) -> str:
     """Who uses more than its min of what is short."""
-    told = []
+    texts = []
     for name in names:
         parts = []
         for quota in quotas:
             used, least = quota.used.get(name, 0), quota.min.get(name, 0)
             borrowed = f" (borrows {format_amount(name, used - least)})" if used > least else ""
             parts.append(f"{quota.namespace} {format_amount(name, used)} of min {format_amount(name, least)}{borrowed}")
-        told.append(f"{name}: asks {format_amount(name, asked.get(name, 0))}, used {', '.join(parts)}")
-    return "; ".join(told)
+        texts.append(f"{name}: asks {format_amount(name, asked.get(name, 0))}, used {', '.join(parts)}")
+    return "; ".join(texts)

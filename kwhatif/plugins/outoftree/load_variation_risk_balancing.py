@@ -77,12 +77,12 @@ class LoadVariationRiskBalancing(Plugin[None, None]):
     def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
         node, asked = nodes.columns.nodes[nodes.row(place)], asked_by(pod.shape.spec)
         metrics = metrics_of(watcher_metrics_of(nodes.cluster), node.name) or []
-        told = [
+        parts = [
             f"{format_stats(name, stats)}: {self._calm(stats):.1f}"
             for name in (CPU, MEMORY)
             if (stats := stats_of(metrics, node, asked, name)) is not None
         ]
-        return ("the lower of " * (len(told) == 2) + "; ".join(told)) or NO_FIGURES
+        return ("the lower of " * (len(parts) == 2) + "; ".join(parts)) or NO_FIGURES
 
     def _score(self, node: Node, metrics: list[Metric] | None, asked: Amount) -> int:
         known = [stats for name in (CPU, MEMORY) if (stats := stats_of(metrics or [], node, asked, name)) is not None]

@@ -131,8 +131,8 @@ class LowRiskOverCommitment(Plugin[None, None]):
             return NO_FIGURES
         others = self._sums([info.shape for info in cluster.pods_on[row]])
         risks = {name: self._risk(name, metrics, node, others, own) for name in (CPU, MEMORY)}
-        told = [f"{name.lower()} {risk.text(name.lower())}" for name, risk in risks.items()]
-        return f"the higher risk of {'; '.join(told)}"
+        parts = [f"{name.lower()} {risk.text(name.lower())}" for name, risk in risks.items()]
+        return f"the higher risk of {'; '.join(parts)}"
 
     def _sums(self, shapes: list[PodShape]) -> tuple[Amount, Amount]:
         """Requests and limits of a node's pods."""

@@ -54,13 +54,13 @@ class NetworkOverheadArgs(Args):
 class Overhead:
     """int64[N] each: dependencies whose limit a node keeps, those whose it breaks, and what the network costs there.
 
-    ``told`` says of a row what each dependency costs.
+    ``by_dependency`` says of a row what each dependency costs.
     """
 
     satisfied: Int64Array
     violated: Int64Array
     cost: Int64Array
-    told: Mapping[tuple[int, str, int], int]
+    by_dependency: Mapping[tuple[int, str, int], int]
     """(row of a pod that is a dependency, its selector, what it may cost) -> number of such pods."""
 
 
@@ -105,12 +105,12 @@ class NetworkOverhead(Plugin[Overhead, None]):
         rows = self._rows(cluster, name, {each.workload.selector for each in wanted})
         if not rows.any_scheduled:
             return SKIP
-        told: Counter[tuple[int, str, int]] = Counter()
+        by_dependency: Counter[tuple[int, str, int]] = Counter()
         for each in wanted:
             selector = each.workload.selector
             for row, number in rows.by_selector.get(selector, {}).items():
-                told[row, selector, each.max_network_cost] += number
-        return self._overhead(cluster, topology, told)
+                by_dependency[row, selector, each.max_network_cost] += number
+        return self._overhead(cluster, topology, by_dependency)
 
     def _rows(self, cluster: Cluster, group: str, selectors: set[str]) -> _Scheduled:
         """Where pods of the group run, those that wait for a permit left aside."""
@@ -127,13 +127,13 @@ class NetworkOverhead(Plugin[Overhead, None]):
         return _Scheduled(found, some)
 
     def _overhead(
-        self, cluster: Cluster, topology: NetworkTopology, told: Mapping[tuple[int, str, int], int]
+        self, cluster: Cluster, topology: NetworkTopology, by_dependency: Mapping[tuple[int, str, int], int]
     ) -> Overhead:
         codes, places = _places(cluster)
         satisfied, violated, cost = (np.zeros(len(places), np.int64) for _ in range(3))
-        own = {row: np.zeros(3, np.int64) for row, _, _ in told}
+        own = {row: np.zeros(3, np.int64) for row, _, _ in by_dependency}
         costs = [_costs(topology, self.handle.args.weights_name, place) for place in places]
-        for (row, _, limit), number in told.items():
+        for (row, _, limit), number in by_dependency.items():
             home = int(codes[row])
             for k, place in enumerate(places):
                 kept, broken, price = _between(place, places[home], costs[k], limit)
@@ -146,7 +146,7 @@ class NetworkOverhead(Plugin[Overhead, None]):
         by_node = np.stack([satisfied, violated, cost])[:, codes]
         for row, change in own.items():
             by_node[:, row] += change
-        return Overhead(by_node[0], by_node[1], by_node[2], told)
+        return Overhead(by_node[0], by_node[1], by_node[2], by_dependency)
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Overhead) -> Iterator[Rejection]:
         satisfied, violated = nodes.take_rows(state.satisfied), nodes.take_rows(state.violated)
@@ -173,7 +173,7 @@ class NetworkOverhead(Plugin[Overhead, None]):
             return ""
         here = places[codes[row]]
         costs = _costs(topology, self.handle.args.weights_name, here)
-        for (other, selector, limit), number in sorted(state.told.items()):
+        for (other, selector, limit), number in sorted(state.by_dependency.items()):
             node = cluster.columns.names[other]
             if other == row:
                 parts.append(f"{selector} on {node}: same node, costs 0")

@@ -97,8 +97,8 @@ def _values(cluster: Cluster, args: NodeMetadataArgs) -> Int64Array:
 
 
 def _value(node: Node, args: NodeMetadataArgs, now: float) -> int:
-    told = node.metadata.labels if args.metadata_source == "Label" else node.metadata.annotations
-    text = (told or {}).get(args.metadata_key)
+    metadata = node.metadata.labels if args.metadata_source == "Label" else node.metadata.annotations
+    text = (metadata or {}).get(args.metadata_key)
     if text is None:
         if not args.default_value:
             return _UNKNOWN

@@ -160,8 +160,8 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
             if refused.any():
                 where = np.zeros(nodes.size, np.bool_)
                 where[places[refused]] = True
-                told = lacking(cells, before, rows[places], qos, requests, has)
-                yield Rejection(where, f"cannot align {what}", detail=_at(places, told))
+                short = lacking(cells, before, rows[places], qos, requests, has)
+                yield Rejection(where, f"cannot align {what}", detail=_at(places, short))
             open_to &= fits
             if keeps:
                 search.take(requests, suits)
@@ -208,12 +208,12 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         if not cells.single[row]:
             return "its policy is not single-numa-node"
         left = self._available(nodes.cluster, cells, np.array([row], np.intp))
-        told = []
+        parts = []
         for what, requests in _scored_requests(spec, as_whole=bool(cells.by_pod[row])):
             scores = self._score_cells(requests, cells, left)[0].tolist()
             of = ", ".join(f"node-{cell.number} {scores[k]}" for k, cell in enumerate(cells.lists[row]))
-            told.append(f"{what}: {of}")
-        return f"{self._strategy}, the lowest above 0 {'; '.join(told)}"
+            parts.append(f"{what}: {of}")
+        return f"{self._strategy}, the lowest above 0 {'; '.join(parts)}"
 
     # --- what is left
 
@@ -285,10 +285,10 @@ def _scored_requests(spec: PodSpec, *, as_whole: bool) -> list[tuple[str, dict[s
     return [(f"of {each.name}", amounts_of(requests_of(each))) for each in containers_of(spec)]
 
 
-def _at(places: IntpArray, told: Callable[[int], str]) -> Callable[[int], str]:
+def _at(places: IntpArray, describe: Callable[[int], str]) -> Callable[[int], str]:
     """The reasons of some places of a view, by the places of the whole view."""
     found = {place: k for k, place in enumerate(places.tolist())}
-    return lambda place: told(found[place])
+    return lambda place: describe(found[place])
 
 
 def _kind_of(container: Container) -> str:

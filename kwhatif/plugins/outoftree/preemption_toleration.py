@@ -103,9 +103,9 @@ def _classes(cluster: Cluster) -> Mapping[str, PriorityClass]:
 @cached_per_cluster
 def _now(cluster: Cluster) -> int:
     """Nanoseconds since 1970; where the moment is not given, the last at which a pod found its node."""
-    told = next((each.now for each in cluster.objects.list_all(Moments) if each.now is not None), None)
-    if told is not None:
-        return int(told * _SECOND)
+    now = next((each.now for each in cluster.objects.list_all(Moments) if each.now is not None), None)
+    if now is not None:
+        return int(now * _SECOND)
     return max((_scheduled_at(info) or 0 for info, _ in cluster.pods()), default=0)
 
 

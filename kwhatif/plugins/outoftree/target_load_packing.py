@@ -174,10 +174,10 @@ def _moments(cluster: Cluster) -> tuple[float, float]:
 
     Where it is not given, that was before the figures begin, and is after they end.
     """
-    told = next(iter(cluster.objects.list_all(Moments)), Moments())
+    moments = next(iter(cluster.objects.list_all(Moments)), Moments())
     return (
-        float("-inf") if told.started is None else told.started,
-        float("inf") if told.now is None else told.now,
+        float("-inf") if moments.started is None else moments.started,
+        float("inf") if moments.now is None else moments.now,
     )
 
 

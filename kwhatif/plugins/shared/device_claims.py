@@ -264,8 +264,8 @@ class ClaimsOfPod:
         devices.remove_pending_allocation(made, recorded=True)
         self.created = replace(made, metadata=meta, status=status)
         devices.put(self.created)
-        told = ExtendedResourceClaimStatus(request_mappings=list(group.mappings), resource_claim_name=name)
-        status_of_pod = replace(self.pod.pod.status, extended_resource_claim_status=told)
+        claim_status = ExtendedResourceClaimStatus(request_mappings=list(group.mappings), resource_claim_name=name)
+        status_of_pod = replace(self.pod.pod.status, extended_resource_claim_status=claim_status)
         self.pod.pod = replace(self.pod.pod, status=status_of_pod)
         return ""
 

@@ -369,9 +369,9 @@ def _count_to_be_made(claim: PersistentVolumeClaim, where: BoolArray, cluster: C
     storage_class = cluster.storage.classes.get(storage_class_of(claim))
     if storage_class is None:
         return
-    told = reported_capacity(claim, storage_class, cluster)
-    here = where & (told >= 0)
+    capacities = reported_capacity(claim, storage_class, cluster)
+    here = where & (capacities >= 0)
     use = uses.setdefault(claim.spec.storage_class_name or "", _Use(len(cluster)))
     use.asked[here] += claim.storage.value()
-    use.there[here] = told[here]  # of all claims of a class together, not of each
+    use.there[here] = capacities[here]  # of all claims of a class together, not of each
     use.used |= here

@@ -165,14 +165,14 @@ def reported_capacity(claim: PersistentVolumeClaim, storage_class: StorageClass,
 
     Of several that suffice upstream takes any; here the first.
     """
-    told = np.full(len(cluster), -1, np.int64)
+    capacities = np.full(len(cluster), -1, np.int64)
     if not _capacity_counts(claim, storage_class, cluster):
-        return told
+        return capacities
     for capacity in cluster.storage.capacities:
         if capacity.storage_class_name == storage_class.name and _limit(capacity) >= claim.storage.value():
             rows = _select_rows(capacity.node_topology, cluster)
-            told[rows] = np.where(told[rows] < 0, _bytes(capacity.capacity), told[rows])
-    return told
+            capacities[rows] = np.where(capacities[rows] < 0, _bytes(capacity.capacity), capacities[rows])
+    return capacities
 
 
 def _capacity_counts(claim: PersistentVolumeClaim, storage_class: StorageClass, cluster: Cluster) -> bool:

@@ -154,7 +154,10 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Two columns; nothing where there are no rows."""
     if not pairs:
         return {}
-    return {"pod": packed_column([pod for pod, _ in pairs], {}), "of": packed_column([told for _, told in pairs], {})}
+    return {
+        "pod": packed_column([pod for pod, _ in pairs], {}),
+        "of": packed_column([partner for _, partner in pairs], {}),
+    }
 
 
 def _scores(scores: Sequence[Score]) -> list[list[Any]]:
@@ -232,8 +235,8 @@ def _rejection_groups(nodes: Sequence[NodeReport]) -> Iterator[dict[str, Any]]:
     for key, group in groups.items():
         details: list[str] = []
         for place in range(len(key)):
-            told = dict.fromkeys(node.blockers[place].detail for node in group if node.blockers[place].detail)
-            details.append(next(iter(told), "") + (f" (and {len(told) - 1} more)" if len(told) > 1 else ""))
+            why = dict.fromkeys(node.blockers[place].detail for node in group if node.blockers[place].detail)
+            details.append(next(iter(why), "") + (f" (and {len(why) - 1} more)" if len(why) > 1 else ""))
         yield {
             "nodes": front_coded(sorted(node.node for node in group)),
             "blockers": [

@@ -98,19 +98,19 @@ def aks_types(
     for number, sku in enumerate(skus):
         if sku.resource_type != "virtualMachines" or any(each.type == "Location" for each in sku.restrictions or ()):
             continue
-        told = {each.name: each.value for each in sku.capabilities or ()}
+        fields = {each.name: each.value for each in sku.capabilities or ()}
         parts = _SIZE.fullmatch(sku.name)
-        wrong = [name for name in _NUMBERS if finite(told.get(name, 0)) is None]
+        wrong = [name for name in _NUMBERS if finite(fields.get(name, 0)) is None]
         if wrong:
-            problem = f"{wrong[0]}: expected a number, found {describe_value(told[wrong[0]])}"
+            problem = f"{wrong[0]}: expected a number, found {describe_value(fields[wrong[0]])}"
             raise InputError(problem, place=f"$[{number}].capabilities")
-        cores, gibibytes = int(float(told.get("vCPUs", 0))), float(told.get("MemoryGB", 0))
+        cores, gibibytes = int(float(fields.get("vCPUs", 0))), float(fields.get("MemoryGB", 0))
         if parts is None or parts["less"] or cores < _LEAST_CORES or gibibytes < _LEAST_MEMORY:
             continue
         if parts["family"] + parts["sub"] in ("DC", "EC"):
             continue
-        offerings = list(_offerings(sku, told, on_demand, spot))
-        found[sku.name] = _describe_size(sku.name, parts, told, cores, gibibytes, offerings)
+        offerings = list(_offerings(sku, fields, on_demand, spot))
+        found[sku.name] = _describe_size(sku.name, parts, fields, cores, gibibytes, offerings)
     return assemble_file([found[name] for name in sorted(found)], on_demand, spot, source, _INCOMPLETE)
 
 

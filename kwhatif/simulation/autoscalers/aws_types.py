@@ -162,12 +162,12 @@ def uses_auto_mode(snapshot: Snapshot) -> bool:
 
 def provider_options(snapshot: Snapshot) -> ProviderOptions:
     """Karpenter's settings, by the environment of its Deployment. Raises InputError for what is no number."""
-    told: dict[str, str] = {}
+    seen: dict[str, str] = {}
     for deployment in snapshot.whole.get("Deployment", ()):
         for container in section(deployment, "spec", "template", "spec").get("containers") or ():
             if "karpenter" in str(container.get("image") or ""):
-                told |= {str(each.get("name")): str(each.get("value")) for each in container.get("env") or ()}
+                seen |= {str(each.get("name")): str(each.get("value")) for each in container.get("env") or ()}
     try:
-        return ProviderOptions(int(told.get("RESERVED_ENIS", 0)), float(told.get("VM_MEMORY_OVERHEAD_PERCENT", 0.075)))
+        return ProviderOptions(int(seen.get("RESERVED_ENIS", 0)), float(seen.get("VM_MEMORY_OVERHEAD_PERCENT", 0.075)))
     except ValueError as error:
         raise InputError(f"the environment of Karpenter's Deployment: {error}", source=snapshot.source) from None

@@ -246,7 +246,7 @@ _CLASSES = ("AKSNodeClass", "GCENodeClass", "KWOKNodeClass", "NodeClass", "Exosc
 
 def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
     """The catalogue, with notes about the snapshot's objects that would change it and are not read here."""
-    told, gaps = [known.incomplete] if known.incomplete else [], list(known.gaps)
+    notes, gaps = [known.incomplete] if known.incomplete else [], list(known.gaps)
     for kinds, effect in (
         (_OVERLAYS, "prices and amounts that they change are not changed"),
         (_CLASSES, "what machines of them leave for pods is what the catalogue says"),
@@ -256,7 +256,7 @@ def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalog
             continue
         verb = "is" if sum(there.values()) == 1 else "are"
         unread = f"{format_counts(there)} of the snapshot {verb} not read"
-        told.append(f"{unread}: {effect}")
+        notes.append(f"{unread}: {effect}")
         of_classes = [kind.partition(" ")[0] for kind in there] if kinds is _CLASSES else [""]
         gaps += [CatalogueGap(unread, node_class=kind) for kind in of_classes]
-    return replace(known, incomplete="; ".join(told), gaps=tuple(gaps))
+    return replace(known, incomplete="; ".join(notes), gaps=tuple(gaps))

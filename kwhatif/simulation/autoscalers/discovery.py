@@ -326,9 +326,9 @@ def _add(sized: dict[str, Group], group: Group) -> None:
     """The sizes of a group are replaced; what else was known of it stays."""
     there = sized.get(group.name)
     if there is not None:
-        told = {name: getattr(group, name) for name in ("min", "max", "failed_scale_up_ago")}
+        fields = {name: getattr(group, name) for name in ("min", "max", "failed_scale_up_ago")}
         target = there.target if group.target is None else group.target
-        group = replace(there, **told, target=target, source=f"{group.source}; {there.source}")
+        group = replace(there, **fields, target=target, source=f"{group.source}; {there.source}")
     sized[group.name] = group
 
 
@@ -361,8 +361,8 @@ def _unknown(groups: Sequence[Group], words: Sequence[tuple[str, str]], info: Au
     yield from info.unreadable or ()
     discovery = [value for flag, value in words if flag == "node-group-auto-discovery"]
     if discovery and not info.groups:
-        told = " ".join(f"--node-group-auto-discovery={value}" for value in discovery)
-        yield f"the autoscaler finds groups in the cloud ({told}): there may be others, and their sizes are there"
+        text = " ".join(f"--node-group-auto-discovery={value}" for value in discovery)
+        yield f"the autoscaler finds groups in the cloud ({text}): there may be others, and their sizes are there"
     if lacking := [group.name for group in groups if group.max is None]:
         yield f"the maximum of {', '.join(lacking)} is unknown"
     if lacking := [group.name for group in groups if group.nodes is None and group.target]:

@@ -77,9 +77,9 @@ class Network(_Pascal):
         A performance such as ``4x 100 Gigabit`` is the total, which may be less than the sum over the cards. For
         ``Up to 10 Gigabit`` the sum of the cards' baselines counts.
         """
-        told = _PERFORMANCE.fullmatch(self.network_performance)
-        if told is not None:
-            cards, gigabits = told.groups()
+        match = _PERFORMANCE.fullmatch(self.network_performance)
+        if match is not None:
+            cards, gigabits = match.groups()
             return int(float(gigabits) * 1000) * int(cards or 1)
         if self.network_performance and not self.network_performance.startswith("Up to "):
             return None

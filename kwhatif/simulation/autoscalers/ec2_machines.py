@@ -174,8 +174,8 @@ class EC2Machine:
 
     @property
     def architecture(self) -> str:
-        told = self.type_.processor_info.supported_architectures
-        return next((_ARCHITECTURES[each] for each in told if each in _ARCHITECTURES), "unknown")
+        supported = self.type_.processor_info.supported_architectures
+        return next((_ARCHITECTURES[each] for each in supported if each in _ARCHITECTURES), "unknown")
 
     @property
     def _scheme(self) -> tuple[bool, str, str]:

@@ -213,13 +213,13 @@ def apply_scale_up(
     homes |= {victim.replacement: victim.lands_on for victim in victims if victim.lands_on}
     found = scaler.summarize(session, homes, [each.pod for each in placements if each.outcome == "unschedulable"])
     words = dict(_words(found))
-    told = (
+    explained = (
         replace(each, message=words.get(each.node, f"it finds room on {each.node} once new nodes are there"))
         if each.outcome == "autoscaled"
         else each
         for each in placements
     )
-    return tuple(told), found
+    return tuple(explained), found
 
 
 def _words(found: ScaleUp) -> Iterator[tuple[str, str]]:

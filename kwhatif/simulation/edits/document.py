@@ -107,12 +107,12 @@ def read_edit(value: Mapping[str, Any], source: str, place: str = "") -> ParsedE
 
 
 def _read(value: Mapping[str, Any], source: str, place: str) -> ParsedEdit:
-    told = {key: item for key, item in value.items() if item is not None}
-    edit = convert_strictly(told, Edit)
-    if len(told) != 1:
+    fields = {key: item for key, item in value.items() if item is not None}
+    edit = convert_strictly(fields, Edit)
+    if len(fields) != 1:
         choices = ", ".join(kind.field_name for kind in KINDS)
-        raise InputError(f"expected exactly one of {choices}, found {', '.join(told) or 'none'}", place="$")
-    (kind,) = (kind for kind in KINDS if kind.field_name in told)
+        raise InputError(f"expected exactly one of {choices}, found {', '.join(fields) or 'none'}", place="$")
+    (kind,) = (kind for kind in KINDS if kind.field_name in fields)
     what = getattr(edit, kind.field)
     try:
         kind.check(what)

@@ -38,9 +38,9 @@ _QUOTA = "exceeded quota: "
 
 @dataclass(frozen=True)
 class _RefusedCreation:
-    """A pod that a controller failed to create: the failure as reported (``told``), and how the creation is resumed."""
+    """A pod that a controller failed to create: the failure as reported, and how the creation is resumed."""
 
-    told: FailedCreate
+    failure: FailedCreate
     workload: str
     origin: str
     namespace: str
@@ -64,11 +64,11 @@ class PendingCreations:
     ) -> Iterator[FailedCreate]:
         """Record the reported failures of a workload's controllers; creations refused for lack of quota are retried."""
         for each in failures:
-            told = FailedCreate(owner=each.owner, message=each.message, pods=each.pods, origin=origin)
+            failure = FailedCreate(owner=each.owner, message=each.message, pods=each.pods, origin=origin)
             if each.retry is not None and _QUOTA in each.message:
                 name = display_name_of(workload)
-                self._refused.append(_RefusedCreation(told, name, origin, namespace_of(workload), each.retry))
-            yield told
+                self._refused.append(_RefusedCreation(failure, name, origin, namespace_of(workload), each.retry))
+            yield failure
 
     def __bool__(self) -> bool:
         return bool(self._refused)
@@ -109,9 +109,9 @@ class PendingCreations:
                 for pod, changes in zip(made.pods, made.changes, strict=True)
             ]
             claims += map(convert_claim, made.claims)
-            self.created[each.told] += len(made.pods)
+            self.created[each.failure] += len(made.pods)
             left += [
-                _RefusedCreation(each.told, each.workload, each.origin, each.namespace, failure.retry)
+                _RefusedCreation(each.failure, each.workload, each.origin, each.namespace, failure.retry)
                 for failure in made.refusals
                 if failure.retry is not None
             ]

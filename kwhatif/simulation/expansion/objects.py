@@ -36,8 +36,8 @@ def pod_to_schedule_of(
     wanted = typed.spec.priority_class_name or ""
     unknown = bool(wanted) and wanted not in SYSTEM_CLASSES and world.get("PriorityClass", "", wanted) is None
     # Every pod gets those two tolerations; the trail of ``expand`` has them.
-    told = (change for change in changes if change.step != "DefaultTolerationSeconds")
-    defaults = tuple(f"{c.path}: {c.text}" for c in told)
+    defaulted = (change for change in changes if change.step != "DefaultTolerationSeconds")
+    defaults = tuple(f"{c.path}: {c.text}" for c in defaulted)
     account = str(section(pod, "spec").get("serviceAccountName") or "")
     return PodToSchedule(typed, origin, defaults, wanted if unknown else "", owner, service_account=account)
 

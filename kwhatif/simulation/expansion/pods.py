@@ -74,10 +74,10 @@ def expand_manifests(
 
 def _minor(snapshot: Snapshot, version: str | None) -> str:
     """The Kubernetes whose API server reads the manifests: what was asked for, else the cluster's, else the newest."""
-    for told in (version, snapshot.kubernetes_version, *minors_of_kubelets(snapshot)):
+    for known_version in (version, snapshot.kubernetes_version, *minors_of_kubelets(snapshot)):
         with contextlib.suppress(UsageError):
-            if told:
-                return minor_of(told)
+            if known_version:
+                return minor_of(known_version)
     return DEFAULT_MINOR
 
 
@@ -86,9 +86,9 @@ def template_paths(reading: ManifestOptions) -> list[WorkloadKind]:
 
     Raises UsageError for a path that cannot be understood, and InputError for a file.
     """
-    told = reading.pod_template_paths or ()
-    files = [text for text in told if "=" not in text]
-    paths = [TemplatePath.parse(text) for text in told if "=" in text]
+    paths_and_files = reading.pod_template_paths or ()
+    files = [text for text in paths_and_files if "=" not in text]
+    paths = [TemplatePath.parse(text) for text in paths_and_files if "=" in text]
     return [*merge_paths(paths), *(kind for file in files for kind in read_kinds(file)), *KINDS]
 
 

@@ -99,10 +99,10 @@ class _Trials:
 
     def distinct(self) -> Iterator[tuple[str, Callable[[], _Landing | None]]]:
         """The changes, each once: several plugins may suggest the same."""
-        told, made = set[str](), list[Edited]()
+        seen, made = set[str](), list[Edited]()
         for change, edited, landing in self._trials():
-            if change not in told and edited not in made:
-                told.add(change)
+            if change not in seen and edited not in made:
+                seen.add(change)
                 made.append(edited)
                 yield change, landing
 

@@ -52,8 +52,8 @@ def group_fixes(trials: GroupTrials, outcome: GroupOutcome) -> tuple[tuple[Group
             continue
         leaving = found.leaving if isinstance(found, Departure) else ()
         domain, evicted = group.domain, format_some(group.outcome.evicted)
-        told = change + (f", which evicts {evicted}" if evicted else "")
-        fixes.append(GroupFix(change=told, domain=domain, bound=group.outcome.bound, leaving=leaving))
+        text = change + (f", which evicts {evicted}" if evicted else "")
+        fixes.append(GroupFix(change=text, domain=domain, bound=group.outcome.bound, leaving=leaving))
     return tuple(fixes), tried
 
 

@@ -197,7 +197,7 @@ class WorkloadRecorder(_ForwardingObserver):
 def reports_of(
     asked: Sequence[PodToSchedule],
     placements: Mapping[str, Placement],
-    told: Callable[[str], PodAttempt],
+    attempt_of: Callable[[str], PodAttempt],
     looking: ExplainOptions,
     tried_in: TrialCluster | None = None,
 ) -> list[PodReport]:
@@ -211,7 +211,7 @@ def reports_of(
         if alike in reports:
             reports[alike] = replace(reports[alike], alike=(*reports[alike].alike, placement))
             continue
-        reports[alike] = report_of_attempt(told(key), item, placement, looking, tried_in)
+        reports[alike] = report_of_attempt(attempt_of(key), item, placement, looking, tried_in)
     return list(reports.values())
 
 

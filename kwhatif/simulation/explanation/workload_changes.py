@@ -232,7 +232,7 @@ def change_of_quota(failed: FailedCreate, namespace: str, quotas: Sequence[Body]
     if key not in names:
         return None
     quota = quotas[names.index(key)]
-    changed, told = deepcopy(quota), []
+    changed, raised = deepcopy(quota), []
     asks, used = (_amounts(found[group]) for group in ("asks", "used"))
     hard = section(changed, "spec", "hard")
     for name, amount in asks.items():
@@ -241,9 +241,9 @@ def change_of_quota(failed: FailedCreate, namespace: str, quotas: Sequence[Body]
         binary = name.endswith(("memory", "storage"))
         text = str(Quantity.from_milli(needed) if needed % 1000 else Quantity.from_units(needed // 1000, binary=binary))
         hard[name] = text
-        told.append(f"{name} from {before} to {text}")
+        raised.append(f"{name} from {before} to {text}")
     changed.pop("status", None)
-    return WorkloadChange(f"raise quota {found['name']}: {', '.join(told)}", "quota", [changed])
+    return WorkloadChange(f"raise quota {found['name']}: {', '.join(raised)}", "quota", [changed])
 
 
 def _amounts(text: str) -> dict[str, int]:

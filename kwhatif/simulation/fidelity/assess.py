@@ -172,10 +172,10 @@ def _assess_alone(run: Run) -> Fidelity:
         *_extender_gaps(session, asked),
     ]
     gaps += missing_owner_gaps(snapshot, asked, more=run.more)
-    told = {gap.what for gap in gaps}
-    gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in told]
-    told |= {gap.what for gap in gaps}
-    gaps += [gap for gap in doubt_gaps(session.doubts, {item.pod.key for item in asked}) if gap.what not in told]
+    seen = {gap.what for gap in gaps}
+    gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in seen]
+    seen |= {gap.what for gap in gaps}
+    gaps += [gap for gap in doubt_gaps(session.doubts, {item.pod.key for item in asked}) if gap.what not in seen]
     gaps += update_gaps(snapshot, session.covered, rollouts)
     assumed = [rollout.name for rollout in rollouts if rollout.assumed]
     if assumed:

@@ -80,20 +80,20 @@ class GroupRounds:
         """The run, as it ended."""
         run, origins = self._run, self._origins
         at_home = {info.key: home for info in run.evicted if (home := self._home_of(info.uid))}
-        told = [self._describe(each, at_home) for each in run.placements]
+        placements = [self._describe(each, at_home) for each in run.placements]
         made = {taken.index for taken in self._recreated.replacements.values()}
         pods = {item.pod.key: item.pod for item in (*self._asked, *self._recreated.asked)}
-        still = [each for each in told if each.pod not in run.removed]
+        still = [each for each in placements if each.pod not in run.removed]
         asked = {item.pod.key for item in self._asked}
         lost = [info.key for info in run.evicted if info.key in asked and info.uid not in self._recreated.replacements]
         evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
-        gone = run.removed | {each.pod for each in told if each.outcome == "preempted"}
-        gone -= {each.pod for each in told if each.outcome != "preempted"}
+        gone = run.removed | {each.pod for each in placements if each.outcome == "preempted"}
+        gone -= {each.pod for each in placements if each.outcome != "preempted"}
         return Run(
             self._session,
             self._asked,
-            tuple(each for index, each in enumerate(told) if index not in made),
-            replacements=tuple(each for index, each in enumerate(told) if index in made),
+            tuple(each for index, each in enumerate(placements) if index not in made),
+            replacements=tuple(each for index, each in enumerate(placements) if index in made),
             left=tuple(
                 pending_pod_of(run.taken[key]) if key in run.taken else pod
                 for key, pod in pods.items()

@@ -52,8 +52,8 @@ def simulate_timeline(
     replacements = simulation.replacements()
     scale_up = None
     if scaler is not None:
-        told, scale_up = apply_scale_up(scaler, session, [*placements, *replacements])
-        placements, replacements = list(told[: len(placements)]), list(told[len(placements) :])
+        explained, scale_up = apply_scale_up(scaler, session, [*placements, *replacements])
+        placements, replacements = list(explained[: len(placements)]), list(explained[len(placements) :])
     tried = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in asked if item.pod.key not in tried]
     attempts = (attempt for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted)

@@ -102,8 +102,8 @@ class Snapshot:
 
     def metadata(self) -> Metadata:
         """Everything but the objects, as a file has it; empty fields are left out."""
-        told = {name: getattr(self, name) or None for name in Metadata.__struct_fields__}
-        return Metadata(**told | {"taken_at": self.taken_at})
+        fields = {name: getattr(self, name) or None for name in Metadata.__struct_fields__}
+        return Metadata(**fields | {"taken_at": self.taken_at})
 
 
 class Metadata(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
@@ -148,8 +148,8 @@ def read_envelope(value: msgspec.Raw | Any) -> Snapshot:
     metadata = envelope.metadata
     if metadata.taken_at is not None:
         _check_time(metadata.taken_at)
-    told = {name: getattr(metadata, name) for name in Metadata.__struct_fields__}
-    snapshot = Snapshot(**{name: value for name, value in told.items() if value is not None})
+    fields = {name: getattr(metadata, name) for name in Metadata.__struct_fields__}
+    snapshot = Snapshot(**{name: value for name, value in fields.items() if value is not None})
     for kind, listed in envelope.objects.items():
         try:
             if kind in KINDS:

@@ -111,8 +111,8 @@ class _RecordingSink:
     def missing(self, kind: str, since: float, why: str, *, until: float | None = None, lost: bool = True) -> None:
         if until is not None and lost:
             self.gaps[kind] = why
-        told = {"since": since, **({} if until is None else {"until": until}), "why": why, "lost": lost}
-        self._add(kind, b'"missing":%b' % msgspec.json.encode(told))
+        fields = {"since": since, **({} if until is None else {"until": until}), "why": why, "lost": lost}
+        self._add(kind, b'"missing":%b' % msgspec.json.encode(fields))
 
     def cluster(self, metadata: Metadata) -> None:
         """What is known of the cluster as a whole."""

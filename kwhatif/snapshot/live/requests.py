@@ -130,12 +130,12 @@ class RetryingClient:
 def pause_after(reply: Reply | None, attempt: int) -> float:
     """Seconds to wait before a retry: the server's Retry-After, else twice as long each time."""
     pause = _FIRST_PAUSE * 2.0**attempt
-    told = (reply.headers.get("Retry-After") or "").strip() if reply is not None else ""
-    if told.isdecimal():
-        pause = float(told)
-    elif told:
+    retry_after = (reply.headers.get("Retry-After") or "").strip() if reply is not None else ""
+    if retry_after.isdecimal():
+        pause = float(retry_after)
+    elif retry_after:
         with contextlib.suppress(TypeError, ValueError):
-            pause = (parsedate_to_datetime(told) - read_clock()).total_seconds()
+            pause = (parsedate_to_datetime(retry_after) - read_clock()).total_seconds()
     return min(max(pause, 0.0), _LONGEST_PAUSE)
 
 

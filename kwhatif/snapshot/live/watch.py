@@ -200,7 +200,7 @@ class KindWatch:
             "resourceVersion": self._at,
             "timeoutSeconds": WATCHED + random.randrange(WATCHED),  # so that not all end at once
         }
-        told = False
+        noted = False
         what = f"watch of {self.kind.plural}"
         for line in self.asker.watch(self._form.path(self._version), params, SILENCE, what=what):
             if self.asker.stop.is_set():
@@ -210,12 +210,12 @@ class KindWatch:
             if line:
                 try:
                     self._take(line)
-                    told = True
+                    noted = True
                 except InputError as error:
                     # It would come again forever.
                     self._leave_out(str(error))
             self._since = self.tape.now()
-        if not told:
+        if not noted:
             self._pause()
 
     def _take(self, line: bytes) -> None:
@@ -263,9 +263,9 @@ class KindWatch:
         """Count an object that cannot be read, and report it the more seldom the more there are."""
         self.left_out += 1
         if self.left_out & (self.left_out - 1) == 0:
-            now, told = self.tape.now(), f"{self.left_out_note}, the last: {why}"
-            self.tape.missing(self.path, now, told, until=now)
-            self.asker.tell(f"{self.kind.plural}: {told}")
+            now, note = self.tape.now(), f"{self.left_out_note}, the last: {why}"
+            self.tape.missing(self.path, now, note, until=now)
+            self.asker.tell(f"{self.kind.plural}: {note}")
 
     @property
     def left_out_note(self) -> str:
@@ -392,5 +392,5 @@ def _text(obj: Any, version: str) -> bytes:
     if isinstance(obj, dict):
         part_of(obj, "metadata")["resourceVersion"] = version
         return _encode(obj)
-    told = b'"metadata":{"resourceVersion":%b,' % msgspec.json.encode(version)
-    return _encode(obj).replace(b'"metadata":{', told, 1)
+    version_text = b'"metadata":{"resourceVersion":%b,' % msgspec.json.encode(version)
+    return _encode(obj).replace(b'"metadata":{', version_text, 1)

@@ -136,8 +136,8 @@ def _stays(pod: tuple[Object, Object]) -> bool:
 
 
 def _waits_for(task: Object) -> set[str]:
-    told = {str(name) for name in task.get("dependencies") or ()}
-    return told | (set(_NAME.findall(str(task.get("depends") or ""))) - _RESULTS)
+    seen = {str(name) for name in task.get("dependencies") or ()}
+    return seen | (set(_NAME.findall(str(task.get("depends") or ""))) - _RESULTS)
 
 
 def _read_workflow(obj: Object, companions: Companions) -> tuple[_Reading, list[tuple[Object, Object]]]:

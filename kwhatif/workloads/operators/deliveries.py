@@ -36,8 +36,11 @@ def rollout_children(rollout: Object, companions: Companions) -> Iterator[Object
     hash_ = template_hash(template)
     whole = with_metadata(template, {_ROLLOUT_HASH: hash_}, {})
     labels = section(whole, "metadata", "labels")
-    told = section(rollout, "spec", "selector")
-    selector = {**told, "matchLabels": {**(told.get("matchLabels") or labels), _ROLLOUT_HASH: hash_}}
+    label_selector = section(rollout, "spec", "selector")
+    selector = {
+        **label_selector,
+        "matchLabels": {**(label_selector.get("matchLabels") or labels), _ROLLOUT_HASH: hash_},
+    }
     spec = {"replicas": size_of(rollout, count, 1, "$.spec.replicas"), "selector": selector, "template": whole}
     yield child(rollout, "apps/v1", "ReplicaSet", f"{name_of(rollout)}-{hash_}", spec, {"labels": labels})
 
@@ -158,8 +161,8 @@ def knative_children(service: Object, companions: Companions) -> Iterator[Object
 def _scale(template: Object, what: str) -> int | None:
     notes = annotations_of(template)
     camel = "".join(part.capitalize() if place else part for place, part in enumerate(what.split("-")))
-    told = str(notes.get(f"{_SCALING}/{what}", notes.get(f"{_SCALING}/{camel}", "")))
-    return int64(told) if told.isdecimal() else None
+    annotation = str(notes.get(f"{_SCALING}/{what}", notes.get(f"{_SCALING}/{camel}", "")))
+    return int64(annotation) if annotation.isdecimal() else None
 
 
 def _first_scale(template: Object) -> int:

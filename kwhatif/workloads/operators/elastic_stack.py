@@ -101,15 +101,15 @@ def elastic_deployment_children(obj: Object, companions: Companions) -> Iterator
 
 def logstash_children(obj: Object, companions: Companions) -> Iterator[Object]:
     """The StatefulSet of a Logstash."""
-    told = section(obj, "spec")
-    template = _template_in(told, "$.spec")
-    spec = _pod_spec(obj, section(template, "spec"), _LOGSTASH, section(told, "resources"))
+    settings = section(obj, "spec")
+    template = _template_in(settings, "$.spec")
+    spec = _pod_spec(obj, section(template, "spec"), _LOGSTASH, section(settings, "resources"))
     name = f"{name_of(obj)}-ls"
     more = {
-        "replicas": size_of(obj, told.get("count"), 0, "$.spec.count"),
+        "replicas": size_of(obj, settings.get("count"), 0, "$.spec.count"),
         "serviceName": f"{name}-api",
         "podManagementPolicy": "Parallel",
-        "volumeClaimTemplates": _with_data(told, spec, "logstash-data", "1.5Gi"),
+        "volumeClaimTemplates": _with_data(settings, spec, "logstash-data", "1.5Gi"),
     }
     yield _vehicle(obj, "StatefulSet", name, _labels_of(obj, "logstash"), template, spec, more)
 
@@ -137,20 +137,20 @@ def _chosen_vehicle(obj: Object, name: str, type_: str, part: _Part) -> Iterator
     for field, kind in (("daemonSet", "DaemonSet"), ("deployment", "Deployment"), ("statefulSet", "StatefulSet")):
         if not isinstance(section(obj, "spec").get(field), dict):
             continue
-        told = section(obj, "spec", field)
-        template = _template_in(told, f"$.spec.{field}")
+        settings = section(obj, "spec", field)
+        template = _template_in(settings, f"$.spec.{field}")
         spec = _pod_spec(obj, section(template, "spec"), part, section(obj, "spec", "resources"))
         more = some_fields(
-            told, "strategy", "updateStrategy", "serviceName", "podManagementPolicy", "volumeClaimTemplates"
+            settings, "strategy", "updateStrategy", "serviceName", "podManagementPolicy", "volumeClaimTemplates"
         )
         if kind != "DaemonSet":
-            more["replicas"] = size_of(obj, told.get("replicas"), 1, f"$.spec.{field}.replicas")
+            more["replicas"] = size_of(obj, settings.get("replicas"), 1, f"$.spec.{field}.replicas")
         yield _vehicle(obj, kind, name, _labels_of(obj, type_), template, spec, more)
         return
 
 
-def _template_in(told: Object, place: str) -> Object:
-    template = section(told, "podTemplate")
+def _template_in(settings: Object, place: str) -> Object:
+    template = section(settings, "podTemplate")
     check_part(template or None, "core.v1.PodTemplateSpec", f"{place}.podTemplate")
     return template
 
@@ -175,9 +175,9 @@ def _vehicle(
     return child(obj, "apps/v1", kind, name, body, {"labels": labels})
 
 
-def _pod_spec(obj: Object, told: Object, part: _Part, overrides: Object, *first: Object) -> Object:
+def _pod_spec(obj: Object, settings: Object, part: _Part, overrides: Object, *first: Object) -> Object:
     """A template's spec with the main container; init containers without an image or resources have those of it."""
-    spec = deep_copy_json(told)
+    spec = deep_copy_json(settings)
     containers = items_of(spec, "containers")
     main = next((each for each in containers if each.get("name") == part.container), None)
     if main is None:
@@ -203,9 +203,9 @@ def _pod_spec(obj: Object, told: Object, part: _Part, overrides: Object, *first:
     return dict(spec)
 
 
-def _with_data(told: Object, spec: Object, name: str, size: str) -> list[Object]:
+def _with_data(settings: Object, spec: Object, name: str, size: str) -> list[Object]:
     """The claims of pods, of which there is one for data unless a claim or a volume has its name."""
-    claims = deep_copy_json(told.get("volumeClaimTemplates") or [])
+    claims = deep_copy_json(settings.get("volumeClaimTemplates") or [])
     held = {name_of(claim) for claim in claims} | {str(volume.get("name")) for volume in items_of(spec, "volumes")}
     if name not in held:
         asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}

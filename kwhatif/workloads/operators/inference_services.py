@@ -45,30 +45,30 @@ def inference_children(service: Object, companions: Companions) -> Iterator[Obje
     if is_true(notes.get(f"{_GROUP}/stop")) or _mode_of(service) == "ModelMesh":
         return
     for component in _COMPONENTS:
-        told = section(service, "spec", component)
-        if not told:
+        settings = section(service, "spec", component)
+        if not settings:
             continue
         runtime = _runtime_of(service, companions) if component == "predictor" else None
-        spec = _pod_spec(told, section(runtime or {}, "spec"))
+        spec = _pod_spec(settings, section(runtime or {}, "spec"))
         check_part(spec, "core.v1.PodSpec", f"$.spec.{component}")
-        own = f"-{told['name']}" if component == "predictor" and told.get("name") else ""
+        own = f"-{settings['name']}" if component == "predictor" and settings.get("name") else ""
         name = f"{name_of(service)}{own}-{component}"
         labels = {
             **section(runtime or {}, "spec", "labels"),
             **labels_of(service),
-            **section(told, "labels"),
+            **section(settings, "labels"),
             f"{_GROUP}/inferenceservice": name_of(service),
             "component": component,
         }
-        template = {"metadata": {"labels": labels, "annotations": section(told, "annotations")}, "spec": spec}
-        least = size_of(service, told.get("minReplicas"), 1, f"$.spec.{component}.minReplicas")
+        template = {"metadata": {"labels": labels, "annotations": section(settings, "annotations")}, "spec": spec}
+        least = size_of(service, settings.get("minReplicas"), 1, f"$.spec.{component}.minReplicas")
         if _mode_of(service) in _STANDARD:
             body = {"replicas": max(1, least), "selector": {"matchLabels": {"app": f"isvc.{name}"}}}
             labels["app"] = f"isvc.{name}"
             yield child(service, "apps/v1", "Deployment", name, {**body, "template": template})
             continue
         template["metadata"]["annotations"] = {
-            **section(told, "annotations"),
+            **section(settings, "annotations"),
             "autoscaling.knative.dev/min-scale": str(least),
         }
         knative = child(service, "serving.knative.dev/v1", "Service", name, {"template": template})
@@ -94,8 +94,8 @@ def inference_doubts(service: Object, companions: Companions) -> Iterator[Doubt]
     if section(predictor, "workerSpec"):
         yield Doubt(f"{whole} has workers on other nodes", "the pods of these workers are missing")
     for component in _COMPONENTS:
-        told = section(service, "spec", component)
-        first, most = max(1, integer(told.get("minReplicas"), 1)), integer(told.get("maxReplicas"), 0)
+        settings = section(service, "spec", component)
+        first, most = max(1, integer(settings.get("minReplicas"), 1)), integer(settings.get("maxReplicas"), 0)
         if most > first:
             yield Doubt(
                 f"the {component} of {whole} may have up to {most} pods", f"it is taken to have {first}, as it starts"
@@ -149,10 +149,10 @@ def _takes(runtime: Object, protocol: str) -> bool:
     return not runtime.get("disabled") and not runtime.get("multiModel") and (not protocols or protocol in protocols)
 
 
-def _pod_spec(told: Object, runtime: Object) -> Object:
+def _pod_spec(settings: Object, runtime: Object) -> Object:
     """The pod of a component: its own fields over those of a runtime, and what KServe's webhooks put into it."""
-    model = _model_of(told)
-    own = {key: deep_copy_json(value) for key, value in told.items() if key not in _NOT_OF_PODS}
+    model = _model_of(settings)
+    own = {key: deep_copy_json(value) for key, value in settings.items() if key not in _NOT_OF_PODS}
     below = {
         key: deep_copy_json(runtime[key])
         for key in (
@@ -166,12 +166,12 @@ def _pod_spec(told: Object, runtime: Object) -> Object:
         )
         if runtime.get(key)
     }
-    containers = deep_copy_json(items_of(told, "containers"))
+    containers = deep_copy_json(items_of(settings, "containers"))
     if model:
         main = {key: value for key, value in deep_copy_json(model).items() if key not in _OF_MODELS}
         containers.insert(0, {**main, "name": _MAIN})
     elif not containers:
-        containers = [{**deep_copy_json(section(told, "art")), "name": _MAIN}]
+        containers = [{**deep_copy_json(section(settings, "art")), "name": _MAIN}]
     own["containers"] = containers
     base, patch = ({"apiVersion": "v1", "kind": "Pod", "spec": each} for each in (below, own))
     whole = merge_objects(base, patch, CopyRoom())
@@ -188,7 +188,7 @@ def _pod_spec(told: Object, runtime: Object) -> Object:
         keys = ("requests",) if model else ("requests", "limits")
         own_limits = section(asked, "limits") if model else {}
         first["resources"] = {**asked, **{key: {**_DEFAULT[key], **own_limits, **section(asked, key)} for key in keys}}
-    if told.get("logger") or told.get("batcher"):
+    if settings.get("logger") or settings.get("batcher"):
         made.append({"name": "agent", "image": "kserve/agent", "resources": _asks("100m", "100Mi")})
     uri = str(model.get("storageUri") or "")
     if uri.startswith("oci://"):

@@ -191,8 +191,8 @@ def leader_worker_children(lws: Object, companions: Companions) -> Iterator[Obje
         name = f"{name_of(lws)}-{group}"
         labels = {f"{_LWS}/group-index": str(group), f"{_LWS}/group-key": _key(namespace_of(lws), name)}
         yield from _stateful(lws, leaders, group, 0, labels)
-        told = {**notes, f"{_LWS}/leader-name": name}
-        workers = _stateful_set(lws, name, worker, labels, told)
+        fields = {**notes, f"{_LWS}/leader-name": name}
+        workers = _stateful_set(lws, name, worker, labels, fields)
         for index in range(1, size):
             yield from _stateful(lws, workers, index, index, {**labels, f"{_LWS}/worker-index": str(index)})
 

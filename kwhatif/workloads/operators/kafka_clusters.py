@@ -169,12 +169,12 @@ def _make_part(kafka: Object, part: str, roles: Sequence[str]) -> Iterator[Objec
     yield from _kafka_pods(kafka, kafka, name_of(kafka), part, spec, range(size), roles)
 
 
-def _deployment(kafka: Object, part: str, told: Object, containers: list[Object]) -> Object:
+def _deployment(kafka: Object, part: str, settings: Object, containers: list[Object]) -> Object:
     """A Deployment with one replica."""
     name = f"{name_of(kafka)}-{part}"
     labels = {f"{_STRIMZI}/cluster": name_of(kafka), f"{_STRIMZI}/name": name, f"{_STRIMZI}/kind": "Kafka"}
     pod: Object = {"containers": containers}
-    _shape(pod, section(told, "template", "pod"))
+    _shape(pod, section(settings, "template", "pod"))
     template = {"metadata": {"labels": labels}, "spec": pod}
     body = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
     return child(kafka, "apps/v1", "Deployment", name, body)
@@ -224,13 +224,13 @@ def _kafka_pods(
         }
         _shape(body, template)
         _spread_over_racks(body, whole if component == "kafka" else {}, cluster, f"{cluster}-{component}")
-        for volume, told in _volumes(section(spec, "storage") or section(whole, "storage")):
-            if told.get("type") == "ephemeral":
-                body["volumes"].append({"name": volume, "emptyDir": some_fields(told, "sizeLimit")})
+        for volume, storage in _volumes(section(spec, "storage") or section(whole, "storage")):
+            if storage.get("type") == "ephemeral":
+                body["volumes"].append({"name": volume, "emptyDir": some_fields(storage, "sizeLimit")})
                 continue
             claim = f"{volume}-{name}"
             body["volumes"].append({"name": volume, "persistentVolumeClaim": {"claimName": claim}})
-            yield claim_of(owner, claim, claim_spec(told), {f"{_STRIMZI}/cluster": cluster})
+            yield claim_of(owner, claim, claim_spec(storage), {f"{_STRIMZI}/cluster": cluster})
         metadata = section(template, "metadata")
         more = {**section(metadata, "labels"), **labels}
         yield child_pod(controller, {"spec": body}, name, more, deep_copy_json(section(metadata, "annotations")))
@@ -255,9 +255,9 @@ def _spread_over_racks(spec: Object, kafka: Object, cluster: str, component: str
     with_affinity(spec, "podAntiAffinity", "preferred", {"weight": 100, "podAffinityTerm": term})
 
 
-def _on_racks(told: Object, key: str) -> Object:
+def _on_racks(settings: Object, key: str) -> Object:
     """An affinity that has only nodes of racks, in each of its terms."""
-    affinity = deep_copy_json(told)
+    affinity = deep_copy_json(settings)
     node = affinity.setdefault("nodeAffinity", {}).setdefault("requiredDuringSchedulingIgnoredDuringExecution", {})
     exists = {"key": key, "operator": "Exists"}
     terms = node.get("nodeSelectorTerms") or [{}]

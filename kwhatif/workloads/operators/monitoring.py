@@ -106,9 +106,9 @@ def _stateful_set(
     return child(obj, "apps/v1", "StatefulSet", name, stateful, {"labels": labels})
 
 
-def _merge_containers(own: list[Object], told: list[Object]) -> list[Object]:
+def _merge_containers(own: list[Object], given: list[Object]) -> list[Object]:
     """Containers of the operator's, with what the object says of those of the same name, and others after them."""
-    by_name = {str(each.get("name")): each for each in told}
+    by_name = {str(each.get("name")): each for each in given}
     merged = [{**each, **deep_copy_json(by_name.pop(str(part_of(each, "name")), {}))} for each in own]
     return [*merged, *(deep_copy_json(each) for each in by_name.values())]
 

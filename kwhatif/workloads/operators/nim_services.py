@@ -147,9 +147,9 @@ def _pod_spec(service: Object, companions: Companions) -> Object:
     return body
 
 
-def _container(told: Object) -> Object:
-    image = section(told, "image")
-    return {"name": str(told.get("name") or ""), "image": f"{image.get('repository')}:{image.get('tag')}"}
+def _container(settings: Object) -> Object:
+    image = section(settings, "image")
+    return {"name": str(settings.get("name") or ""), "image": f"{image.get('repository')}:{image.get('tag')}"}
 
 
 def _model_store(service: Object, companions: Companions) -> Object:

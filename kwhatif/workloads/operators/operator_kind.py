@@ -90,16 +90,16 @@ def claim_of(owner: Object, name: str, spec: Object, labels: Object | None = Non
     return child(owner, "v1", "PersistentVolumeClaim", name, body, {"labels": labels or {}})
 
 
-def claim_spec(told: Object) -> Object:
+def claim_spec(settings: Object) -> Object:
     """The spec of a claim from ``size``, ``storageClass`` and ``pvcTemplate``."""
-    spec: Object = {**deep_copy_json(section(told, "pvcTemplate"))}
-    if told.get("size"):
-        spec["resources"] = {"requests": {"storage": str(told["size"])}}
-    storage_class = told.get("storageClass") or told.get("class")
+    spec: Object = {**deep_copy_json(section(settings, "pvcTemplate"))}
+    if settings.get("size"):
+        spec["resources"] = {"requests": {"storage": str(settings["size"])}}
+    storage_class = settings.get("storageClass") or settings.get("class")
     if storage_class:
         spec["storageClassName"] = storage_class
-    if told.get("selector"):
-        spec["selector"] = {"matchLabels": deep_copy_json(told["selector"])}
+    if settings.get("selector"):
+        spec["selector"] = {"matchLabels": deep_copy_json(settings["selector"])}
     return spec
 
 

@@ -41,8 +41,8 @@ def postgres_children(cluster: Object, companions: Companions) -> Iterator[Objec
         for space in items_of(spec, "tablespaces"):
             called = _tablespace_name(str(space.get("name")))
             volumes.append((f"tbs-{called}", f"{name}-tbs-{called}", section(space, "storage")))
-        for _, claim, told in volumes:
-            yield claim_of(cluster, claim, claim_spec(told), labels)
+        for _, claim, storage in volumes:
+            yield claim_of(cluster, claim, claim_spec(storage), labels)
         yield _instance(cluster, name, labels, [(volume, claim) for volume, claim, _ in volumes])
 
 
@@ -79,9 +79,9 @@ def _instance(cluster: Object, name: str, labels: dict[str, str], volumes: Seque
             with_affinity(body, "podAntiAffinity", "preferred", {"weight": 100, "podAffinityTerm": term})
     own = body.setdefault("affinity", {})
     for key in ("nodeAffinity", "podAffinity"):
-        told = affinity.get("additionalPodAffinity" if key == "podAffinity" else key)
-        if told:
-            own[key] = deep_copy_json(told)
+        given = affinity.get("additionalPodAffinity" if key == "podAffinity" else key)
+        if given:
+            own[key] = deep_copy_json(given)
     more = section(affinity, "additionalPodAntiAffinity")
     for strength in ("required", "preferred"):
         if terms := more.get(f"{strength}DuringSchedulingIgnoredDuringExecution"):

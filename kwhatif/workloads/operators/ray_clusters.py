@@ -29,9 +29,9 @@ def ray_cluster_children(cluster: Object, companions: Companions) -> Iterator[Ob
     pod = child_pod(cluster, head, f"{name_of(cluster)}-head")
     _label(pod, cluster, "head", "headgroup")
     if spec.get("enableInTreeAutoscaling"):
-        told = section(spec, "autoscalerOptions").get("resources") or resources("500m", "512Mi")
+        autoscaler_resources = section(spec, "autoscalerOptions").get("resources") or resources("500m", "512Mi")
         part_of(pod, "spec").setdefault("containers", []).append(
-            {"name": "autoscaler", "resources": deep_copy_json(told)}
+            {"name": "autoscaler", "resources": deep_copy_json(autoscaler_resources)}
         )
         part_of(pod, "spec")["containers"][-1]["image"] = section(spec, "autoscalerOptions").get("image") or _image(pod)
     yield pod
@@ -98,10 +98,10 @@ def ray_job_children(job: Object, companions: Companions) -> Iterator[Object]:
 
 
 def _submitter(spec: Object) -> Object:
-    told = section(spec, "submitterPodTemplate")
-    if told:
-        check_part(told, "core.v1.PodTemplateSpec", "$.spec.submitterPodTemplate")
-        found = deep_copy_json(told)
+    template = section(spec, "submitterPodTemplate")
+    if template:
+        check_part(template, "core.v1.PodTemplateSpec", "$.spec.submitterPodTemplate")
+        found = deep_copy_json(template)
         found["spec"] = {"restartPolicy": "Never", **section(found, "spec")}
         return dict(found)
     head = section(spec, "rayClusterSpec", "headGroupSpec", "template")

@@ -51,8 +51,8 @@ def _executors(spec: Object) -> int:
     dynamic = _dynamic_allocation(spec)
     if not dynamic:
         return size
-    told = [integer(dynamic.get(key), 0) for key in ("initialExecutors", "minExecutors", "maxExecutors")]
-    return max(size, *told)
+    counts = [integer(dynamic.get(key), 0) for key in ("initialExecutors", "minExecutors", "maxExecutors")]
+    return max(size, *counts)
 
 
 def _dynamic_allocation(spec: Object) -> Object:
@@ -104,11 +104,11 @@ def _pod(app: Object, role: str, name: str) -> Object:
     body |= some_fields(own, *_SCHEDULING)
     if "serviceAccount" in body:
         body["serviceAccountName"] = body.pop("serviceAccount")
-    told = section(spec, "sparkConf")
+    conf = section(spec, "sparkConf")
     selectors = {
         key.removeprefix(prefix): str(value)
         for prefix in ("spark.kubernetes.node.selector.", f"spark.kubernetes.{role}.node.selector.")
-        for key, value in told.items()
+        for key, value in conf.items()
         if key.startswith(prefix)
     }
     node_selector = {**selectors, **section(spec, "nodeSelector"), **section(body, "nodeSelector")}
@@ -148,10 +148,12 @@ def _memory(app: Object, own: Object, role: str) -> int:
     if overhead := own.get("memoryOverhead") or _conf(spec, f"{role}.memoryOverhead"):
         return heap + _mebibytes(str(overhead), f"$.spec.{role}.memoryOverhead")
     default = "0.1" if spec.get("type") in (None, "Java", "Scala") else "0.4"
-    told = spec.get("memoryOverheadFactor") or _conf(spec, "kubernetes.memoryOverheadFactor") or default
-    factor = finite(told)
+    overhead_factor = spec.get("memoryOverheadFactor") or _conf(spec, "kubernetes.memoryOverheadFactor") or default
+    factor = finite(overhead_factor)
     if factor is None:
-        raise InputError(f"expected a number, found {describe_value(told)}", place="$.spec.memoryOverheadFactor")
+        raise InputError(
+            f"expected a number, found {describe_value(overhead_factor)}", place="$.spec.memoryOverheadFactor"
+        )
     return heap + max(math.floor(heap * factor), _LEAST_OVERHEAD)
 
 

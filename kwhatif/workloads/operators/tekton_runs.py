@@ -70,13 +70,13 @@ class _Reading:
     def _find_spec(self, obj: Object, own: str, reference: str, kind: str) -> Object | None:
         if section(obj, own):
             return section(obj, own)
-        told = section(obj, reference)
-        name, kind = told.get("name"), str(told.get("kind") or kind)
+        reference_of = section(obj, reference)
+        name, kind = reference_of.get("name"), str(reference_of.get("kind") or kind)
         namespace = "" if kind == "ClusterTask" else namespace_of(self.run)
         found = name and self.companions.find(_GROUP, kind, namespace, str(name))
         if found:
             return section(found, "spec")
-        where = str(name or told.get("resolver") or told.get("bundle") or "of no name")
+        where = str(name or reference_of.get("resolver") or reference_of.get("bundle") or "of no name")
         self.unknown.append(f"{kind} {where} is not among the manifests")
         return None
 
@@ -128,7 +128,7 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
         yield from workspace_claims(run)
         yield from assistants_of(run, template)
     for task in tasks:
-        told = own.get(task.name, {})
+        settings = own.get(task.name, {})
         name = run_name(name_of(run), task.name, task.number, task.times)
         owner = {
             "apiVersion": f"{_GROUP}/v1",
@@ -140,9 +140,9 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
             f"{_GROUP}/pipelineTask": task.name,
             f"{_GROUP}/memberOf": "tasks",
         }
-        pod_template = {**template, **(told.get("podTemplate") or told.get("taskPodTemplate") or {})}
-        named = told.get("serviceAccountName") or told.get("taskServiceAccountName") or account
-        pod = _pod(owner, task.spec, pod_template, labels, str(named or ""), told, task.values)
+        pod_template = {**template, **(settings.get("podTemplate") or settings.get("taskPodTemplate") or {})}
+        named = settings.get("serviceAccountName") or settings.get("taskServiceAccountName") or account
+        pod = _pod(owner, task.spec, pod_template, labels, str(named or ""), settings, task.values)
         mount_workspaces(pod, task.workspaces, claims)
         follow_assistant(pod, run, task.workspaces)
         yield pod
@@ -167,7 +167,7 @@ def _pod(
     template: Object,
     labels: dict[str, str],
     account: str,
-    told: Object,
+    settings: Object,
     values: Mapping[str, str],
 ) -> Object:
     base = section(task, "stepTemplate")
@@ -183,7 +183,7 @@ def _pod(
         if asked:
             container["resources"] = deep_copy_json(asked)
         steps.append(container)
-    if whole := told.get("computeResources"):
+    if whole := settings.get("computeResources"):
         # What the task as a whole asks for is given to its first step: steps have no more than that together.
         for container in steps:
             container.pop("resources", None)
@@ -218,8 +218,8 @@ def _unknown_parts(run: Object, tasks: Sequence[_Task]) -> Iterator[str]:
     common = section(spec, "taskRunTemplate", "podTemplate") or section(spec, "podTemplate")
     own = {str(each.get("pipelineTaskName")): each for each in items_of(spec, "taskRunSpecs")}
     for task in tasks:
-        told = own.get(task.name, {})
-        template = {**common, **(told.get("podTemplate") or told.get("taskPodTemplate") or {})}
+        settings = own.get(task.name, {})
+        template = {**common, **(settings.get("podTemplate") or settings.get("taskPodTemplate") or {})}
         for key, value in some_fields(template, *_SCHEDULING).items():
             if has_variables(replace_variables(value, task.values)):
                 yield f"{key} of {task.name or 'its pod'} has a variable that only the run knows"

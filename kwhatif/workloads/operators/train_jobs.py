@@ -54,9 +54,11 @@ def _job_set_of(job: Object, runtime: Object) -> Object:
         _set_size(job, runtime, replicated)
         _override_containers(job, runtime, replicated)
         for field in ("podTemplateOverrides", "podSpecOverrides"):
-            for told in items_of(job, "spec", field):
-                if replicated.get("name") in {target.get("name") for target in items_of(told, "targetJobs")}:
-                    _override_pods(replicated, section(told, "spec") if field == "podTemplateOverrides" else told)
+            for override in items_of(job, "spec", field):
+                if replicated.get("name") in {target.get("name") for target in items_of(override, "targetJobs")}:
+                    _override_pods(
+                        replicated, section(override, "spec") if field == "podTemplateOverrides" else override
+                    )
     metadata = {**section(job, "metadata"), "annotations": section(template, "metadata", "annotations")}
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": dict(spec)}
 
@@ -89,13 +91,13 @@ def _override_containers(job: Object, runtime: Object, replicated: Object) -> No
                 container["image"] = trainer["image"]
 
 
-def _override_pods(replicated: Object, told: Object) -> None:
+def _override_pods(replicated: Object, override: Object) -> None:
     body = section(replicated, "template", "spec", "template", "spec")
-    if labels := section(told, "nodeSelector"):
+    if labels := section(override, "nodeSelector"):
         body["nodeSelector"] = {**section(body, "nodeSelector"), **deep_copy_json(labels)}
-    body.update(some_fields(told, *_REPLACED))
+    body.update(some_fields(override, *_REPLACED))
     for field in ("volumes", "initContainers", "containers"):
-        theirs = {str(each.get("name")): each for each in items_of(told, field)}
+        theirs = {str(each.get("name")): each for each in items_of(override, field)}
         mine = [{**each, **deep_copy_json(theirs.pop(str(each.get("name")), {}))} for each in items_of(body, field)]
         if field != "containers":
             mine += [deep_copy_json(each) for each in theirs.values()]

@@ -18,8 +18,8 @@ def gate_github(result: GateResult) -> str:
     """
     lines = [_finding(_COMMANDS[finding.level], finding, whole_message(finding)) for finding in result.findings]
     for exemption in result.exemptions:
-        told = f"Exempted since: {exemption.reason}. {whole_message(exemption.finding)}"
-        lines.append(_finding("notice", exemption.finding, told))
+        words = f"Exempted since: {exemption.reason}. {whole_message(exemption.finding)}"
+        lines.append(_finding("notice", exemption.finding, words))
     lines += [_command("notice", {"title": "kwhatif gate"}, f"Warning: {text}") for text in result.warnings]
     lines.append(_command("notice", {"title": "kwhatif gate"}, f"{headline(result)}. {describe_change(result)}"))
     return "".join(f"{line}\n" for line in lines)

@@ -17,11 +17,11 @@ def gate_gitlab(result: GateResult) -> str:
     GitLab takes no issue without a file: one that no manifest is to blame for points to the rules file. Issues
     with a fingerprint that was there before would be dropped, so each gets one of its own.
     """
-    told = [(finding, _SEVERITIES[finding.level], _description(finding)) for finding in result.findings]
+    entries = [(finding, _SEVERITIES[finding.level], _description(finding)) for finding in result.findings]
     for exemption in result.exemptions:
         finding = exemption.finding
-        told.append((finding, "info", f"Exempted since: {clean(exemption.reason)}. {_description(finding)}"))
-    marks = fingerprints([finding for finding, _, _ in told])
+        entries.append((finding, "info", f"Exempted since: {clean(exemption.reason)}. {_description(finding)}"))
+    marks = fingerprints([finding for finding, _, _ in entries])
     issues = [
         {
             "description": description,
@@ -30,7 +30,7 @@ def gate_gitlab(result: GateResult) -> str:
             "severity": severity,
             "location": _location(finding),
         }
-        for (finding, severity, description), mark in zip(told, marks, strict=True)
+        for (finding, severity, description), mark in zip(entries, marks, strict=True)
     ]
     return in_json(json.dumps(issues, indent=2)) + "\n"
 

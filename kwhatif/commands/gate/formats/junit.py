@@ -50,16 +50,16 @@ def gate_junit(result: GateResult) -> str:
 
 def _cases(report: RuleReport) -> Iterator[xml.Element]:
     """The cases of a rule. Their names stay the same while numbers change, so that a history can be kept."""
-    told = [
+    parts = [
         ("failure", f.title, f) if f.level == "error" else ("skipped", f"warning: {f.title}", f)
         for f in report.findings
     ]
-    told += [("skipped", f"exempted: {e.reason}: {e.finding.title}", e.finding) for e in report.exemptions]
-    for (tag, message, finding), name in zip(told, _names([finding for *_, finding in told]), strict=True):
+    parts += [("skipped", f"exempted: {e.reason}: {e.finding.title}", e.finding) for e in report.exemptions]
+    for (tag, message, finding), name in zip(parts, _names([finding for *_, finding in parts]), strict=True):
         case = _case(report.rule, name)
         _add_details(case, tag, message, finding)
         yield case
-    if not told:
+    if not parts:
         case = _case(report.rule, report.rule)
         if report.skip_reason:
             xml.SubElement(case, "skipped", {"message": report.skip_reason})

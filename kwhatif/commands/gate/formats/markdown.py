@@ -98,8 +98,8 @@ def _collapsible_parts(result: GateResult) -> Iterator[_Part]:
         yield _details(f"What changed: {format_count(len(changes), 'object')}", table)
     rows = [(each.use, code(each.file), _text(each.reason)) for each in result.files.changed if each.reason]
     if rows:
-        told = f"Changed files without objects: {len(rows)}"
-        yield _details(told, _table(("", "File", "Why"), rows, most=MOST_SHOWN))
+        text = f"Changed files without objects: {len(rows)}"
+        yield _details(text, _table(("", "File", "Why"), rows, most=MOST_SHOWN))
     if result.rules:
         headers = ("Rule", "Status", "Looked at", "Wanted", "Found")
         table = _table(headers, [_outcome(outcome) for outcome in result.rules])
@@ -109,9 +109,9 @@ def _collapsible_parts(result: GateResult) -> Iterator[_Part]:
     lines += [f"Rules of the gate from {result.policy}."] if result.policy else []
     lines += [f"{gap}{f' ({format_some(gap.pods)})' if gap.pods else ''}" for gap in fidelity.gaps]
     touching = len(fidelity.touching)
-    told = f"{format_count(touching, 'gap')} {'touches' if touching == 1 else 'touch'} these pods"
+    text = f"{format_count(touching, 'gap')} {'touches' if touching == 1 else 'touch'} these pods"
     yield _details(
-        f"What the answer is based on{f': {told}' if touching else ''}",
+        f"What the answer is based on{f': {text}' if touching else ''}",
         _Part("\n", [f"- {escape_line(shorten_text(clean(line), LONGEST_TEXT))}\n" for line in lines]),
     )
 
@@ -165,8 +165,8 @@ def _change_row(change: Change) -> tuple[str, ...]:
 
 
 def _outcome(outcome: RuleOutcome) -> tuple[str, ...]:
-    told = (_text(outcome.threshold), _text(outcome.summary))
-    return (code(outcome.rule), outcome.status, str(outcome.checked), *(text or "–" for text in told))
+    texts = (_text(outcome.threshold), _text(outcome.summary))
+    return (code(outcome.rule), outcome.status, str(outcome.checked), *(text or "–" for text in texts))
 
 
 def _about(finding: Finding) -> str:

@@ -95,10 +95,10 @@ def _result(finding: Finding, rule: int, mark: str) -> dict[str, Any]:
 
 
 def _exemption_result(exemption: Exemption, rule: int) -> dict[str, Any]:
-    told = f"Exempted since: {exemption.reason}. {whole_message(exemption.finding)}"
+    text = f"Exempted since: {exemption.reason}. {whole_message(exemption.finding)}"
     return {
         "level": "note",
-        "message": _message(told),
+        "message": _message(text),
         "associatedRule": {"id": clean(exemption.rule), "index": rule},
         "locations": list(_locations(exemption.finding)),
     }

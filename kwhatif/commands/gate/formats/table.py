@@ -84,8 +84,10 @@ class _Report:
         ]
         parts += [[*self._changes(result.changes, details=details)], [*self._rules(result, passed=details)]]
         standing = inline_gaps(fidelity_blocks(result.fidelity, result.outcome.unknown), whole=self._gaps)
-        told = text_of(standing).splitlines()
-        parts.append([line for text in told for line in self._screen.wrap(text, "  " if text.startswith("*") else "")])
+        lines_of_gaps = text_of(standing).splitlines()
+        parts.append(
+            [line for text in lines_of_gaps for line in self._screen.wrap(text, "  " if text.startswith("*") else "")]
+        )
         lines = [line for part in parts if part for line in ("", *part)][1:]
         return [*lines, "", *verdict] if self._terminal and len(lines) > SIGHT else lines
 

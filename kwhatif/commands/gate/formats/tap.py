@@ -56,7 +56,7 @@ def _description_of(finding: Finding) -> str:
 
 
 def _diagnostic(finding: Finding) -> list[str]:
-    told = {
+    fields = {
         "severity": "fail" if finding.level == "error" else "warning",
         "rule": finding.rule,
         "subject": str(finding.subject or ""),
@@ -64,7 +64,7 @@ def _diagnostic(finding: Finding) -> list[str]:
         "message": finding.message,
         "hint": finding.hint,
     }
-    lines = [f"  {name}: {_quote(text)}" for name, text in told.items() if text]
+    lines = [f"  {name}: {_quote(text)}" for name, text in fields.items() if text]
     # YAML takes keys of up to 1,024 characters.
     numbers = [f"    {_quote(shorten_text(name, 200))}: {_quote(value)}" for name, value in finding.numbers.items()]
     return ["  ---", *lines, *(["  numbers:", *numbers] if numbers else []), "  ..."]

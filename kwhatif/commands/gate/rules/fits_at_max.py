@@ -72,12 +72,12 @@ class FitsAtMax(Rule[FitsAtMaxParameters]):
         missing = sum(each.pods for each in failed)
         if len(pending) + missing <= self.given.most:
             return
-        told = [f"{each.pod}: {each.why}" for each in pending[:1]]
-        told += [f"{format_count(missing, 'pod')} not created: {failed[0].message}"] if failed else []
+        parts = [f"{each.pod}: {each.why}" for each in pending[:1]]
+        parts += [f"{format_count(missing, 'pod')} not created: {failed[0].message}"] if failed else []
         yield self.finding_about(
             unit,
             f"{format_count(len(pending) + missing, 'pod')} without a node at {scaled.replicas} replicas",
-            f"{scaled.bounds}. {'; '.join(told)}",
+            f"{scaled.bounds}. {'; '.join(parts)}",
             about="max",
             numbers={
                 "replicas": scaled.replicas,

@@ -83,9 +83,9 @@ class Headroom(Rule[HeadroomParameters]):
                     },
                 )
         nobody = [name for name in self.given.resources if not amounts(columns.allocatable, name).any()]
-        told = f"; no node has {', '.join(nobody)}" if nobody else ""
+        text = f"; no node has {', '.join(nobody)}" if nobody else ""
         self.summary = f"{format_count(self.checked, 'pool')}, the least left is {least:g}%" if self.checked else ""
-        self.summary += told
+        self.summary += text
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         """As many nodes like one of the pool as keep its share free."""

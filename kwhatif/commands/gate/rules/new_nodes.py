@@ -62,17 +62,17 @@ class NewNodes(Rule[NewNodesParameters]):
         if enough and enough[0][0] <= self.given.most:
             self.summary = f"{format_count(enough[0][0], 'new node')} like {enough[0][1]} would do"
             return
-        told = [f"{number} like {like}" for number, like in enough]
-        told += [f"none like {like} would help" for number, like in needed if number is None]
+        parts = [f"{number} like {like}" for number, like in enough]
+        parts += [f"none like {like} would help" for number, like in needed if number is None]
         number = enough[0][0] if enough else -1
-        self.summary = f"needed: {', '.join(told)}"
+        self.summary = f"needed: {', '.join(parts)}"
         whole = f"{format_count(len(pods), 'pod')} without a node"
         title = f"{format_count(number, 'new node')} needed" if enough else f"no new nodes would help {whole}"
         only = short[0] if len(short) == 1 and not evicted else None
         yield self.finding(
             only.subject if only else None,
             title,
-            f"For {whole}: {', '.join(told)}. At most {self.given.most} may be needed; up to {MOST_NODES} were tried.",
+            f"For {whole}: {', '.join(parts)}. At most {self.given.most} may be needed; up to {MOST_NODES} were tried.",
             location=only.location if only else None,
             numbers={
                 "pods": len(pods),

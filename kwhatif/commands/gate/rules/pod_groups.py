@@ -79,11 +79,11 @@ class PodGroups(Rule[PodGroupsParameters]):
 
     def _not_scheduled(self, unit: Unit, group: GroupOutcome) -> Finding:
         lacks = [f"{each.name or 'the cluster'}: {'; '.join(each.lacks)}" for each in group.domains if each.lacks]
-        told = [f"{group.text[:1].upper()}{group.text[1:]}.", *(f"{text}." for text in lacks), group.message]
+        parts = [f"{group.text[:1].upper()}{group.text[1:]}.", *(f"{text}." for text in lacks), group.message]
         return self.finding_about(
             unit,
             "is not scheduled",
-            " ".join(filter(None, told)),
+            " ".join(filter(None, parts)),
             about="scheduled",
             numbers={"members": group.members, "fit": group.fit, "needs": group.needs},
             hint=f"kwhatif explain podgroup/{unit.subject.name} -n {unit.subject.namespace} says what was tried",

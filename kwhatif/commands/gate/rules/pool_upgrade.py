@@ -59,12 +59,12 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
                 continue
             self.checked += 1
             found = self._upgrade(context, snapshot, nodes)
-            told: set[str] = set()
+            seen: set[str] = set()
             for obstacle in found.obstacles() if found.phase != "done" else ():
                 unit = owners.get(obstacle.pod)
-                if unit is None or str(unit.subject) in told:
+                if unit is None or str(unit.subject) in seen:
                     continue
-                told.add(str(unit.subject))
+                seen.add(str(unit.subject))
                 yield self.finding_about(
                     unit,
                     f"the upgrade of pool {pool or '<none>'} {found.phase} on it",

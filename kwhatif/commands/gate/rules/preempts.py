@@ -56,14 +56,14 @@ class Preempts(Rule[PreemptsParameters]):
             against = [victim for victim in victims if victim.violates]
             total += len(victims)
             if len(counting) <= self.given.most and len(against) <= self.given.most_violations:
-                if told := check_frequency(context, self.given, unit, self._evicts):
+                if frequency := check_frequency(context, self.given, unit, self._evicts):
                     yield self.finding_about(
                         unit,
-                        f"{in_trials(told)} others are evicted",
+                        f"{in_trials(frequency)} others are evicted",
                         f"That more than {format_count(self.given.most, 'pod')} have to leave, of whatever priority "
-                        f"and owner, does not happen in this run. {describe_frequency(told)}",
+                        f"and owner, does not happen in this run. {describe_frequency(frequency)}",
                         about="chance",
-                        numbers=numbers_of(told, self.given),
+                        numbers=numbers_of(frequency, self.given),
                     )
                 continue
             title = f"evicts {format_count(len(victims), 'pod')}"

@@ -75,12 +75,12 @@ class Spread(Rule[SpreadParameters]):
                         numbers=numbers_of(often, self.given),
                     )
                 continue
-            told = [f"{place}: {number}" for place, number in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
+            parts = [f"{place}: {number}" for place, number in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
             yield self.finding_about(
                 unit,
                 f"skew of {skew} over {self.given.topology_key}",
                 f"{format_count(len(running), 'pod')} are on {format_count(len(counts), 'place')} "
-                f"as {format_some(told, 5)}.",
+                f"as {format_some(parts, 5)}.",
                 about=self.given.topology_key,
                 numbers={
                     "skew": skew,

@@ -58,14 +58,14 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     hint=f"kwhatif gate --explain {_WHY_UNBOUND if UNBOUND in first.reason else _WHAT_IT_TAKES}",
                     pod=first.pod,
                 )
-            elif told := check_frequency(context, self.given, unit, self._left_without):
+            elif frequency := check_frequency(context, self.given, unit, self._left_without):
                 yield self.finding_about(
                     unit,
-                    f"{in_trials(told)} pods stay pending",
+                    f"{in_trials(frequency)} pods stay pending",
                     f"That more than {self.given.most} find no node does not happen in this run. "
-                    f"{describe_frequency(told)}",
+                    f"{describe_frequency(frequency)}",
                     about="chance",
-                    numbers=numbers_of(told, self.given),
+                    numbers=numbers_of(frequency, self.given),
                     hint="kwhatif chances tells how many, and where the others go",
                 )
         others = f", {foreign} left to other schedulers" if foreign else ""

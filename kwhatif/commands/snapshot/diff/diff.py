@@ -86,9 +86,9 @@ def _of_pod(plain: dict[str, Any]) -> None:
     for field in ("startTime", "conditions", "phase"):
         status.pop(field, None)
     for field in ("containerStatuses", "initContainerStatuses"):
-        told = [each for each in status.pop(field, None) or () if each.keys() & {"resources", "allocatedResources"}]
-        if told:
-            status[field] = told
+        resized = [each for each in status.pop(field, None) or () if each.keys() & {"resources", "allocatedResources"}]
+        if resized:
+            status[field] = resized
     if not status:
         plain.pop("status", None)
     spec = section(plain, "spec")

@@ -26,12 +26,12 @@ def diff_blocks(result: DiffResult) -> list[Block]:
     headers = ("kind [same]", "change [same]", "object [pod]", "where [same]", "fields")
     blocks += build_table("CHANGES", headers, rows, Grouping("row"))
     if result.replaced:
-        told = tuple(
+        replaced = tuple(
             f"{format_count(each.pods, 'pod')} of {each.controller} replaced"
             f"{f', {each.moved} on other nodes' if each.moved else ''}"
             for each in result.replaced
         )
-        blocks += [Heading("REPLACED by pods of the same template"), Lines(told, listed=True)]
+        blocks += [Heading("REPLACED by pods of the same template"), Lines(replaced, listed=True)]
     return blocks
 
 

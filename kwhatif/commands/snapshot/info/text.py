@@ -176,9 +176,9 @@ def _missing(result: InfoResult) -> Iterator[Block]:
         "in the snapshot, but empty": [kind for kind, number in result.objects.items() if not number],
     }
     absent = [(f"{what}: ", names) for what, names in kinds.items() if names]
-    told = (*(f"{what}{', '.join(names)}" for what, names in absent), *texts)
+    lines = (*(f"{what}{', '.join(names)}" for what, names in absent), *texts)
     brief = (*(f"{what}{format_count(len(names), 'kind')}; --all names them" for what, names in absent), *texts)
-    yield Lines(told or ("nothing",), listed=bool(told), brief=brief)
+    yield Lines(lines or ("nothing",), listed=bool(lines), brief=brief)
 
 
 def bar(part: int, whole: int) -> str:
