@@ -346,6 +346,14 @@ class Objects:
         (namespace,) = namespaces
         return self.share(("namespaces", kind), (kind,), sort).get(namespace, [])
 
+    def keys_of(self, kind: str) -> frozenset[str]:
+        """``namespace/name`` of the objects of a kind."""
+
+        def spell() -> frozenset[str]:
+            return frozenset(f"{each.metadata.namespace}/{each.metadata.name}" for each in self.list_kind(kind))
+
+        return self.share(("keys", kind), (kind,), spell)
+
     def by_kind(self) -> dict[str, list[Resource]]:
         """All objects, the kinds in the order of their names; a kind that was read is included even if it has none."""
         return dict(sorted(self._by_kind.items()))

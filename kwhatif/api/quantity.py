@@ -338,7 +338,9 @@ class Quantity:
 
     def __str__(self) -> str:
         """As upstream prints it: the text it was read from where upstream keeps that, else ``canonical``."""
-        return self.canonical if self._text is None else self._text
+        if self._text is None:
+            object.__setattr__(self, "_text", self.canonical)
+        return self._text  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         return f"Quantity.parse({str(self)!r})"

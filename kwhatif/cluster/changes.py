@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.columns import zone_key_of
@@ -13,7 +14,8 @@ from kwhatif.cluster.columns import zone_key_of
 class Changes:
     """Pods that are ``gone`` and that ``came``, with both texts of one that changed, and ``nodes`` that changed.
 
-    ``moved``: nodes came or went, or take other turns. ``places`` are those of all pods, by uid.
+    ``moved``: nodes came or went, or take other turns. ``places`` are those of all ``pods``, by uid; none
+    where only what some nodes say has changed.
     """
 
     gone: Sequence[Pod]
@@ -21,26 +23,32 @@ class Changes:
     nodes: Sequence[Node]
     moved: bool
     places: dict[str, int]
+    pods: int
 
     @classmethod
     def between(
         cls, nodes_before: Sequence[Node], before: Sequence[Pod], nodes: Sequence[Node], now: Sequence[Pod]
     ) -> Changes:
         """Those of two moments, by the identity of objects."""
-        ids_before, ids_now = set(map(id, before)), set(map(id, now))
         pairs = [(old, new) for old, new in zip(nodes_before, nodes, strict=False) if old is not new]
+        turned = len(nodes_before) != len(nodes) or any(_turn(old) != _turn(new) for old, new in pairs)
+        changed = [new for _, new in pairs]
+        if not turned and len(before) == len(now) and all(map(is_, before, now)):
+            return cls(gone=(), came=(), nodes=changed, moved=False, places={}, pods=len(now))
+        ids_before, ids_now = set(map(id, before)), set(map(id, now))
         return cls(
             gone=[pod for pod in before if id(pod) not in ids_now],
             came=[pod for pod in now if id(pod) not in ids_before],
-            nodes=[new for _, new in pairs],
-            moved=len(nodes_before) != len(nodes) or any(_turn(old) != _turn(new) for old, new in pairs),
+            nodes=changed,
+            moved=turned,
             places={pod.identity: place for place, pod in enumerate(now)},
+            pods=len(now),
         )
 
     @property
     def are_few(self) -> bool:
         """Whether they take less time than to load all."""
-        return len(self.gone) + len(self.came) <= len(self.places) // 4
+        return len(self.gone) + len(self.came) <= self.pods // 4
 
     @property
     def groups(self) -> bool:

@@ -92,7 +92,7 @@ class Cluster(NodeInfos):
         def renew(known: Cluster, before: list[list[Any]]) -> Cluster:
             nodes, pods = before
             changes = Changes.between(nodes, pods, objects.list_all(Node), objects.list_all(Pod))
-            too_many = len(known.shapes) > 2 * len(changes.places) + _SPARE_SHAPES
+            too_many = len(known.shapes) > 2 * changes.pods + _SPARE_SHAPES
             return count() if too_many or changes.groups or not changes.are_few else known._follow(changes, objects)
 
         cluster = objects.share((cls, features), _COUNTED, count, renew).fork(alone=True) if shapes is None else count()
@@ -156,6 +156,9 @@ class Cluster(NodeInfos):
             twin.replace_nodes(objects.list_all(Node))
         elif changes.nodes:
             twin.columns = twin.columns.with_changed_nodes(changes.nodes)
+        if not changes.places:
+            twin.columns.encode()
+            return twin
         twin._sort_pods(changes.places)
         return twin._settle()
 

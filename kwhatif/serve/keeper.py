@@ -20,6 +20,7 @@ from kwhatif.serve import frames
 from kwhatif.serve.answers import ServedCluster, answer
 from kwhatif.serve.fields import route_of, routes
 from kwhatif.serve.frames import ClusterStatus, Head
+from kwhatif.serve.replies import PAGE
 from kwhatif.serve.worker import work
 from kwhatif.snapshot.followed_cluster import FollowedCluster
 from kwhatif.snapshot.format.model import Snapshot
@@ -116,6 +117,10 @@ class Keeper:
         begins = self._known < 0
         self._known = self._followed.changes
         answer(route_of("place"), _PROBE, cluster)
+        if begins:
+            # The page asks for these first.
+            answer(route_of("snapshot-info"), b"{}", cluster, media=PAGE)
+            answer(route_of("place"), _PROBE, cluster, media=PAGE)
         gc.collect()
         if begins:
             # It is looked at no more, so that a fork can share it.

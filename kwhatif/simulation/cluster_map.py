@@ -16,6 +16,7 @@ from kwhatif.snapshot.format.model import Snapshot
 Amounts = Mapping[str, int]
 PODS = "pods"
 _NOTHING: Amounts = {}
+_ABSENT = ("", _NOTHING)
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,12 @@ def build_map(looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterM
     """The moments side by side; where nothing differs between them, there is one state. ``by`` as in ``pool_of``."""
     states = dict(looks)
     *others, last = states.values()
-    if all(_where(last) == _where(other) for other in others):
+    if all(_is_same(last, other) for other in others):
         states = {"now": last}
     nodes = {node.name: (node, room) for each in states.values() for node, room in each.nodes}
-    ordered = sorted(nodes.values(), key=lambda entry: (zone_of(entry[0]), pool_of(entry[0], by), entry[0].name))
-    resources = _resources(states.values(), [room for _, room in ordered])
-    places = {node.name: place for place, (node, _) in enumerate(ordered)}
+    ordered = sorted((zone_of(node), pool_of(node, by), name) for name, (node, _) in nodes.items())
+    resources = _resources(states.values(), [room for _, room in nodes.values()])
+    places = {name: place for place, (_, _, name) in enumerate(ordered)}
     existing = [{node.name for node, _ in each.nodes} for each in states.values()]
     asks: dict[tuple[int, ...], int] = {}
     rows: dict[int, int] = {}
@@ -81,33 +82,44 @@ def build_map(looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterM
         return rows[id(amounts)]
 
     pods = []
-    for name in sorted({name for each in states.values() for name in each.pods}):
-        found = [each.pods.get(name, ("", _NOTHING)) for each in states.values()]
-        asked = next((amounts for _, amounts in reversed(found) if amounts), _NOTHING)
-        at = tuple(places.get(node, -1) for node, _ in found)
-        pods.append(MappedPod(pod=name, asks=row_of(asked), at=at))
+    moments = [each.pods for each in states.values()]
+    for name in sorted(set().union(*moments)):
+        at, asked = [], _NOTHING
+        for there in moments:
+            node, amounts = there.get(name, _ABSENT)
+            at.append(places.get(node, -1))
+            asked = amounts or asked
+        pods.append(MappedPod(pod=name, asks=row_of(asked), at=tuple(at)))
     return ClusterMap(
         states=tuple(states),
         resources=resources,
         nodes=tuple(
-            _map_node(node, room, resources, by, tuple(node.name in names for names in existing))
-            for node, room in ordered
+            _map_node(*nodes[name], resources, pool, zone, tuple(name in names for names in existing))
+            for zone, pool, name in ordered
         ),
         asks=tuple(asks),
         pods=tuple(pods),
     )
 
 
-def _where(one: ClusterObservation) -> tuple[set[str], dict[str, str]]:
-    return {node.name for node, _ in one.nodes}, {pod: node for pod, (node, _) in one.pods.items()}
+def _is_same(one: ClusterObservation, other: ClusterObservation) -> bool:
+    """Whether the same nodes are there, and each pod is where it is in the other."""
+    if {node.name for node, _ in one.nodes} != {node.name for node, _ in other.nodes}:
+        return False
+    there = other.pods
+    return len(one.pods) == len(there) and all(
+        name in there and there[name][0] == node for name, (node, _) in one.pods.items()
+    )
 
 
-def _map_node(node: Node, room: Amounts, resources: Sequence[str], by: str, there: tuple[bool, ...]) -> MappedNode:
+def _map_node(
+    node: Node, room: Amounts, resources: Sequence[str], pool: str, zone: str, there: tuple[bool, ...]
+) -> MappedNode:
     closed = "cordoned" if node.spec.unschedulable else "" if is_ready(node) else "not ready"
     return MappedNode(
         node=node.name,
-        pool=pool_of(node, by),
-        zone=zone_of(node),
+        pool=pool,
+        zone=zone,
         room=_by_resource(room, resources),
         closed=closed,
         taints=tuple(taint.text for taint in node.spec.taints or ()),

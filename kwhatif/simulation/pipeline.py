@@ -230,8 +230,11 @@ def session(state: PipelineState) -> PipelineState:
     if first.inputs.with_map and len(prepared) == 1:
         from kwhatif.simulation.cluster_map import observe_cluster
 
-        cluster = (first.only_session or first.new_session()).cluster
-        state = replace(state, beginning=observe_cluster(cluster, first.snapshot))
+        def observe() -> ClusterObservation:
+            return observe_cluster((first.only_session or first.new_session()).cluster, first.snapshot)
+
+        key = observe_cluster, first.setup.features
+        state = replace(state, beginning=first.snapshot.objects.share(key, ("Node", "Pod"), observe))
     return replace(state, prepared=prepared)
 
 

@@ -20,7 +20,7 @@ from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import PlaceResult, Score
 
 _LENGTHS = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_IN_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+_IN_MARKUP = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def json_in_page(value: Any) -> str:
@@ -28,7 +28,10 @@ def json_in_page(value: Any) -> str:
 
     ASCII alone, so that line separators, which are new lines in a script, are written as escapes, too.
     """
-    return json.dumps(_clean_value(value), separators=(",", ":"), ensure_ascii=True).translate(_IN_MARKUP)
+    text = json.dumps(_clean_value(value), separators=(",", ":"), ensure_ascii=True)
+    for character, escape in _IN_MARKUP.items():
+        text = text.replace(character, escape)
+    return text
 
 
 def _clean_value(value: Any) -> Any:
@@ -53,10 +56,14 @@ class _RawJson:
 
 def front_coded(texts: Sequence[str]) -> dict[str, Any]:
     """Each text as what it shares with the one before, and the rest: names in order have long beginnings in common."""
-    found, last = [], ""
+    found, last, shared = [], "", 0
     for text in map(clean, texts):
         most = min(len(text), len(last), len(_LENGTHS) - 1)
-        shared = next((place for place in range(most) if text[place] != last[place]), most)
+        # Mostly as much as two names before.
+        if shared > most or text[:shared] != last[:shared]:
+            shared = 0
+        while shared < most and text[shared] == last[shared]:
+            shared += 1
         found.append(_LENGTHS[shared] + text[shared:])
         last = text
     return {"f": _RawJson(found), "n": len(found)}

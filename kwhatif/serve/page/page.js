@@ -59,6 +59,7 @@ async function answer(state) {
   const [question, fields] = questionOf(state);
   byId('asked').textContent = question;
   try {
+    const charts = load('/page/echarts.js');
     const reply = await fetch(`/v1/${question}`, {
       method: 'POST', headers: { 'Content-Type': 'application/json', Accept: PAGE }, body: JSON.stringify(fields),
     });
@@ -68,7 +69,7 @@ async function answer(state) {
       throw new Error(detail);
     }
     byId('data').textContent = text;
-    await load('/page/echarts.js');
+    await charts;
     byId('state').remove();
     await load('/page/report.js');
   } catch (error) {

@@ -53,7 +53,7 @@ class Draft:
         self.notes: list[str] = []
         self.first_moments: list[str] = []
         self.moves_pods = False
-        self._keys = {pod.key for pod in self.pods}
+        self._keys = set(self.snapshot.objects.keys_of("Pod"))
         self.replacements = Replacements(taken=self._keys.__contains__)
 
     @property

@@ -39,7 +39,7 @@ class RecreatedPods:
     def __init__(self, run: PlacementRun, taken: Collection[str] | None = None) -> None:
         self.session, self.run = run.session, run
         if taken is None:
-            taken = {pod.key for pod in self.session.snapshot.objects.list_all(Pod)}
+            taken = self.session.snapshot.objects.keys_of("Pod")
         self._controllers = Replacements(taken=taken.__contains__)
         self.asked: list[PodToSchedule] = []
         self.waiting: list[AttemptedPod] = []

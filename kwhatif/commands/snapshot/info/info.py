@@ -74,8 +74,10 @@ def info(
 
     ``devices`` counts the devices of the snapshot's resource slices, if given. ``mapped``: with a map.
     """
-    pods = snapshot.objects.list_all(Pod)
-    rows = _rows(snapshot.objects.list_all(Node), pods, features, by)
+    # A server is asked this again and again about a cluster that stays.
+    objects, kinds = snapshot.objects, ("Node", "Pod")
+    found = objects.share((_Contents, features, by), kinds, lambda: _Contents.of(snapshot, features, by))
+    rows = found.rows
     groups: dict[tuple[str, str], list[_Row]] = {}
     for row in rows:
         groups.setdefault((row.pool, row.zone), []).append(row)
@@ -93,37 +95,55 @@ def info(
         groups=tuple(_group(*key, groups[key]) for key in sorted(groups)),
         resources=_resources(rows),
         closed_nodes=sum(not row.is_open for row in rows),
-        phases=_phases(pods),
-        pending=_pending(pods),
-        classes=_classes(pods),
+        phases=found.phases,
+        pending=found.pending,
+        classes=found.classes,
         missing=_missing(snapshot),
         devices=tuple(devices(snapshot)) if devices else (),
         nodes=tuple(_node(row) for row in rows) if nodes else (),
     )
     if not mapped:
         return result
-    return result.with_context(cluster_map=build_map({"now": _look(rows, pods, features)}, by))
+    cluster_map = objects.share((build_map, features, by), kinds, lambda: build_map({"now": found.observe()}, by))
+    return result.with_context(cluster_map=cluster_map)
 
 
-def _look(rows: Sequence[_Row], pods: Sequence[Pod], features: Features) -> ClusterObservation:
-    requests = RequestSums(features)
-    found: dict[str, tuple[str, Mapping[str, int]]] = {}
-    asks: dict[int, Mapping[str, int]] = {}
-    for pod in pods:
-        if not pod.is_finished:
-            amounts = requests.requests_of(pod)
-            found[pod.key] = (pod.spec.node_name or "", asks.setdefault(id(amounts), {**amounts, "pods": 1}))
-    return ClusterObservation([(row.node, row.allocatable) for row in rows], found)
+@dataclass(frozen=True)
+class _Contents:
+    """What the nodes and pods of a snapshot come to: a row a node, by name, and what unfinished pods ask for."""
+
+    rows: Sequence[_Row]
+    asked: Mapping[str, tuple[str, Mapping[str, int]]]
+    phases: dict[str, int]
+    pending: tuple[PendingReason, ...]
+    classes: tuple[ClassUse, ...]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, features: Features, by: str) -> _Contents:
+        pods, requests = snapshot.objects.list_all(Pod), RequestSums(features)
+        asked = {
+            pod.key: (pod.spec.node_name or "", requests.requests_of(pod)) for pod in pods if not pod.is_finished
+        }
+        rows = _rows(snapshot.objects.list_all(Node), pods, asked, by)
+        return cls(rows, asked, _phases(pods), _pending(pods), _classes(pods))
+
+    def observe(self) -> ClusterObservation:
+        with_pods = {id(amounts): {**amounts, "pods": 1} for _, amounts in self.asked.values()}
+        found = {pod: (node, with_pods[id(amounts)]) for pod, (node, amounts) in self.asked.items()}
+        return ClusterObservation([(row.node, row.allocatable) for row in self.rows], found)
 
 
-def _rows(nodes: Sequence[Node], pods: Sequence[Pod], features: Features, by: str) -> list[_Row]:
-    there, requests = pods_by_node(pods), RequestSums(features)
+def _rows(
+    nodes: Sequence[Node], pods: Sequence[Pod], asked: Mapping[str, tuple[str, Mapping[str, int]]], by: str
+) -> list[_Row]:
+    there = pods_by_node(pods)
     rows = []
     for node in sorted(nodes, key=lambda node: node.name):
         requested: Counter[str] = Counter()
         mine = there.get(node.name, ())
         for pod in mine:
-            requested.update(requests.requests_of(pod))
+            for name, amount in asked[pod.key][1].items():
+                requested[name] += amount
         requested["pods"] = len(mine)
         allocatable = allocatable_of(node)
         ready, cordoned = is_ready(node), bool(node.spec.unschedulable)
