@@ -2,9 +2,10 @@
 
     page.py [--nodes 2000] [--pods 40000] [--rounds 5]
 
-The cluster is the one of gate.py, known to the server when the page is opened. ``firstSeconds`` are from the navigation to the
-frame after the map is drawn, ``drainSeconds`` from the click to the frame after the answer is; of both ``server`` is the time of
-the request. ``load`` is that of the machine. Needs playwright and Chromium, as make test-browser installs them.
+The cluster is the one of gate.py, known to the server when the page is opened. ``first`` is from the navigation to
+the frame after the map is drawn, ``drain`` from the click to the frame after the answer is: seconds by the clock, of
+which the answer took ``answer``, and processor seconds of the server and of what draws the page. ``load`` is that of
+the machine. Needs playwright and Chromium, as make test-browser installs them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from gate import write
-from serve import Client
+from report import busy
+from serve import Client, seconds_of
 
 from tests.browser.conftest import CHROMIUM, QUIET, QUIETER
 
@@ -47,39 +49,38 @@ def main() -> None:
             try:
                 while Client(port).ask(0)[0] == 503:
                     time.sleep(0.2)
-                look(f"http://127.0.0.1:{port}/", given.rounds)
+                look(f"http://127.0.0.1:{port}/", server.pid, given.rounds)
             finally:
                 server.terminate()
 
 
-def look(address: str, rounds: int) -> None:
+def look(address: str, server: int, rounds: int) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *QUIETER])
+        client = browser.new_browser_cdp_session()
         for number in range(rounds):
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto("about:blank")
-            first, server = seconds(page, lambda: page.goto(address, wait_until="commit"), "snapshot")
+
+            def time_act(act: Callable[[], object], verdict: str, page: Any = page) -> dict[str, float]:
+                begun, spent, drawn = time.perf_counter(), seconds_of(server), busy(client)
+                act()
+                page.locator("#verdict", has_text=verdict).wait_for()
+                page.wait_for_selector("html.ready", state="attached")
+                page.evaluate(DRAWN)
+                found = {"seconds": time.perf_counter() - begun, "answer": page.evaluate(ASKED) / 1000}
+                found |= {"serverCpu": seconds_of(server) - spent, "browserCpu": busy(client) - drawn}
+                return {name: round(value, 2) for name, value in found.items()}
+
+            first = time_act(lambda page=page: page.goto(address, wait_until="commit"), "snapshot")
             page.locator("#find").fill(f"n{number:05d}")
             page.keyboard.press("Enter")
-            drain = page.locator("#panel").get_by_role("button", name="Drain")
-            drain.wait_for()
-            drained, drain_server = seconds(page, drain.click, "drained")
-            row = {"firstSeconds": first, "server": server, "drainSeconds": drained, "drainServer": drain_server}
-            print(json.dumps(row | {"load": round(os.getloadavg()[0], 1)}), flush=True)
+            drain = time_act(page.locator("#panel").get_by_role("button", name="Drain").click, "drained")
+            print(json.dumps({"first": first, "drain": drain, "load": round(os.getloadavg()[0], 1)}), flush=True)
             page.close()
         browser.close()
-
-
-def seconds(page: Any, act: Callable[[], object], verdict: str) -> tuple[float, float]:
-    """From an act to the frame after which its answer is drawn, and how long of it the server took."""
-    begun = time.perf_counter()
-    act()
-    page.locator("#verdict", has_text=verdict).wait_for()
-    page.wait_for_selector("html.ready", state="attached")
-    page.evaluate(DRAWN)
-    return round(time.perf_counter() - begun, 2), round(page.evaluate(ASKED) / 1000, 2)
 
 
 if __name__ == "__main__":

@@ -192,7 +192,7 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
         if column.node
         for name in _names(cell)[1]
     }
-    beginning, ending = _beginning(names), _ending(names)
+    beginning, ending = common_parts(names)
     if not beginning and not ending:
         return list(blocks)
 
@@ -211,6 +211,11 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
     said = [f"begin with … begin with {beginning}"] if beginning else []
     said += [f"end in … end in {ending}"] if ending else []
     return [*shortened, Lines((f"Names of nodes that {', those that '.join(said)}.",))]
+
+
+def common_parts(names: set[str]) -> tuple[str, str]:
+    """What all names of nodes begin with and what they end in, each empty where that is too little to leave out."""
+    return _beginning(names), _ending(names)
 
 
 def _names(cell: str) -> tuple[str, list[str], str]:

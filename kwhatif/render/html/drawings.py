@@ -13,6 +13,7 @@ from typing import Any
 
 from kwhatif.render.escape import clean
 from kwhatif.render.explain_nodes import describe_victims_of_fix, distance
+from kwhatif.render.grouping import common_parts
 from kwhatif.render.page_spec import PodOutcomes
 from kwhatif.results.base import ClusterMap, Result
 from kwhatif.results.explain import ExplainResult, NodeReport, PodReport
@@ -101,6 +102,7 @@ def map_data(found: ClusterMap) -> dict[str, Any]:
         "asks": [list(map(float, asks)) for asks in found.asks],
         "nodes": {
             "name": front_coded([node.node for node in found.nodes]),
+            "common": common_parts({node.node for node in found.nodes}),
             "zone": packed_column([node.zone for node in found.nodes], {}),
             "pool": packed_column([node.pool for node in found.nodes], {}),
             "closed": packed_column([node.closed for node in found.nodes], {}),

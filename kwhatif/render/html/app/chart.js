@@ -42,7 +42,10 @@ function drawnChart(box, label, options, clicked) {
 
   begin();
   DARK.addEventListener('change', begin);
-  new ResizeObserver(() => drawn.resize()).observe(box);
+  // It is told of the first size, too, in which the chart is drawn already.
+  new ResizeObserver(() => {
+    if (drawn.getWidth() !== box.clientWidth || drawn.getHeight() !== box.clientHeight) drawn.resize();
+  }).observe(box);
   onPrint(begin, begin);
   return { again, chart: () => drawn };
 }

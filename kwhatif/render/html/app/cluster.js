@@ -5,9 +5,11 @@ const SIGNS = { arrives: '+', leaves: '−', moves: '⇄', waits: '?', stays: ''
 function readCluster() {
   const map = GIVEN.map;
   const names = frontCoded(map.nodes.name);
+  const [beginning, ending] = map.nodes.common;
+  const shortName = (name) => `${beginning && '…'}${name.slice(beginning.length, name.length - ending.length)}${ending && '…'}`;
   const columns = ['zone', 'pool', 'closed', 'taints'].map((name) => column(map.nodes[name]));
   const nodes = names.map((name, place) => ({
-    place, name, zone: columns[0][place], pool: columns[1][place], closed: columns[2][place],
+    place, name, short: shortName(name), zone: columns[0][place], pool: columns[1][place], closed: columns[2][place],
     taints: columns[3][place], room: map.rooms[map.nodes.room[place]],
     arriving: 0, leaving: 0,
   }));

@@ -111,7 +111,7 @@ function clusterMap() {
       ...(many && !(sign && marked) ? {} : {
         label: {
           show: true, color: dark, fontSize: many ? 10 : 12,
-          formatter: many ? sign : `${sign ? `${sign} ` : ''}${node.name}\n${gone ? 'fails' : absent ? 'not there' : percent(share)}`,
+          formatter: many ? sign : `${sign ? `${sign} ` : ''}${node.short}\n${gone ? 'fails' : absent ? 'not there' : percent(share)}`,
         },
       }),
     };
@@ -169,19 +169,26 @@ function clusterMap() {
     return `${counted(left.length, 'node')}. ${name} asked for${words}: ${spelledOf(name, used, total)}${total ? ` (${percent(used / total)})` : ''}. ${size}`;
   }
 
-  const map = drawnChart(box, '', options, (at) => {
-    if (at.data && at.data.place !== undefined) openNode(nodes[at.data.place]);
-    else if (at.data && at.data.failure >= 0) {
-      byId('failure').value = String(at.data.failure);
-      state = stateAfter(at.data.failure);
-      changed();
-    }
+  let map = null;
+  later(() => {
+    map = drawnChart(box, labelOf(), options, (at) => {
+      if (at.data && at.data.place !== undefined) openNode(nodes[at.data.place]);
+      else if (at.data && at.data.failure >= 0) {
+        byId('failure').value = String(at.data.failure);
+        state = stateAfter(at.data.failure);
+        changed();
+      }
+    });
   });
+
+  function labelOf() {
+    return `Map of the cluster. ${describe()} The table of nodes below says the same.`;
+  }
 
   function changed() {
     map.again();
     said.textContent = describe();
-    box.setAttribute('aria-label', `Map of the cluster. ${describe()} The table of nodes below says the same.`);
+    box.setAttribute('aria-label', labelOf());
     say(describe());
   }
 
@@ -237,8 +244,7 @@ function clusterMap() {
       element('span', { 'aria-hidden': 'true' }, words[states[1]])));
   }
   said.textContent = describe();
-  box.setAttribute('aria-label', `Map of the cluster. ${describe()} The table of nodes below says the same.`);
-  return part('The cluster', ...groupLines(), tools, said, box, legend, nodeTable());
+  return part('The cluster', ...groupLines(), tools, said, element('div', { class: 'pannable' }, box), legend, nodeTable());
 }
 
 /** A node in a few lines. */

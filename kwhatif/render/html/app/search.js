@@ -11,7 +11,7 @@ function searchable() {
 }
 
 function beginSearch() {
-  const all = searchable();
+  let all = null;
   const input = byId('find');
   const list = byId('found');
   let found = [];
@@ -40,6 +40,7 @@ function beginSearch() {
   function look() {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     if (!words.length) { close(); return; }
+    all ||= searchable();
     const begin = [];
     const inside = [];
     for (const one of all) {
