@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,24 +64,26 @@ def look(address: str, server: int, rounds: int) -> None:
         for number in range(rounds):
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto("about:blank")
-
-            def time_act(act: Callable[[], object], verdict: str, page: Any = page) -> dict[str, float]:
-                begun, spent, drawn = time.perf_counter(), seconds_of(server), busy(client)
-                act()
-                page.locator("#verdict", has_text=verdict).wait_for()
-                page.wait_for_selector("html.ready", state="attached")
-                page.evaluate(DRAWN)
-                found = {"seconds": time.perf_counter() - begun, "answer": page.evaluate(ASKED) / 1000}
-                found |= {"serverCpu": seconds_of(server) - spent, "browserCpu": busy(client) - drawn}
-                return {name: round(value, 2) for name, value in found.items()}
-
-            first = time_act(lambda page=page: page.goto(address, wait_until="commit"), "snapshot")
+            clock = partial(time_act, client, server, page)
+            first = clock(partial(page.goto, address, wait_until="commit"), "snapshot")
             page.locator("#find").fill(f"n{number:05d}")
             page.keyboard.press("Enter")
-            drain = time_act(page.locator("#panel").get_by_role("button", name="Drain").click, "drained")
+            drain = clock(page.locator("#panel").get_by_role("button", name="Drain").click, "drained")
             print(json.dumps({"first": first, "drain": drain, "load": round(os.getloadavg()[0], 1)}), flush=True)
             page.close()
         browser.close()
+
+
+def time_act(client: Any, server: int, page: Any, act: Callable[[], object], verdict: str) -> dict[str, float]:
+    """What an act takes until the answer with this verdict is drawn."""
+    begun, spent, drawn = time.perf_counter(), seconds_of(server), busy(client)
+    act()
+    page.locator("#verdict", has_text=verdict).wait_for()
+    page.wait_for_selector("html.ready", state="attached")
+    page.evaluate(DRAWN)
+    found = {"seconds": time.perf_counter() - begun, "answer": page.evaluate(ASKED) / 1000}
+    found |= {"serverCpu": seconds_of(server) - spent, "browserCpu": busy(client) - drawn}
+    return {name: round(value, 2) for name, value in found.items()}
 
 
 if __name__ == "__main__":

@@ -74,9 +74,9 @@ def app_file(name: str) -> str:
     return files("kwhatif.render.html").joinpath("app", name).read_text("utf-8")
 
 
-def app_script() -> str:
-    """The script of a page, which draws what the element ``data`` has."""
-    parts = [app_file(f"{name}.js") for name in (*APP, "start")]
+def app_script(more: str = "") -> str:
+    """The script of a page, which draws what the element ``data`` has; ``more`` of it comes last."""
+    parts = [*(app_file(f"{name}.js") for name in (*APP, "start")), more]
     return f"(() => {{\n'use strict';\n{''.join(parts)}}})();\n"
 
 

@@ -213,9 +213,11 @@ def shorten_node_names(blocks: Sequence[Block]) -> list[Block]:
     return [*shortened, Lines((f"Names of nodes that {', those that '.join(said)}.",))]
 
 
-def common_parts(names: set[str]) -> tuple[str, str]:
-    """What all names of nodes begin with and what they end in, each empty where that is too little to leave out."""
-    return _beginning(names), _ending(names)
+def common_parts(names: set[str], least: int = _LONG_BEGINNING) -> tuple[str, str]:
+    """What all names of nodes begin with and what they end in, each empty where that is too little to leave out:
+    less than ``least`` characters of a beginning.
+    """
+    return _beginning(names, least), _ending(names)
 
 
 def _names(cell: str) -> tuple[str, list[str], str]:
@@ -231,14 +233,14 @@ def _ending(names: set[str]) -> str:
     return ending if len(ending) >= _MIN_COMMON_CHARS else ""
 
 
-def _beginning(names: set[str]) -> str:
+def _beginning(names: set[str], least: int) -> str:
     """The common prefix in whole parts of a name, which leaves something of each."""
     common = ""
     if len(names) > 1:
         alike = takewhile(lambda letters: letters[0] == letters[1], zip(min(names), max(names), strict=False))
         common = "".join(letter for letter, _ in alike)
     beginning = common[: common.rfind("-") + 1]
-    return beginning if len(beginning) >= _LONG_BEGINNING and "." not in beginning else ""
+    return beginning if len(beginning) >= least and "." not in beginning else ""
 
 
 def _without(row: Row, columns: Sequence[Column], short: Callable[[str], str]) -> Row:

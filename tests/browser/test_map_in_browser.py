@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kwhatif.commands.page import html_page
@@ -20,8 +21,9 @@ TILES = """() => {
   const tiles = {};
   data.each((at) => {
     const { width, height } = data.getItemLayout(at);
-    const { name, place, itemStyle } = data.getRawDataItem(at);
-    if (place !== undefined) tiles[name] = { area: width * height, border: itemStyle.borderColor };
+    const { name, place, itemStyle, label } = data.getRawDataItem(at);
+    const text = label ? label.formatter : '';
+    if (place !== undefined) tiles[name] = { area: width * height, border: itemStyle.borderColor, text };
   });
   return tiles;
 }"""
@@ -43,6 +45,32 @@ def rows_of(page: Any, part: str) -> list[list[str]]:
 def test_a_tile_is_as_large_as_its_node(opened: Open, tmp_path: Path) -> None:
     tiles = page_of(opened, drain_of_two_nodes(), tmp_path).evaluate(TILES)
     assert tiles["n2"]["area"] / tiles["n0"]["area"] == pytest.approx(48 / 8, rel=0.05)
+
+
+def test_tiles_lose_what_all_names_of_nodes_have_in_common(opened: Open, tmp_path: Path) -> None:
+    result = drain_of_two_nodes()
+    assert result.cluster_map is not None
+    nodes = tuple(
+        msgspec.structs.replace(node, node=f"ip-10-1-0-{n}.eu-west-1.compute.internal")
+        for n, node in enumerate(result.cluster_map.nodes)
+    )
+    cluster_map = msgspec.structs.replace(result.cluster_map, nodes=nodes)
+    tiles = page_of(opened, result.with_context(cluster_map=cluster_map), tmp_path).evaluate(TILES)
+    assert {tile["text"].split("\n")[0].split(" ")[-1] for tile in tiles.values()} == {"…0…", "…1…", "…2…"}
+
+
+def test_on_a_narrow_screen_the_map_is_wider_and_can_be_panned(opened: Open, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(html_page(drain_of_two_nodes()), encoding="utf-8")
+    page = opened(path, width=390, has_touch=True).page
+    page.locator(".pannable").scroll_into_view_if_needed()
+    box = page.locator(".pannable").bounding_box()
+    client = page.context.new_cdp_session(page)
+    finger = [{"x": box["x"] + 250 - 15 * step, "y": box["y"] + 100} for step in range(11)]
+    for kind, points in (("touchStart", finger[:1]), *(("touchMove", [each]) for each in finger), ("touchEnd", [])):
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    page.wait_for_function("document.querySelector('.pannable').scrollLeft > 50")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_pod_that_is_evicted_twice_ends_where_its_last_replacement_does(opened: Open, tmp_path: Path) -> None:

@@ -58,6 +58,61 @@ def test_what_is_done_with_the_cluster_is_answered_and_undone(chromium: Any, ser
     assert said == []
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_workload_that_runs_is_taken_and_grows(chromium: Any, server: Server, width: int) -> None:
+    """By keyboard: a pod is found, and asked where it would go; then its Deployment, and more of it."""
+    said: list[str] = []
+    page = open_page(chromium, server, said, width)
+    page.keyboard.press("/")
+    page.keyboard.type("shop/web-")
+    page.keyboard.press("Enter")
+    where = page.locator("#panel").get_by_role("button", name="Where would it go today?")
+    where.focus()
+    ask_and_wait(page, lambda: page.keyboard.press("Enter"), "scheduled today")
+    page.locator("#workload").fill("deployment/shop/web")
+    ask_and_wait(page, lambda: page.keyboard.press("Enter"), "Fits: 3 pods run; scheduled today, 3 would stay.")
+    page.locator("#replicas").fill("5")
+    ask_and_wait(page, lambda: page.keyboard.press("Enter"), "Fits: 2 of 2 pods placed")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []
+
+
+def test_a_zone_is_removed_by_a_click(chromium: Any, server: Server) -> None:
+    said: list[str] = []
+    page = open_page(chromium, server, said)
+    page.locator("#find").fill("general-a-1")
+    page.keyboard.press("Enter")
+    remove = page.locator("#panel").get_by_role("button", name="Remove zone eu-west-1a")
+    ask_and_wait(page, remove.click, "Does not fit: 2 evicted pods stay pending")
+    assert page.locator("#changes button").text_content() == "topology.kubernetes.io/zone=eu-west-1a removed ×"
+    assert said == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_two_answers_stand_side_by_side(chromium: Any, server: Server, width: int) -> None:
+    """A node is cordoned on one side and drained on the other; the link holds both, and pods that differ are named."""
+    said: list[str] = []
+    page = open_page(chromium, server, said, width)
+    page.locator("#beside").click()
+    page.locator("#difference", has_text="Every pod ends on the same node.").wait_for()
+    right = page.frame_locator("#right")
+    right.locator("#find").fill("general-a-1")
+    right.locator("#find").press("Enter")
+    right.locator("#panel").get_by_role("button", name="Drain").click()
+    right.locator("#verdict", has_text="Not safe to drain").wait_for()
+    page.locator("#difference", has_text="pods end elsewhere").wait_for()
+    rows = page.locator("#differences tbody tr").all_text_contents()
+    assert any("general-a-1" in row for row in rows)
+    assert page.frame_locator("#left").locator("#verdict").text_content() == "What is in the snapshot"
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    page.frame_locator("#right").locator("#verdict", has_text="Not safe to drain").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ask_and_wait(page, page.locator("#keep-right").click, "Not safe to drain")
+    assert said == []
+
+
 def test_what_cannot_be_answered_is_said(chromium: Any, server: Server) -> None:
     said: list[str] = []
     page = open_page(chromium, server, said)

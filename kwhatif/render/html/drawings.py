@@ -87,6 +87,9 @@ def packed_column(texts: Sequence[str], nodes: Mapping[str, int]) -> dict[str, A
 MOST_SCORED = 500
 """Of how many pods the scores are shown; each takes a row a plugin."""
 
+SHORT_BEGINNING = 4
+"""Characters of a common beginning that names on tiles lose."""
+
 MOST_SINGLE = 200
 """How many feasible nodes of a pod are listed with their scores, the best ones."""
 
@@ -102,7 +105,7 @@ def map_data(found: ClusterMap) -> dict[str, Any]:
         "asks": [list(map(float, asks)) for asks in found.asks],
         "nodes": {
             "name": front_coded([node.node for node in found.nodes]),
-            "common": common_parts({node.node for node in found.nodes}),
+            "common": common_parts({node.node for node in found.nodes}, SHORT_BEGINNING),
             "zone": packed_column([node.zone for node in found.nodes], {}),
             "pool": packed_column([node.pool for node in found.nodes], {}),
             "closed": packed_column([node.closed for node in found.nodes], {}),

@@ -42,4 +42,4 @@ def _own(name: str) -> str:
 
 @cache
 def _report() -> str:
-    return app_script()
+    return app_script(_own("drawn.js"))
