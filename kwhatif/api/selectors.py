@@ -304,10 +304,10 @@ class TolerationIndex:
         return bool(self._comparing) and self._compare(taint)
 
     def _compare(self, taint: Taint) -> bool:
-        asked = (taint.key, taint.value or "", taint.effect)
-        found = self._asked.get(asked)
+        identity = (taint.key, taint.value or "", taint.effect)
+        found = self._asked.get(identity)
         if found is None:
-            found = self._asked[asked] = any(
+            found = self._asked[identity] = any(
                 tolerates(each, taint, comparison_operators=True)
                 for key in {taint.key, ""}
                 for each in self._comparing.get(key, {}).values()

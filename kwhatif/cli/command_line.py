@@ -144,8 +144,8 @@ class CommandLine:
         }
         edits: list[Any] = []
         if takes_edits(self.question):
-            asked = EditOptions(**_of(_EDITS, values))
-            more["edits"], edits = asked or None, list(asked.edits)
+            edit_options = EditOptions(**_of(_EDITS, values))
+            more["edits"], edits = edit_options or None, list(edit_options.edits)
         if takes_cluster(self.question):
             # An argument may name the cluster in place of --snapshot.
             flags = ClusterFlags(**_of(_CLUSTER, values))

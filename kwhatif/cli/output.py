@@ -40,9 +40,9 @@ class ColorMode(StrEnum):
 _asked = ContextVar("_asked", default=ColorMode.auto)
 
 
-def remember(asked: ColorMode) -> None:
+def remember(mode: ColorMode) -> None:
     """What ``--color`` says."""
-    _asked.set(ColorMode(asked))
+    _asked.set(ColorMode(mode))
 
 
 def screen(otherwise: int | None = None) -> Screen:
@@ -56,8 +56,8 @@ def screen(otherwise: int | None = None) -> Screen:
 
 def _colourful(looked_at: bool) -> bool:
     """As ``--color`` asks, else as NO_COLOR and FORCE_COLOR do, else on a terminal that is not ``dumb``."""
-    if (asked := _asked.get()) is not ColorMode.auto:
-        return asked is ColorMode.always
+    if (mode := _asked.get()) is not ColorMode.auto:
+        return mode is ColorMode.always
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (looked_at and os.environ.get("TERM") != "dumb")

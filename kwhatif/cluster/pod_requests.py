@@ -122,12 +122,12 @@ def _non_zero(name: str, pod: Pod, features: Features) -> int:
     sidecars: dict[str, Quantity] = {}
     most = 0
     for container in pod.spec.init_containers or ():
-        asked = (container.resources.requests if container.resources else None) or {}
+        given = (container.resources.requests if container.resources else None) or {}
         if features.sidecars and container.restart_policy == "Always":
-            _add(sidecars, asked)
+            _add(sidecars, given)
             most = max(most, amount(sidecars))
         else:
-            at_once = dict(asked)
+            at_once = dict(given)
             _add(at_once, sidecars)
             most = max(most, amount(at_once))
     requests_of = _ContainerRequests(pod, features, {}, with_status=features.in_place_pod_vertical_scaling)
@@ -159,11 +159,11 @@ class _ContainerRequests:
                 self._statuses[status.name] = status
 
     def __call__(self, container: Container, *, resizable: bool) -> Mapping[str, Quantity]:
-        asked: Mapping[str, Quantity] = (container.resources.requests if container.resources else None) or {}
+        requests: Mapping[str, Quantity] = (container.resources.requests if container.resources else None) or {}
         status = self._statuses.get(container.name) if resizable else None
         if status is not None:
-            asked = self._apply_resize(asked, status)
-        return {**self._missing, **asked} if self._missing else asked
+            requests = self._apply_resize(requests, status)
+        return {**self._missing, **requests} if self._missing else requests
 
     def _apply_resize(self, requests: Mapping[str, Quantity], status: ContainerStatus) -> Mapping[str, Quantity]:
         in_force, allocated = status.resources, status.allocated_resources
@@ -186,13 +186,13 @@ def _of_containers(
     initial: dict[str, Quantity] = {}
     for container in pod.spec.init_containers or ():
         sidecar = features.sidecars and container.restart_policy == "Always"
-        asked = requests_of(container, resizable=sidecar and features.resizes_are_in_conditions)
+        requests = requests_of(container, resizable=sidecar and features.resizes_are_in_conditions)
         if sidecar:
-            _add(total, asked)
-            _add(sidecars, asked)
+            _add(total, requests)
+            _add(sidecars, requests)
             _raise(initial, sidecars)
         else:
-            at_once = dict(asked)
+            at_once = dict(requests)
             _add(at_once, sidecars)
             _raise(initial, at_once)
     _raise(total, initial)
@@ -212,9 +212,9 @@ def _pod_level_requests(pod: Pod, features: Features) -> dict[str, Quantity]:
 def _resized_pod_level(pod: Pod, features: Features) -> dict[str, Quantity] | None:
     if not features.in_place_pod_level_resources_vertical_scaling or pod.status.resources is None:
         return None
-    asked = (pod.spec.resources.requests if pod.spec.resources else None) or {}
+    requests = (pod.spec.resources.requests if pod.spec.resources else None) or {}
     return _effective(
-        asked,
+        requests,
         pod.status.resources.requests,
         pod.status.allocated_resources,
         infeasible=_resize_is_infeasible(pod, features),

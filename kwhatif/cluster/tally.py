@@ -227,8 +227,8 @@ class Tallies:
         """The tallies that count pods of a shape, and how much."""
         shared = self._of_template.get(shape.template)
         if shared is None:
-            asked = ((tally, tally.spec.weight.of_template) for tally in self._sharing)
-            shared = [(tally, weight) for tally, ask in asked if ask is not None and (weight := ask(shape))]
+            weights = ((tally, tally.spec.weight.of_template) for tally in self._sharing)
+            shared = [(tally, weight) for tally, ask in weights if ask is not None and (weight := ask(shape))]
             self._of_template[shape.template] = shared
         own = [
             (tally, weight)

@@ -189,8 +189,8 @@ def _of_container(
     place: int, container: Container, resource: str, class_name: str, others: list[_ContainerRequest | None]
 ) -> tuple[_ContainerRequest | None, list[ExtendedResourceRequest]]:
     """What a container needs besides the devices of ``others`` that it may use, and where all of it comes from."""
-    asked = (container.resources.requests if container.resources else None) or {}
-    wanted = asked[resource].exact_int() if resource in asked else None
+    requests = (container.resources.requests if container.resources else None) or {}
+    wanted = requests[resource].exact_int() if resource in requests else None
     if not wanted:
         return None, []
 
@@ -204,5 +204,5 @@ def _of_container(
             mappings.append(build_mapping(other.name))
             if had >= wanted:
                 return None, mappings
-    name = f"container-{place}-request-{sorted(asked).index(resource)}"
+    name = f"container-{place}-request-{sorted(requests).index(resource)}"
     return _ContainerRequest(name, class_name, wanted - had), [*mappings, build_mapping(name)]

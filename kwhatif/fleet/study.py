@@ -52,10 +52,10 @@ class Study(Generic[Base, Task, Row]):
     @cached_property
     def digest(self) -> str:
         """The identity of this study: 16 hexadecimal digits."""
-        asked = f"{self.ask.__module__}.{self.ask.__qualname__}"
+        function = f"{self.ask.__module__}.{self.ask.__qualname__}"
         fields = [(each.name, str(each.type)) for each in msgspec.structs.fields(self.row)]
         # Another release may answer otherwise.
-        identity: list[Any] = [self.name, self.base_digest, asked, fields, __version__]
+        identity: list[Any] = [self.name, self.base_digest, function, fields, __version__]
         digest = hashlib.sha256(msgspec.json.encode(identity))
         for world in self.tasks:
             digest.update(msgspec.json.encode(world) + b"\n")

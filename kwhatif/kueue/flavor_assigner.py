@@ -200,10 +200,10 @@ class FlavorAssigner:
         worst = _BEST
         for resource, amount in requests.items():
             key = flavor, resource
-            asked = "grade", self._queue.name, self._rank, key, found.quota.get(key, 0), amount
-            known: tuple[Grade, str] | None = self._answers.get(asked)
+            key_of_grade = "grade", self._queue.name, self._rank, key, found.quota.get(key, 0), amount
+            known: tuple[Grade, str] | None = self._answers.get(key_of_grade)
             if known is None:
-                known = self._answers[asked] = self._grade_resource(key, found.quota.get(key, 0), amount)
+                known = self._answers[key_of_grade] = self._grade_resource(key, found.quota.get(key, 0), amount)
             grade, reason = known
             if reason:
                 reasons.append(reason)

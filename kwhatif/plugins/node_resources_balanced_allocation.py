@@ -68,11 +68,11 @@ class NodeResourcesBalancedAllocation(Plugin[None, ScoredResources]):
     def pre_score(self, pod: PodInfo, nodes: NodeView, state: None) -> ScoredResources | Skip:
         features = self.handle.features
         once = scored_requests(pod.shape.spec) if features.requests_add_up_as_integers else pod.shape.score_requests
-        asked = drift_requests(once, pod.shape.drift, [name for name, _ in self._resources], features)
-        asks = any(asked.get(name, 0) for name, _ in self._resources)
+        requests = drift_requests(once, pod.shape.drift, [name for name, _ in self._resources], features)
+        asks = any(requests.get(name, 0) for name, _ in self._resources)
         if not asks and self.handle.features.balanced_allocation_skips_best_effort:
             return SKIP
-        return ScoredResources.for_pod(self._resources, asked, nodes.cluster, with_defaults=False)
+        return ScoredResources.for_pod(self._resources, requests, nodes.cluster, with_defaults=False)
 
     def scopes(self, pod: PodInfo) -> tuple[Scope, Scope]:
         return self.filter_scope, score_scope(pod, self._resources, self.handle)

@@ -64,14 +64,14 @@ def suggest_requests(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Ite
             name: int(columns.allocatable[row, axis.column(name)] - cluster.requested[row, axis.column(name)])
             for name in pod.shape.requests
         }
-        short = [name for name, asked in pod.shape.requests.items() if asked > free[name]]
+        short = [name for name, request in pod.shape.requests.items() if request > free[name]]
         if len(short) == 1 and free[short[0]] > 0:
             room[short[0]] = max(room.get(short[0], 0), free[short[0]])
     for name, most in sorted(room.items()):
         edited = _lower_request(pod.pod, name, pod.shape.requests[name] - most)
         if edited is not None:
-            asked = format_amount(name, pod.shape.requests[name])
-            yield f"lower its {name} request from {asked} to {_exact(name, most)}", edited
+            request = format_amount(name, pod.shape.requests[name])
+            yield f"lower its {name} request from {request} to {_exact(name, most)}", edited
 
 
 def _exact(name: str, amount: int) -> str:
@@ -135,9 +135,9 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
             continue
         free = total - cluster.requested[row]
         short = {
-            name: asked - int(free[axis.column(name)])
-            for name, asked in pod.shape.requests.items()
-            if asked > free[axis.column(name)]
+            name: request - int(free[axis.column(name)])
+            for name, request in pod.shape.requests.items()
+            if request > free[axis.column(name)]
         }
         full = int(cluster.pod_count[row] - columns.allowed_pods[row]) + 1
         if full > 0 and not short:
@@ -326,11 +326,11 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
         """The utilization of all the placement's nodes together: the fuller the better, whatever the strategy for
         nodes.
         """
-        asked: dict[str, int] = {}
+        requests: dict[str, int] = {}
         for pod in assignments.pods:
             for name, amount in pod.shape.fit_score_requests.items():
-                asked[name] = asked.get(name, 0) + amount
-        state = ScoredResources.for_pod(self._resources, asked, cluster, with_defaults=True)
+                requests[name] = requests.get(name, 0) + amount
+        state = ScoredResources.for_pod(self._resources, requests, cluster, with_defaults=True)
         at = state.allocation_on(NodeView(cluster, assignments.placement.rows))
         capacity = at.capacity.sum(axis=0, keepdims=True)
         used = np.where(at.capacity != 0, at.used, 0).sum(axis=0, keepdims=True)

@@ -97,10 +97,10 @@ class VolumeZone(Plugin[Topologies, None]):
         if state is None:  # a profile may leave PreFilter out
             outcome = self.pre_filter(pod, nodes.cluster)
             if isinstance(outcome, Status):
-                asked = np.ones(nodes.size, np.bool_)
+                matches = np.ones(nodes.size, np.bool_)
                 if self.handle.features.volume_zones_have_one_name:
-                    asked = nodes.take_rows(_anywhere(nodes.columns))
-                yield from (Rejection(asked, reason, unresolvable=True) for reason in outcome.reasons)
+                    matches = nodes.take_rows(_anywhere(nodes.columns))
+                yield from (Rejection(matches, reason, unresolvable=True) for reason in outcome.reasons)
             elif not isinstance(outcome, Skip):
                 yield from self.filter(pod, nodes, outcome)
             return

@@ -336,12 +336,12 @@ class Budgets:
             broken[place, mine] = self.broken_by([pods[column] for column in mine.tolist()])
         return broken
 
-    def _only_budgets(self, asked: IntpArray, shapes: IntpArray) -> IntpArray:
+    def _only_budgets(self, rows: IntpArray, shapes: IntpArray) -> IntpArray:
         """intp of the form of ``shapes``: the only budget that selects pods of a shape, for those ``asked`` about."""
         size = len(self._shapes)
         if len(self._only) < size:
             self._only = np.append(self._only, np.full(size - len(self._only), _UNREAD, np.intp))
-        new = asked[self._only[asked] == _UNREAD]
+        new = rows[self._only[rows] == _UNREAD]
         for index in np.unique(new).tolist() if len(new) else ():
             mine = self.indices_of(self._shapes[index])
             plain = len(mine) == 1 and not self._budgets[mine[0]].status.disrupted_pods

@@ -109,10 +109,10 @@ class RoundQueue:
     def come_back(self) -> None:
         """Activate all failed pods that nothing gates."""
         for pending in sorted(self._pods.values(), key=lambda each: each.order):
-            asked = self._has_groups and group_key(pending.info) is not None and pending.gate is None
+            waits_for_group = self._has_groups and group_key(pending.info) is not None and pending.gate is None
             if not pending.is_active and not pending.is_leaving:
                 # Members of groups back off, and are not asked again when that is over.
-                self._activate(pending, ask=not asked)
+                self._activate(pending, ask=not waits_for_group)
 
     def find(self, key: str) -> PodInfo | None:
         """The pod of this ``namespace/name``."""

@@ -84,12 +84,12 @@ def build_map(looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterM
     pods = []
     moments = [each.pods for each in states.values()]
     for name in sorted(set().union(*moments)):
-        at, asked = [], _NOTHING
+        at, requested = [], _NOTHING
         for there in moments:
             node, amounts = there.get(name, _ABSENT)
             at.append(places.get(node, -1))
-            asked = amounts or asked
-        pods.append(MappedPod(pod=name, asks=row_of(asked), at=tuple(at)))
+            requested = amounts or requested
+        pods.append(MappedPod(pod=name, asks=row_of(requested), at=tuple(at)))
     return ClusterMap(
         states=tuple(states),
         resources=resources,

@@ -27,16 +27,16 @@ def use_of(cluster: Cluster) -> ClusterUse:
         has = allocatable[:, column] > 0
         if not has.any():
             continue
-        room, asked = allocatable[has, column], requested[has, column]
+        room, requests = allocatable[has, column], requested[has, column]
         # Not in integers, whose hundredfold may be too large for their type.
-        share = 100.0 * asked / room
+        share = 100.0 * requests / room
         resources.append(
             Use(
                 resource=name,
                 mean=round(float(share.mean()), 1),
                 deviation=round(float(share.std()), 1),
                 maximum=round(float(share.max()), 1),
-                largest_free=int((room - asked).clip(min=0).max()),
+                largest_free=int((room - requests).clip(min=0).max()),
             )
         )
     return ClusterUse(

@@ -76,9 +76,9 @@ def _key(connection: Connection, wanted: DumpOptions) -> str:
     """The cache key: user, server and content. The kubeconfig defines server and user, and may change."""
     files = connection.files()
     pod = [] if files else [os.environ.get(IN_CLUSTER, ""), *_texts([SERVICE_ACCOUNT])]
-    asked = [(kind.name, kind.versions) for kind in READ_KINDS]
+    kinds = [(kind.name, kind.versions) for kind in READ_KINDS]
     who = [connection.context, connection.user, list(connection.groups), connection.insecure]
-    identity = msgspec.json.encode([_texts(files), pod, who, asked, wanted])
+    identity = msgspec.json.encode([_texts(files), pod, who, kinds, wanted])
     return hashlib.sha256(identity).hexdigest()
 
 

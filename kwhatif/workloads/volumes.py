@@ -142,8 +142,10 @@ class _Volumes:
             return
         sort = _sort_of(claim)
         shelves: list[Hashable] = [sort, *((sort, mode) for mode in claim.spec.access_modes or ())]
-        asked = () if selector is None else selector.requirements
-        shelves += [(sort, each.key, *each.values) for each in asked if each.operator == "In" and len(each.values) == 1]
+        requirements = () if selector is None else selector.requirements
+        shelves += [
+            (sort, each.key, *each.values) for each in requirements if each.operator == "In" and len(each.values) == 1
+        ]
         free = min((self._free.get(shelf, []) for shelf in shelves), key=len)
         yield from islice(free, bisect_left(free, claim.storage, key=lambda volume: volume.storage), None)
 
@@ -279,9 +281,9 @@ def _provision(claim: PersistentVolumeClaim, storage_class: StorageClass) -> Per
 
 def _terms(topologies: Iterable[TopologySelectorTerm]) -> Iterator[NodeSelectorTerm]:
     for topology in topologies:
-        asked = [
+        terms = [
             NodeSelectorRequirement(key=each.key, operator="In", values=each.values)
             for each in topology.match_label_expressions or ()
         ]
-        if asked:
-            yield NodeSelectorTerm(match_expressions=asked)
+        if terms:
+            yield NodeSelectorTerm(match_expressions=terms)

@@ -74,11 +74,11 @@ def _exactly(request: Object) -> Object | None:
 def _complete(spec: Object) -> None:
     for request in each(spec.get("devices"), "requests"):
         exactly = _exactly(request)
-        for asked in (*([] if exactly is None else [exactly]), *each(request, "firstAvailable")):
-            asked["allocationMode"] = asked.get("allocationMode") or "ExactCount"
-            if asked["allocationMode"] == "ExactCount" and not asked.get("count"):
-                asked["count"] = 1
-            for toleration in each(asked, "tolerations"):
+        for wanted in (*([] if exactly is None else [exactly]), *each(request, "firstAvailable")):
+            wanted["allocationMode"] = wanted.get("allocationMode") or "ExactCount"
+            if wanted["allocationMode"] == "ExactCount" and not wanted.get("count"):
+                wanted["count"] = 1
+            for toleration in each(wanted, "tolerations"):
                 toleration["operator"] = toleration.get("operator") or "Equal"
 
 

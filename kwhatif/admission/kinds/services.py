@@ -155,14 +155,14 @@ def _node_ports(problems: Problems, spec: Object, world: ObjectStore) -> None:
     usual = not world.find(_BY_NODE_PORT, _UNUSUAL)
     chosen: dict[int, int] = {}
     own_numbers: set[int] = set()
-    asked: dict[int, int] = {}
+    node_ports: dict[int, int] = {}
     for port in ports:
         if port.get("nodePort"):
-            asked.setdefault(port.get("port") or 0, port["nodePort"])
+            node_ports.setdefault(port.get("port") or 0, port["nodePort"])
     for i, port in enumerate(ports):
         own, number = port.get("port") or 0, port.get("nodePort") or 0
         if own not in chosen:
-            number = asked.get(own, 0)
+            number = node_ports.get(own, 0)
         if not number or chosen.get(own) == number:
             continue
         chosen.setdefault(own, number)

@@ -36,10 +36,10 @@ def broken_rules(limit: Object, requests: Amounts, limits: Amounts | None) -> It
 
 def _below(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterator[str]:
     said = f"minimum {name} usage per {kind} is {bound}"
-    asked, capped, least = _comparable(request, limit, bound)
+    requested, capped, least = _comparable(request, limit, bound)
     if request is None:
         yield f"{said}.  No request is specified"
-    elif asked < least:
+    elif requested < least:
         yield f"{said}, but request is {request}"
     elif limit is not None and capped < least:
         yield f"{said}, but limit is {limit}"
@@ -47,34 +47,34 @@ def _below(kind: str, name: str, bound: Quantity, request: Quantity | None, limi
 
 def _above(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterator[str]:
     said = f"maximum {name} usage per {kind} is {bound}"
-    asked, capped, most = _comparable(request, limit, bound)
+    requested, capped, most = _comparable(request, limit, bound)
     if limit is None:
         yield f"{said}.  No limit is specified"
     elif capped > most:
         yield f"{said}, but limit is {limit}"
-    elif request is not None and asked > most:
+    elif request is not None and requested > most:
         yield f"{said}, but request is {request}"
 
 
 def _request_above(kind: str, name: str, bound: Quantity, request: Quantity | None) -> Iterator[str]:
     said = f"maximum {name} usage per {kind} is {bound}"
-    asked, _, most = _comparable(request, None, bound)
+    requested, _, most = _comparable(request, None, bound)
     if request is None:
         yield f"{said}.  No request is specified"
-    elif asked > most:
+    elif requested > most:
         yield f"{said}, but request is {request}"
 
 
 def _ratio(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterator[str]:
     said = f"{name} max limit to request ratio per {kind} is {bound}"
-    asked, capped, _ = _comparable(request, limit, bound)
-    if request is None or not asked:
+    requested, capped, _ = _comparable(request, limit, bound)
+    if request is None or not requested:
         yield f"{said}, but no request is specified or request is 0"
         return
     if limit is None or not capped:
         yield f"{said}, but no limit is specified or limit is 0"
         return
-    ratio = capped / asked
+    ratio = capped / requested
     fine = bound.value() <= _MAX_MILLI
     if (ratio * 1000 > bound.milli_value()) if fine else (ratio > bound.value()):
         yield f"{said}, but provided ratio is {ratio:f}"

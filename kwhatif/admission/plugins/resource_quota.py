@@ -162,10 +162,10 @@ def _of_devices(spec: Object, served: Mapping[str, str]) -> Amounts:
 def _of_claim(claim: Object) -> Amounts:
     spec, annotations = section(claim, "spec"), section(claim, "metadata", "annotations")
     found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
-    asked = amounts(section(spec, "resources").get("requests")).get("storage")
+    storage = amounts(section(spec, "resources").get("requests")).get("storage")
     allocated = amounts(section(claim, "status").get("allocatedResources")).get("storage")
-    if asked is not None:
-        largest = max(asked, allocated) if allocated is not None else asked
+    if storage is not None:
+        largest = max(storage, allocated) if allocated is not None else storage
         whole = Quantity.from_units(largest.value())
         found["requests.storage"] = largest if whole == largest else whole
     storage_class = annotations.get(_BETA_CLASS) or spec.get("storageClassName")
@@ -242,7 +242,7 @@ class Quotas:
 
         Quotas are called ``namespace/name``.
         """
-        asked: dict[tuple[str, str], tuple[Quantity, int]] = {}
+        taken: dict[tuple[str, str], tuple[Quantity, int]] = {}
         for obj in objs:
             shares = {name: share for name, share in self._usage(obj).items() if not share.is_zero}
             for quota in self._world.all("ResourceQuota", namespace_of(obj)):
@@ -252,9 +252,9 @@ class Quotas:
                 for name in counted_names(obj, hard, self._resources_by_class(obj)):
                     if name in shares:
                         key = (f"{namespace_of(quota)}/{name_of(quota)}", name)
-                        before = asked.get(key, (_NOTHING, 0))[0]
-                        asked[key] = (before + shares[name], (hard[name] - used.get(name, _NOTHING)).nano())
-        return {key: max(left // share.nano(), 0) for key, (share, left) in asked.items()}
+                        before = taken.get(key, (_NOTHING, 0))[0]
+                        taken[key] = (before + shares[name], (hard[name] - used.get(name, _NOTHING)).nano())
+        return {key: max(left // share.nano(), 0) for key, (share, left) in taken.items()}
 
     def used_by_pods(self, quota: Object) -> dict[str, tuple[Quantity, Quantity]]:
         """What pods use of a quota, and how much of that it allows, by the name of the resource."""
@@ -272,9 +272,9 @@ class Quotas:
                 over.append(name)
         if not over:
             return ""
-        asked = {name: _difference(more[name], before.get(name)) for name in over}
+        excess = {name: _difference(more[name], before.get(name)) for name in over}
         usage = f"used: {_format_amounts(used, over)}, limited: {_format_amounts(hard, over)}"
-        return f"requested: {_format_amounts(asked)}, {usage}"
+        return f"requested: {_format_amounts(excess)}, {usage}"
 
     def _usage_of(self, quota: Object, obj: Object) -> Amounts:
         """The usage of a quota: pods and claims of devices may count for the same resource.

@@ -139,7 +139,7 @@ def _build_admission_request(request: Request) -> Object:
     kind = str(request.object.get("kind") or "")
     gvk = {"group": group, "version": version, "kind": kind}
     gvr = {"group": group, "version": version, "resource": resource_of(request)}
-    asked: Object = {
+    fields: Object = {
         "kind": gvk,
         "resource": gvr,
         "requestKind": gvk,
@@ -154,7 +154,7 @@ def _build_admission_request(request: Request) -> Object:
         },
     }
     home = name_of(request.object) if kind == "Namespace" and not group else request.namespace
-    return asked | {"namespace": home} if home else asked
+    return fields | {"namespace": home} if home else fields
 
 
 def _who(request: Request) -> Object:

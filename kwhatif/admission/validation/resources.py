@@ -141,19 +141,19 @@ def _pod_name(problems: Problems, name: str, path: str) -> None:
 def _claims(problems: Problems, claims: list[Object], path: str, known: list[str]) -> None:
     seen: set[str] = set()
     for i, claim in enumerate(claims):
-        name, asked = claim.get("name") or "", claim.get("request") or ""
+        name, request = claim.get("name") or "", claim.get("request") or ""
         if not name:
             problems.required(f"{path}[{i}]")
             continue
-        key = f"{name}/{asked}" if asked else name
+        key = f"{name}/{request}" if request else name
         if name in seen:
             problems.duplicate(f"{path}[{i}]", name)
         else:
-            if asked:
-                problems.invalid(f"{path}[{i}].request", asked, *dns_label(asked))
+            if request:
+                problems.invalid(f"{path}[{i}].request", request, *dns_label(request))
             if key in seen:
                 problems.duplicate(f"{path}[{i}]", key)
-            elif not asked and any(other.startswith(f"{name}/") for other in seen):
+            elif not request and any(other.startswith(f"{name}/") for other in seen):
                 problems.duplicate(f"{path}[{i}]", name)
             seen.add(key)
         if name not in known:

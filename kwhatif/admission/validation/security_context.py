@@ -56,11 +56,11 @@ def check_host_processes(problems: Problems, spec: Object, path: str) -> None:
     number = running = 0
     for where, container in containers_of(spec, path):
         number += 1
-        asked = _host_process(container)
-        if own is not None and asked is not None and own != asked:
+        host_process = _host_process(container)
+        if own is not None and host_process is not None and own != host_process:
             why = f"pod hostProcess value must be identical if both are specified, was {str(own).lower()}"
-            problems.invalid(f"{where}.securityContext.windowsOptions.hostProcess", asked, why)
-        running += bool(own if asked is None else asked)
+            problems.invalid(f"{where}.securityContext.windowsOptions.hostProcess", host_process, why)
+        running += bool(own if host_process is None else host_process)
     if not running:
         return
     if running != number:
@@ -306,15 +306,15 @@ def check_profiles(problems: Problems, metadata: Object | None, spec: Object, pa
         _agree(problems, annotations[SECCOMP_POD] or "", own.get("seccompProfile"), _SECCOMP, "seccomp", where)
     containers = containers_of(spec, path)
     for where, container in containers:
-        asked = annotations.get(f"{SECCOMP_CONTAINER}{container.get('name')}")
+        profile = annotations.get(f"{SECCOMP_CONTAINER}{container.get('name')}")
         field = section(container, "securityContext").get("seccompProfile")
-        if asked is not None:
-            _agree(problems, asked, field, _SECCOMP, "seccomp", f"{where}.securityContext.seccompProfile")
+        if profile is not None:
+            _agree(problems, profile, field, _SECCOMP, "seccomp", f"{where}.securityContext.seccompProfile")
     for where, container in containers if not windows else ():
-        asked = annotations.get(f"{APP_ARMOR}{container.get('name')}")
+        profile = annotations.get(f"{APP_ARMOR}{container.get('name')}")
         field = section(container, "securityContext").get("appArmorProfile") or own.get("appArmorProfile")
-        if asked is not None:
-            _agree(problems, asked, field, _ARMOR, "apparmor", f"{where}.securityContext.appArmorProfile")
+        if profile is not None:
+            _agree(problems, profile, field, _ARMOR, "apparmor", f"{where}.securityContext.appArmorProfile")
 
 
 def _seccomp(problems: Problems, profile: str, path: str) -> None:

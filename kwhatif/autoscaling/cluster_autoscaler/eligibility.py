@@ -55,11 +55,11 @@ def _share(node: Node, name: str, counted: Sequence[PodInfo], left_out: Sequence
     if quantity is None or not quantity.milli_value():
         return None
     thousandths = 1 if name == "cpu" else 1000
-    asked, aside = (
+    requested, aside = (
         thousandths * sum(pod.shape.score_requests.get(name, 0) for pod in pods) for pods in (counted, left_out)
     )
     whole = quantity.milli_value() - aside
-    return float(asked) / float(whole) if whole else float("inf") if asked else float("nan")
+    return float(requested) / float(whole) if whole else float("inf") if requested else float("nan")
 
 
 _DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"

@@ -149,8 +149,8 @@ class Estimator:
         allocatable = amounts(self._template.node.status.allocatable or {})
 
         def share(group: PodGroup) -> float:
-            asked = group.example.shape.score_requests
-            some = ((asked.get(name, 0), allocatable.get(name, 0)) for name in ("cpu", "memory"))
+            requests = group.example.shape.score_requests
+            some = ((requests.get(name, 0), allocatable.get(name, 0)) for name in ("cpu", "memory"))
             return sum(amount / whole for amount, whole in some if whole > 0)
 
         return sorted(groups, key=share, reverse=True)
@@ -321,12 +321,12 @@ def fresh_name(template: NodeTemplate, number: int) -> str:
 def likely_nodes(template: NodeTemplate, groups: Iterable[PodGroup], limit: int) -> int:
     """Roughly how many nodes the pods will need by their requests: preparing rows for more would cost time."""
     free = template.free
-    asked: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
     for group in groups:
         for name, amount in group.example.shape.score_requests.items():
-            asked[name] += amount * len(group.pods)
-        asked["pods"] += len(group.pods)
-    needed = max((amount / free[name] for name, amount in asked.items() if free.get(name, 0) > 0), default=0.0)
+            requests[name] += amount * len(group.pods)
+        requests["pods"] += len(group.pods)
+    needed = max((amount / free[name] for name, amount in requests.items() if free.get(name, 0) > 0), default=0.0)
     return max(min(int(1.2 * needed) + _FIRST_ROWS, limit), 1)
 
 

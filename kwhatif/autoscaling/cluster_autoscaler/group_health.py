@@ -107,8 +107,8 @@ class GroupHealth:
         return group.target - len(counts.ready) - len(counts.unready) - len(counts.suspended)
 
     def _is_overdue(self, group: NodeGroup) -> bool:
-        asked = group.requested_scale_up
-        return asked is not None and asked + group.settings.max_node_provision_time < self._now
+        requested = group.requested_scale_up
+        return requested is not None and requested + group.settings.max_node_provision_time < self._now
 
     def _count_requested(self, group: NodeGroup) -> int:
         """How many nodes the autoscaler requested and still expects."""

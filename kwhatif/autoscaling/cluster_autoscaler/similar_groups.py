@@ -93,16 +93,17 @@ def _describe(template: NodeTemplate, flags: Flags) -> tuple[Hashable, list[int]
 def _left(template: NodeTemplate) -> dict[str, int]:
     """Thousandths of what the pods leave of resources, of those that the scheduler sums up for every node."""
     quantities = template.node.status.allocatable or {}
-    asked: dict[str, int] = dict.fromkeys(_COUNTED, 0)
+    requested: dict[str, int] = dict.fromkeys(_COUNTED, 0)
     for pod in template.pods:
         for name, amount in pod.shape.score_requests.items():
-            asked[name] = asked.get(name, 0) + amount * (1 if name == "cpu" else 1000)
+            requested[name] = requested.get(name, 0) + amount * (1 if name == "cpu" else 1000)
     return {
-        name: (quantities[name].milli_value() if name in quantities else 0) - amount for name, amount in asked.items()
+        name: (quantities[name].milli_value() if name in quantities else 0) - amount
+        for name, amount in requested.items()
     }
 
 
 def names_taking(wanted: Sequence[object], fitting: Mapping[str, Sequence[object]]) -> frozenset[str]:
     """The groups that take all these pods; pods are compared by identity."""
-    asked = {id(pods) for pods in wanted}
-    return frozenset(name for name, taken in fitting.items() if asked.issubset(map(id, taken)))
+    identities = {id(pods) for pods in wanted}
+    return frozenset(name for name, taken in fitting.items() if identities.issubset(map(id, taken)))

@@ -176,13 +176,13 @@ class Catalogue:
 
     def fitting(self, requests: Amounts) -> Mask:
         """bool[T]: types that hold the requests."""
-        asked = np.zeros(len(self._resources), dtype=np.int64)
+        requested = np.zeros(len(self._resources), dtype=np.int64)
         for name, amount in requests.items():
             if name in self._column:
-                asked[self._column[name]] = _within(amount, _MOST)
+                requested[self._column[name]] = _within(amount, _MOST)
             elif amount > 0:
                 return np.zeros(len(self.types), dtype=bool)
-        return np.asarray((self._allocatable >= asked).all(axis=1) & ~self._broken, dtype=bool)
+        return np.asarray((self._allocatable >= requested).all(axis=1) & ~self._broken, dtype=bool)
 
     def roomiest(self, types: Types) -> Amounts:
         """The largest allocatable amount of any of these types, resource by resource."""
@@ -198,16 +198,16 @@ class Catalogue:
         return self._offers(requirements)[0]
 
     def _offers(self, requirements: Requirements) -> tuple[Mask, Mask]:
-        asked = tuple(requirements.get(key) for key in self._asked)
-        found = self._offered.get(asked)
+        required = tuple(requirements.get(key) for key in self._asked)
+        found = self._offered.get(required)
         if found is None:
             offers = self._available.copy()
-            for requirement in asked:
+            for requirement in required:
                 if requirement is not None:
                     offers &= self._offering_mask(requirement)
             types = np.zeros(len(self.types), dtype=bool)
             types[self._owner[offers]] = True
-            found = self._offered[asked] = (offers, types)
+            found = self._offered[required] = (offers, types)
         return found
 
     def _offering_mask(self, requirement: Requirement) -> Mask:

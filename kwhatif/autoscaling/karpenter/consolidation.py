@@ -92,8 +92,8 @@ def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[st
     found = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
     candidates = track([each for each in found.candidates if each.pods], "Trying", "nodes")
-    asked = ((each.name, _compute_consolidation(world, [each], found)) for each in candidates)
-    commands = {name: command for name, command in asked if command is not None}
+    computed = ((each.name, _compute_consolidation(world, [each], found)) for each in candidates)
+    commands = {name: command for name, command in computed if command is not None}
     return found, commands, budgets
 
 

@@ -74,8 +74,8 @@ def refusals(pod: Pod, known: WellKnown, volumes: Volumes) -> list[str]:
         NodeSelectorRequirement(key=key, operator="In", values=[value])
         for key, value in sorted((pod.spec.node_selector or {}).items())
     ]
-    asked = [*(error for each in selector for error in _wrong(each, known)), *_wrong_terms(wants.required, known)]
-    return [*avoids, *asked, *volumes.refusals(pod)]
+    problems = [*(error for each in selector for error in _wrong(each, known)), *_wrong_terms(wants.required, known)]
+    return [*avoids, *problems, *volumes.refusals(pod)]
 
 
 def _wrong_terms(terms: Iterable[NodeSelectorTerm], known: WellKnown) -> Iterable[str]:
@@ -127,13 +127,13 @@ def daemon_pods(daemon_sets: Iterable[Object], pods: Iterable[Pod]) -> list[PodD
 def _pod(daemon_set: Object, running: Pod | None) -> Pod:
     template = convert(section(part_of(daemon_set, "spec", "template"), "spec"), PodSpec)
     pod = running or Pod(spec=_limits_as_requests(template))
-    asked = template.affinity.node_affinity if template.affinity else None
-    if asked is None or asked.required_during_scheduling_ignored_during_execution is None:
+    node_affinity = template.affinity.node_affinity if template.affinity else None
+    if node_affinity is None or node_affinity.required_during_scheduling_ignored_during_execution is None:
         return pod
     affinity = pod.spec.affinity or Affinity()
     node = replace(
         affinity.node_affinity or NodeAffinity(),
-        required_during_scheduling_ignored_during_execution=asked.required_during_scheduling_ignored_during_execution,
+        required_during_scheduling_ignored_during_execution=node_affinity.required_during_scheduling_ignored_during_execution,
     )
     return replace(pod, spec=replace(pod.spec, affinity=replace(affinity, node_affinity=node)))
 
@@ -265,12 +265,12 @@ def _add_domains(found: Domains, offer: Offer, catalogue: Catalogue) -> None:
     pool = offer.pool
     if not len(offer.types):
         return
-    asked = merge_requirements(pool_requirements(pool), *of_labels(pool.spec.template.metadata.labels).values())
+    required = merge_requirements(pool_requirements(pool), *of_labels(pool.spec.template.metadata.labels).values())
     for row in offer.types:
-        for key, requirement in merge_requirements(asked, *catalogue.types[row].requirements.values()).items():
+        for key, requirement in merge_requirements(required, *catalogue.types[row].requirements.values()).items():
             for value in requirement.values:
                 found.add(key, value, pool.taints)
-    for key, requirement in asked.items():
+    for key, requirement in required.items():
         if requirement.operator == "In":
             for value in requirement.values:
                 found.add(key, value, pool.taints)

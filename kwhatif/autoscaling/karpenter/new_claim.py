@@ -167,11 +167,11 @@ class NewClaim:
         wrong = incompatible(self.requirements, wants.requirements, self._known)
         if wrong:
             raise IncompatibleError(f"incompatible requirements, {'; '.join(wrong)}", for_good=True)
-        asked = merge_requirements(self.requirements, *wants.requirements.values())
+        required = merge_requirements(self.requirements, *wants.requirements.values())
         problem: IncompatibleError | None = None
         for place in places or (None,):
             try:
-                return self._fit_at(wants, asked, place, relax_minimum=relax_minimum)
+                return self._fit_at(wants, required, place, relax_minimum=relax_minimum)
             except IncompatibleError as error:
                 problem = error
         assert problem is not None

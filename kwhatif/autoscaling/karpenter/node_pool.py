@@ -53,10 +53,10 @@ class NodeClaimTemplate:
 
 def pool_requirements(pool: NodePool) -> Requirements:
     """The requirements of the pool, without its labels."""
-    asked = pool.spec.template.spec.requirements or ()
+    written = pool.spec.template.spec.requirements or ()
     return merge_requirements(
         NONE,
-        *(Requirement.from_selector(each.key, each.operator, each.values or (), each.min_values) for each in asked),
+        *(Requirement.from_selector(each.key, each.operator, each.values or (), each.min_values) for each in written),
     )
 
 

@@ -64,9 +64,9 @@ class ExistingNode:
             return False
         if self._volumes.excess(volumes) or self._ports.clash(wants.key, wants.ports):
             return False
-        asked = merge_requirements(self._requirements, *wants.requirements.values())
+        required = merge_requirements(self._requirements, *wants.requirements.values())
         for place in places or (None,):
-            found = self._suiting(wants, asked, place)
+            found = self._suiting(wants, required, place)
             if found is not None:
                 self._take(wants, found, volumes)
                 return True
@@ -195,8 +195,8 @@ class Scheduler:
         # Upstream reads their ports again, when they tolerate what the last pool required of them.
         ports = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
         self._daemons = {
-            template.name: _together(asked, taking)
-            for (template, _), asked, taking in zip(self._templates, requests, ports, strict=True)
+            template.name: _together(daemon_requests, taking)
+            for (template, _), daemon_requests, taking in zip(self._templates, requests, ports, strict=True)
         }
         self._nodes = [self._existing(node, willing) for node in nodes]
         self._nodes.sort(key=lambda node: (not node.state.is_initialized, node.state.name))
@@ -247,11 +247,11 @@ class Scheduler:
         """Try all pods until there is no more progress."""
         queue = Queue(self._pods)
         errors: dict[str, IncompatibleError] = {}
-        asked = 0
+        tried = 0
         while (wants := queue.pop()) is not None:
-            asked += 1
-            if asked % _TOLD_EVERY == 0:
-                report_progress("Finding machines", "attempts", asked)
+            tried += 1
+            if tried % _TOLD_EVERY == 0:
+                report_progress("Finding machines", "attempts", tried)
             problem = self._try(wants)
             if problem is None:
                 errors.pop(wants.key, None)
@@ -290,10 +290,10 @@ class Scheduler:
             place = next(
                 (place for place, node in enumerate(willing) if node.add(wants, places, volumes)), len(willing)
             )
-            asked = willing[:place]
+            tried = willing[:place]
             # Those before it refused the pod; some would refuse every pod of its shape.
-            kept = [node for node in asked if not node.never_takes(wants)]
-            if len(kept) < len(asked):
+            kept = [node for node in tried if not node.never_takes(wants)]
+            if len(kept) < len(tried):
                 self._willing[wants.shape] = kept + willing[place:]
             if place < len(willing):
                 self.found.placed[wants.key] = willing[place].state.name

@@ -92,8 +92,8 @@ def _find_helped_pods(found: Provisioning) -> set[str]:
 
 def identity_of(claim: NewClaim) -> Hashable:
     """The identity of a new NodeClaim, whatever the order in which they were made."""
-    asked = frozenset(str(each) for each in claim.resolve_requirements().values())
-    return claim.template.name, frozenset(wants.key for wants in claim.pods), tuple(claim.types), asked
+    requirements = frozenset(str(each) for each in claim.resolve_requirements().values())
+    return claim.template.name, frozenset(wants.key for wants in claim.pods), tuple(claim.types), requirements
 
 
 def _command(command: Command | None) -> Hashable:
@@ -184,7 +184,7 @@ def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
 def _pods(placements: Sequence[Placement], found: Provisioning, world: KarpenterSnapshot) -> Iterator[PodPlan]:
     result = found.results
     machines = {wants.key: number for number, claim in enumerate(result.claims, 1) for wants in claim.pods}
-    asked = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
+    pending = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
     seen = {each.pod for each in placements}
     for each in placements:
         if each.good and each.node:
@@ -192,7 +192,7 @@ def _pods(placements: Sequence[Placement], found: Provisioning, world: Karpenter
         elif each.pod in result.placed or each.pod in machines:
             yield _sought(each.pod, found, machines)
         elif each.pod in result.errors:
-            refusals = tuple(_refusals(asked[each.pod], result.refused[each.pod], world))
+            refusals = tuple(_refusals(pending[each.pod], result.refused[each.pod], world))
             reasons = "; ".join(result.errors[each.pod])
             yield PodPlan(pod=each.pod, outcome="helpless", given_up={}, message=reasons, refusals=refusals)
         elif each.pod in found.ignored:
@@ -229,7 +229,7 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
     """The single requirement or amount, alone or beside taints, that excludes some type. None if there is none."""
     rows, requests = frozenset(offer.types.tolist()), wants.requests
     of_pool, of_pod = NodeClaimTemplate(offer.pool).requirements, wants.strict_requirements
-    asked = merge_requirements(of_pool, *of_pod.values())
+    required = merge_requirements(of_pool, *of_pod.values())
 
     def left(requirements: Requirements, amounts: Mapping[str, int]) -> list[int]:
         masks = (catalogue.compatible(requirements), catalogue.fitting(amounts), catalogue.find_offered(requirements))
@@ -238,22 +238,22 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
     taints = explain_untolerated_taints(
         [each for each in offer.pool.taints if each.effect != "PreferNoSchedule"], wants.tolerations
     )
-    if left(asked, requests):
+    if left(required, requests):
         return "it does not tolerate the taint; all else fits" if taints else ""
     found = []
     for name in sorted(requests):
-        there = left(asked, {key: amount for key, amount in requests.items() if key != name})
+        there = left(required, {key: amount for key, amount in requests.items() if key != name})
         if there:
             most = max(catalogue.types[row].allocatable.get(name, 0) for row in there)
             found.append(
                 f"{name}: requests {format_exactly(name, requests[name])}, "
                 f"the largest type offers {format_exactly(name, most)}"
             )
-    for key in sorted(asked):
-        there = left({each: value for each, value in asked.items() if each != key}, requests)
+    for key in sorted(required):
+        there = left({each: value for each, value in required.items() if each != key}, requests)
         if there:
             ours, theirs = of_pod.get(key), of_pool.get(key)
-            text = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(asked[key])
+            text = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(required[key])
             found.append(f"{text}: {format_count(len(there), 'type')} would fit without it")
     return f"{'besides the taint, ' if taints and found else ''}{'; '.join(found)}"
 

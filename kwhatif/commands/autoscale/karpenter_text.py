@@ -75,8 +75,10 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     blocks += chance_blocks(result.chance, "Karpenter's maps are gone through")
     if loose := _loose(result):
         blocks.append(Lines((loose,)))
-    asked = [(number, "; ".join(filter(_tells, each.requirements))) for number, each in enumerate(result.machines, 1)]
-    blocks += build_table("REQUIREMENTS", ("machine", "requirements"), asked, Grouping("machine"))
+    requirements = [
+        (number, "; ".join(filter(_tells, each.requirements))) for number, each in enumerate(result.machines, 1)
+    ]
+    blocks += build_table("REQUIREMENTS", ("machine", "requirements"), requirements, Grouping("machine"))
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
     blocks += build_table(
         "PODS, AFTER THE FIRST ROUND", ("pod [pod]", "outlook [same]", "given up [same]"), pods, Grouping("pod")

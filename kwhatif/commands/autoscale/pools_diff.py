@@ -92,9 +92,9 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         files = list(filter(None, [_value_of_side(self._pools, side)])) if self._pools else []
         known = read_catalogue(_value_of_side(self.catalogue, side))
         pools = pools_of(scenario.snapshot, files)
-        session, asked = scenario.session.with_snapshot(world), pending_pods(world)
+        session, pods = scenario.session.with_snapshot(world), pending_pods(world)
         scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, scenario.inputs.now))
-        grown = dataclasses.replace(place_pods(session, asked, scaler=scaler), **scenario.refusal_fields)
+        grown = dataclasses.replace(place_pods(session, pods, scaler=scaler), **scenario.refusal_fields)
         after = partial(outcome_of, grown, fidelity)
         return karpenter(
             world,

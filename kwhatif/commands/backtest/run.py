@@ -169,8 +169,8 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
         searches, account = SearchTracker(replay.cluster), AgreementCounts()
         judged = partial(judge.verdict, nodes=len(session.cluster), strangers=judge.find_unmodelled(session.setup))
         for decision in track(decisions(recording, pods), "Asking again for", "decisions"):
-            asked = ask_again(replay, searches, decision)
-            account.add(decision, asked, partial(judged, decision, between=replay.between(decision)))
+            repeated = ask_again(replay, searches, decision)
+            account.add(decision, repeated, partial(judged, decision, between=replay.between(decision)))
         path = scenario.scheduler_options.kueue_config
         for each in repeat_kueue_decisions(start, recording, read_configuration(path) if path else {}):
             account.add_kueue(each)
@@ -225,18 +225,18 @@ def _replay_decision(
     cluster: RecordedCluster, searches: SearchTracker, decision: Decision, pod: Pod
 ) -> RepeatedDecision:
     """The decision about the pod where all that were bound later are off."""
-    asked = RepeatedDecision(why="the pod belongs to a scheduler that none of the profiles is")
+    repeated = RepeatedDecision(why="the pod belongs to a scheduler that none of the profiles is")
     if not cluster.decides_about(pod):
-        return asked
+        return repeated
     _take_off(cluster, [pod])
     attempt = cluster.ask(_unbound(pod))
     agreement = judge.agreement(decision, attempt, cluster.names)
     if not agreement and searches.reproduce(decision, attempt):
         agreement = SEARCH
     cluster.apply("Pod", (pod.namespace, pod.name), pod)
-    asked.guess, asked.answer, asked.states = attempt, judge.describe_answer(attempt, cluster.names), 1
-    asked.agreement = agreement
-    return asked
+    repeated.guess, repeated.answer, repeated.states = attempt, judge.describe_answer(attempt, cluster.names), 1
+    repeated.agreement = agreement
+    return repeated
 
 
 def _take_off(cluster: RecordedCluster, pods: Sequence[Pod]) -> None:

@@ -272,7 +272,7 @@ class RepeatedDecision:
 
 def ask_again(replay: Replay, searches: SearchTracker, decision: Decision) -> RepeatedDecision:
     """Make the decision in all states that it may have been made in, until one agrees."""
-    asked = RepeatedDecision(why="the pod does not wait in any state it can have been decided in")
+    repeated = RepeatedDecision(why="the pod does not wait in any state it can have been decided in")
     for moment in replay.moments(decision):
         with replay.state(decision, moment) as pod:
             if pod is None:
@@ -281,19 +281,19 @@ def ask_again(replay: Replay, searches: SearchTracker, decision: Decision) -> Re
             if not cluster.decides_about(pod):
                 return RepeatedDecision(why="the pod is for another scheduler")
             attempt = cluster.ask(pod)
-            asked.states += 1
+            repeated.states += 1
             found = judge.agreement(decision, attempt, cluster.names)
-            if asked.guess is None:
+            if repeated.guess is None:
                 cluster.follow_search(attempt)
-                asked.guess, asked.answer = attempt, judge.describe_answer(attempt, cluster.names)
+                repeated.guess, repeated.answer = attempt, judge.describe_answer(attempt, cluster.names)
                 if not found and searches.reproduce(decision, attempt):
                     found = SEARCH
-        asked.text |= not attempt.is_placed and attempt.message == decision.text
+        repeated.text |= not attempt.is_placed and attempt.message == decision.text
         found = found or _by_chance(replay, decision, moment, attempt)
         if found:
-            asked.agreement = found if asked.states == 1 else NEAR
+            repeated.agreement = found if repeated.states == 1 else NEAR
             break
-    return asked
+    return repeated
 
 
 def _by_chance(replay: Replay, decision: Decision, moment: CandidateState, attempt: Attempt) -> str:

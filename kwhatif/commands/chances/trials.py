@@ -136,7 +136,7 @@ def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
     """What becomes of the pods in one trial; the same for the same trial."""
     random = Random(f"{trial.seed}/{trial.number}")
     with ground.trial() as session:
-        asked = shuffle_arrivals(ground.base.scenario.pods_to_schedule, random)
+        pods = shuffle_arrivals(ground.base.scenario.pods_to_schedule, random)
         dice = random.getstate()
 
         def take_chances() -> None:
@@ -145,7 +145,7 @@ def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
 
         rollouts = ground.rollouts() if ground.updates else ()
         scaler = None if ground.autoscalers is None else ground.autoscalers()
-        run = place_pods(session, asked, rollouts=rollouts, scaler=scaler, prepare=take_chances)
+        run = place_pods(session, pods, rollouts=rollouts, scaler=scaler, prepare=take_chances)
         return _outcome(ground, session, run)
 
 

@@ -257,16 +257,16 @@ def karpenter_answer(scenario: KarpenterScenario) -> dict[str, Any]:
 
 
 def _disruption(world: KarpenterSnapshot, method: str) -> dict[str, Any]:
-    asked = consolidate(world, method)
+    consolidation = consolidate(world, method)
     answer: dict[str, Any] = {
         "candidates": {
             each.name: {"cost": each.cost, "price": each.price or 0, "pods": len(each.pods)}
-            for each in asked.found.candidates
+            for each in consolidation.found.candidates
         },
-        "budgets": dict(asked.budgets),
-        "reasons": asked.found.reasons,
+        "budgets": dict(consolidation.budgets),
+        "reasons": consolidation.found.reasons,
     }
-    command = asked.command
+    command = consolidation.command
     if command is not None:
         answer["command"] = {
             "decision": command.decision,

@@ -121,17 +121,19 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
         **_claims("nodeClaims.", answer.get("nodeClaims") or ()),
     }
     for method in _METHODS:
-        asked = section(answer, "disruption").get(method)
-        if asked is None:
+        decision = section(answer, "disruption").get(method)
+        if decision is None:
             continue
-        command, prefix = section(asked, "command"), f"disruption.{method}."
+        command, prefix = section(decision, "command"), f"disruption.{method}."
         found |= {
-            f"{prefix}candidates": section(asked, "candidates"),
-            f"{prefix}budgets": section(asked, "budgets"),
+            f"{prefix}candidates": section(decision, "candidates"),
+            f"{prefix}budgets": section(decision, "budgets"),
             f"{prefix}command": [command.get("decision") or "", command.get("nodes") or []],
             f"{prefix}savings": command.get("savings") or 0,
             f"{prefix}placed": section(command, "placed"),
-            f"{prefix}reasons": {node: sorted(set(said)) for node, said in _kinds(section(asked, "reasons")).items()},
+            f"{prefix}reasons": {
+                node: sorted(set(said)) for node, said in _kinds(section(decision, "reasons")).items()
+            },
             **_claims(f"{prefix}replacements.", command.get("replacements") or ()),
         }
     return found

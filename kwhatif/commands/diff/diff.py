@@ -263,9 +263,11 @@ def _match_placements(a: _SideRun, b: _SideRun, rolled: set[str]) -> list[tuple[
     workloads = []
     for run, of_side in zip((a, b), ends, strict=True):
         owners = Owners(run.end.snapshot)
-        asked = {item.pod.key: item.owner for item in run.run.pods_to_schedule}
+        owner_of = {item.pod.key: item.owner for item in run.run.pods_to_schedule}
         pods = {info.key: info.pod for info, _ in run.end.cluster.pods()} if rolled else {}
-        found = {pod: asked.get(pod) or (str(owners.workload_of(pods[pod])) if pod in pods else "") for pod in of_side}
+        found = {
+            pod: owner_of.get(pod) or (str(owners.workload_of(pods[pod])) if pod in pods else "") for pod in of_side
+        }
         workloads.append({pod: workload for pod, workload in found.items() if pod not in run.gone})
     return [(ends[0].get(ours), ends[1].get(theirs)) for ours, theirs in pair_pods(*workloads)]
 

@@ -337,10 +337,10 @@ class GrownCluster:
         cluster = self._context.cluster
         row = cluster.columns.row(like)
         assert row is not None
-        asked = sum(cluster.shapes.requests[info.shape.index] for info in pods)
+        requested = sum(cluster.shapes.requests[info.shape.index] for info in pods)
         free = (cluster.columns.allocatable - cluster.requested).clip(min=0).sum(axis=0)
         short = [
-            (int(want), int(has)) for want, has in zip(asked - free, cluster.columns.allocatable[row], strict=True)
+            (int(want), int(has)) for want, has in zip(requested - free, cluster.columns.allocatable[row], strict=True)
         ]
         open_slots = int((cluster.columns.allowed_pods - cluster.pod_count).clip(min=0).sum())
         short.append((len(pods) - open_slots, int(cluster.columns.allowed_pods[row])))

@@ -168,15 +168,15 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         return Answer(msgspec.structs.replace(result, outcome=outcome_of_outage(result, record)), [record])
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
-        asked: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         survived: Counter[str] = Counter()
         for each in failures:
-            asked[each.kind] += 1
+            counts[each.kind] += 1
             survived[each.kind] += not each.breaks(self.require)
         for kind, count in there.items():
             yield Scope(
                 kind=kind,
-                asked=asked[kind],
+                asked=counts[kind],
                 there_are=count,
                 survived=survived[kind],
                 required=kind in self.survive,

@@ -212,8 +212,8 @@ def shares_of(cluster: Cluster) -> dict[str, dict[str, float]]:
         most, used = (sum(amounts[row] for row in rows) for amounts in volumes)
         sums = {**cluster.totals(rows), VOLUMES: (most, used)}
         found[pool] = {
-            name: round(asked / has, 4)
-            for name, (has, asked) in sorted(sums.items(), key=lambda e: resource_order_of(e[0]))
+            name: round(requested / has, 4)
+            for name, (has, requested) in sorted(sums.items(), key=lambda e: resource_order_of(e[0]))
             if has
         }
     return found

@@ -69,13 +69,13 @@ def _scaling(
     for container in workload.containers:
         if metric.container and container.name != metric.container:
             continue
-        asked, _ = amounts_of(container, metric.resource)
+        requested, _ = amounts_of(container, metric.resource)
         used = book.of(workload.name, container.name, metric.resource)
-        if asked is None or used is None:
+        if requested is None or used is None:
             # The controller gives up where a container has no request, or no samples.
             return None
-        request += asked
-        new_request += advised.get(container.name, asked)
+        request += requested
+        new_request += advised.get(container.name, requested)
         use += used.mean
     if not request or request == new_request:
         return None

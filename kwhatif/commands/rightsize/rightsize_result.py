@@ -250,8 +250,8 @@ def _full_quotas(cluster: Cluster, snapshot: Snapshot) -> Iterator[Risk]:
     for info, _ in cluster.pods():
         index = info.shape.index
         if index not in amounts:
-            asked = zip(shapes.resources.names, shapes.requests[index].tolist(), strict=False)
-            amounts[index] = {**{name: amount for name, amount in asked if name in RESOURCES}, "pods": 1}
+            requests = zip(shapes.resources.names, shapes.requests[index].tolist(), strict=False)
+            amounts[index] = {**{name: amount for name, amount in requests if name in RESOURCES}, "pods": 1}
         sums.setdefault(info.pod.namespace, Counter()).update(amounts[index])
     for quota, namespace, resource, hard in quota_bounds(snapshot):
         wanted = sums.get(namespace, Counter())[resource]

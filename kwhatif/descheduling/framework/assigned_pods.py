@@ -92,8 +92,8 @@ class AssignedPods:
             key = self._encoder.encode((spec.containers, spec.init_containers, spec.resources, spec.overhead))
             found = self._requests.get(key)
             if found is None:
-                asked = pod_requests(pod, self._features, with_status=False)
-                found = self._requests[key] = {name: quantity.nano() for name, quantity in asked.items()}
+                amounts = pod_requests(pod, self._features, with_status=False)
+                found = self._requests[key] = {name: quantity.nano() for name, quantity in amounts.items()}
             self._by_pod[pod.key] = found
         return found
 

@@ -108,8 +108,8 @@ def _companions(cluster: Cluster, shape: PodShape, labels: tuple[str, ...]) -> S
     selected = Selection(Selector.from_labels(shape.labels), frozenset((shape.namespace,)))
     alike = TallySpec(("alike", selected), Weighing(((selected, 1),)))
     chosen = shape.spec.node_selector or {}
-    asked = {label: chosen[label] for label in labels if label in chosen}
-    return ServicePods(cluster.tally(alike), bool(cluster.owners.services(shape)), asked)
+    chosen_labels = {label: chosen[label] for label in labels if label in chosen}
+    return ServicePods(cluster.tally(alike), bool(cluster.owners.services(shape)), chosen_labels)
 
 
 @cached_per_cluster

@@ -200,17 +200,17 @@ def _beyond_all(resource: str, claims: Claims, quotas: Quotas) -> QuotaShortage:
     )
 
 
-def _describe_max(names: Sequence[str], asked: Amounts, quota: Quota) -> str:
+def _describe_max(names: Sequence[str], requests: Amounts, quota: Quota) -> str:
     """``cpu: asks 1500m, used 3 of max 4 (min 2)``."""
     parts = []
     for name in names:
-        amounts = (each.get(name, 0) for each in (asked, quota.used, quota.max, quota.min))
+        amounts = (each.get(name, 0) for each in (requests, quota.used, quota.max, quota.min))
         asks, used, most, least = (format_amount(name, amount) for amount in amounts)
         parts.append(f"{name}: asks {asks}, used {used} of max {most} (min {least})")
     return "; ".join(parts)
 
 
-def _describe_borrowers(names: Sequence[str], asked: Amounts, quotas: Quotas) -> str:
+def _describe_borrowers(names: Sequence[str], requests: Amounts, quotas: Quotas) -> str:
     """Who uses more than its min of what is short."""
     texts = []
     for name in names:
@@ -219,5 +219,5 @@ def _describe_borrowers(names: Sequence[str], asked: Amounts, quotas: Quotas) ->
             used, least = quota.used.get(name, 0), quota.min.get(name, 0)
             borrowed = f" (borrows {format_amount(name, used - least)})" if used > least else ""
             parts.append(f"{quota.namespace} {format_amount(name, used)} of min {format_amount(name, least)}{borrowed}")
-        texts.append(f"{name}: asks {format_amount(name, asked.get(name, 0))}, used {', '.join(parts)}")
+        texts.append(f"{name}: asks {format_amount(name, requests.get(name, 0))}, used {', '.join(parts)}")
     return "; ".join(texts)

@@ -69,23 +69,25 @@ class LoadVariationRiskBalancing(Plugin[None, None]):
         return asked_by(pod.shape.spec)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        served, asked = watcher_metrics_of(nodes.cluster), asked_by(pod.shape.spec)
+        served, requests = watcher_metrics_of(nodes.cluster), asked_by(pod.shape.spec)
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         of = nodes.cluster.columns.nodes
-        return np.array([self._score(of[row], metrics_of(served, of[row].name), asked) for row in rows], np.int64)
+        return np.array([self._score(of[row], metrics_of(served, of[row].name), requests) for row in rows], np.int64)
 
     def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
-        node, asked = nodes.columns.nodes[nodes.row(place)], asked_by(pod.shape.spec)
+        node, requests = nodes.columns.nodes[nodes.row(place)], asked_by(pod.shape.spec)
         metrics = metrics_of(watcher_metrics_of(nodes.cluster), node.name) or []
         parts = [
             f"{format_stats(name, stats)}: {self._calm(stats):.1f}"
             for name in (CPU, MEMORY)
-            if (stats := stats_of(metrics, node, asked, name)) is not None
+            if (stats := stats_of(metrics, node, requests, name)) is not None
         ]
         return ("the lower of " * (len(parts) == 2) + "; ".join(parts)) or NO_FIGURES
 
-    def _score(self, node: Node, metrics: list[Metric] | None, asked: Amount) -> int:
-        known = [stats for name in (CPU, MEMORY) if (stats := stats_of(metrics or [], node, asked, name)) is not None]
+    def _score(self, node: Node, metrics: list[Metric] | None, requests: Amount) -> int:
+        known = [
+            stats for name in (CPU, MEMORY) if (stats := stats_of(metrics or [], node, requests, name)) is not None
+        ]
         if not known:
             return 0
         # A figure that is missing counts as 0 beside the other.

@@ -136,13 +136,13 @@ class LowRiskOverCommitment(Plugin[None, None]):
 
     def _sums(self, shapes: list[PodShape]) -> tuple[Amount, Amount]:
         """Requests and limits of a node's pods."""
-        asked, limited = Amount(), Amount()
+        requested, limited = Amount(), Amount()
         for shape in shapes:
             if shape.index not in self._amounts:
                 self._amounts[shape.index] = _requests_and_limits(shape)
             requests, limits = self._amounts[shape.index]
-            asked, limited = asked.plus(requests), limited.plus(limits)
-        return asked, limited
+            requested, limited = requested.plus(requests), limited.plus(limits)
+        return requested, limited
 
     def _risk(
         self, name: str, metrics: list[Metric], node: Node, others: tuple[Amount, Amount], own: tuple[Amount, Amount]
@@ -151,11 +151,11 @@ class LowRiskOverCommitment(Plugin[None, None]):
         attribute = "cpu" if name == CPU else "memory"
         has = getattr(amount_of(node.status.allocatable or {}), attribute)
         asked_without, limit_without = (getattr(amount, attribute) for amount in others)
-        asked, limit = (
+        request, limit = (
             before + getattr(mine, attribute) for before, mine in zip((asked_without, limit_without), own, strict=True)
         )
-        asked, asked_without = min(asked, has), min(asked_without, has)
-        of_limits = (limit - has) / (limit - asked) if limit > has else 0.0
+        request, asked_without = min(request, has), min(asked_without, has)
+        of_limits = (limit - has) / (limit - request) if limit > has else 0.0
         of_load = 0.0
         stats = stats_of(metrics, node, Amount(), name)
         if stats is not None:

@@ -109,12 +109,12 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
 
     def cache_key(self, pod: PodInfo) -> Hashable:
         spec = pod.shape.spec
-        asked = tuple(
+        requests = tuple(
             (each.restart_policy, frozenset(requests_of(each).items())) for each in spec.init_containers or ()
         )
         return (
             qos_class_of(spec),
-            asked,
+            requests,
             tuple(frozenset(requests_of(each).items()) for each in spec.containers or ()),
             frozenset((spec.overhead or {}).items()),
         )
@@ -131,9 +131,9 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         if stale.any():
             why = "a pod waits there" if self._discards else "a pod of another scheduler runs there"
             yield Rejection(stale, _STALE, detail=lambda place: why)
-        asked = cells.known[rows] & cells.single[rows] & ~stale
+        aligned = cells.known[rows] & cells.single[rows] & ~stale
         for as_whole in (True, False):
-            mine = asked & (cells.by_pod[rows] == as_whole)
+            mine = aligned & (cells.by_pod[rows] == as_whole)
             if mine.any():
                 yield from self._align(spec, qos, nodes, cells, rows, mine, as_whole=as_whole)
 
@@ -174,11 +174,11 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
             return np.full(nodes.size, MAX_SCORE, np.int64)
         cells, rows = cells_of(nodes.cluster), _rows(nodes)
         scores = np.zeros(nodes.size, np.int64)
-        asked = cells.known[rows] & ~self._stale(nodes.cluster, cells, rows)
+        aligned = cells.known[rows] & ~self._stale(nodes.cluster, cells, rows)
         if self._strategy != _FEWEST:
-            asked &= cells.single[rows]
+            aligned &= cells.single[rows]
         for as_whole in (True, False):
-            places = np.flatnonzero(asked & (cells.by_pod[rows] == as_whole))
+            places = np.flatnonzero(aligned & (cells.by_pod[rows] == as_whole))
             if len(places):
                 left = self._available(nodes.cluster, cells, rows[places])
                 scores[places] = self._scores(spec, cells, rows[places], left, as_whole=as_whole)

@@ -69,31 +69,31 @@ class Peaks(Plugin[None, None]):
         return _request_of(pod)
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
-        served, asked = watcher_metrics_of(nodes.cluster), _request_of(pod)
+        served, request = watcher_metrics_of(nodes.cluster), _request_of(pod)
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         of = nodes.cluster.columns.nodes
-        found = [self._rise(of[row], metrics_of(served, of[row].name) or [], asked) for row in rows]
+        found = [self._rise(of[row], metrics_of(served, of[row].name) or [], request) for row in rows]
         return np.array(found, np.int64)
 
     def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
-        node, asked = nodes.columns.nodes[nodes.row(place)], _request_of(pod)
+        node, request = nodes.columns.nodes[nodes.row(place)], _request_of(pod)
         metrics = metrics_of(watcher_metrics_of(nodes.cluster), node.name) or []
         use = _use_of(metrics)
         if use is None:
             return f"{NO_FIGURES}, which costs nothing"
-        predicted = _predict_utilisation(node, use, asked)
-        cpu = f"cpu {format_share(use)} in use, {format_amount('cpu', asked)} by this pod"
+        predicted = _predict_utilisation(node, use, request)
+        cpu = f"cpu {format_share(use)} in use, {format_amount('cpu', request)} by this pod"
         if predicted > 100:
             return f"{cpu}: {format_share(predicted)} predicted, more than there is, which costs nothing"
         k1, k2 = self._model_of(node)
-        rise = self._rise(node, metrics, asked) / _SCALE
+        rise = self._rise(node, metrics, request) / _SCALE
         return f"{cpu}: {format_share(predicted)} predicted; power rises by {rise:.4g} (k1 {k1:g}, k2 {k2:g})"
 
-    def _rise(self, node: Node, metrics: list[Any], asked: int) -> int:
+    def _rise(self, node: Node, metrics: list[Any], request: int) -> int:
         use = _use_of(metrics)
         if use is None:
             return 0
-        predicted = _predict_utilisation(node, use, asked)
+        predicted = _predict_utilisation(node, use, request)
         if predicted > 100:
             return 0
         k1, k2 = self._model_of(node)
@@ -113,11 +113,11 @@ def _use_of(metrics: list[Any]) -> float | None:
     return next((float(m.value) for m in metrics if m.type == CPU and m.operator in (AVERAGE, LATEST)), None)
 
 
-def _predict_utilisation(node: Node, use: float, asked: int) -> float:
+def _predict_utilisation(node: Node, use: float, request: int) -> float:
     """Percent of its cpu that a node uses with a pod that asks for so many millicores."""
     capacity = (node.status.capacity or {}).get("cpu")
     has = float(capacity.milli_value()) if capacity is not None else 0.0
-    return 100 * (use / 100 * has + float(asked)) / has if has else 0.0
+    return 100 * (use / 100 * has + float(request)) / has if has else 0.0
 
 
 def _request_of(pod: PodInfo) -> int:

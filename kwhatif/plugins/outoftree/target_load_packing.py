@@ -62,10 +62,10 @@ class _Load:
     capacity: float
     unreported: int
 
-    def share_with(self, asked: int) -> float:
+    def share_with(self, request: int) -> float:
         """In percent of the capacity, with a pod that uses so many millicores."""
         has = self.capacity
-        return 100 * (self.used / 100 * has + float(asked) + float(self.unreported)) / has if has else 0.0
+        return 100 * (self.used / 100 * has + float(request) + float(self.unreported)) / has if has else 0.0
 
 
 class TargetLoadPacking(Plugin[None, None]):
@@ -107,20 +107,20 @@ class TargetLoadPacking(Plugin[None, None]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         cluster, served = nodes.cluster, watcher_metrics_of(nodes.cluster)
-        asked = self._predict_utilisation(pod.shape.spec)
+        request = self._predict_utilisation(pod.shape.spec)
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
-        return np.array([self._score(cluster, row, served, asked) for row in rows], np.int64)
+        return np.array([self._score(cluster, row, served, request) for row in rows], np.int64)
 
     def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
         cluster, row = nodes.cluster, nodes.row(place)
-        asked = self._predict_utilisation(pod.shape.spec)
+        request = self._predict_utilisation(pod.shape.spec)
         load = self._load(cluster, row, watcher_metrics_of(cluster))
         if load is None:
             return NO_FIGURES
         others = f", {format_amount('cpu', load.unreported)} by pods not in it yet" if load.unreported else ""
         return (
             f"cpu {format_share(load.used)} of {format_amount('cpu', int(load.capacity))} in use{others}, "
-            f"{format_amount('cpu', asked)} by this pod: {format_share(load.share_with(asked))} predicted, "
+            f"{format_amount('cpu', request)} by this pod: {format_share(load.share_with(request))} predicted, "
             f"target {format_share(self._target)}"
         )
 
@@ -134,11 +134,11 @@ class TargetLoadPacking(Plugin[None, None]):
         unreported = sum(self._predict_utilisation(spec) for spec in _list_unreported(cluster, row, served.window.end))
         return _Load(last[-1], float(capacity.milli_value()) if capacity is not None else 0.0, unreported)
 
-    def _score(self, cluster: Cluster, row: int, served: WatcherMetrics | None, asked: int) -> int:
+    def _score(self, cluster: Cluster, row: int, served: WatcherMetrics | None, request: int) -> int:
         load = self._load(cluster, row, served)
         if load is None:
             return 0
-        share, target = load.share_with(asked), self._target
+        share, target = load.share_with(request), self._target
         if share > target:
             return 0 if share > 100 else go_round_one(target * (100 - share) / (100 - target))
         return go_round_one((100 - target) * share / target + target)

@@ -58,8 +58,8 @@ class CellsLeft:
         found = self._taken.get(info.shape.index)
         if found is None:
             names = self._cells.names
-            asked = amounts_of(effective_requests(info.shape.spec)).items()
-            known = [(names[name], amount) for name, amount in asked if name in names]
+            requests = amounts_of(effective_requests(info.shape.spec)).items()
+            known = [(names[name], amount) for name, amount in requests if name in names]
             found = self._taken[info.shape.index] = (
                 np.array([column for column, _ in known], np.intp),
                 np.array([amount for _, amount in known], np.int64),

@@ -46,8 +46,8 @@ def qos_class_of(spec: PodSpec) -> QosClass:
         parts = [(whole.requests or {}, whole.limits or {})]
     else:
         parts = [(requests_of(container), limits_of(container)) for container in containers_of(spec)]
-    for asked, limited in parts:
-        _add_compute(requests, asked)
+    for requested, limited in parts:
+        _add_compute(requests, requested)
         guaranteed &= _add_compute(limits, limited) == set(_COMPUTE)
     if not requests and not limits:
         return QosClass.BEST_EFFORT

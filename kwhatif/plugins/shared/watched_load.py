@@ -161,8 +161,8 @@ def format_stats(resource: str, stats: ResourceStats) -> str:
     """``cpu 35% in use (deviation 12%), 2 of 16 by this pod``."""
     name, unit = ("cpu", 1.0) if resource == CPU else ("memory", 1 / _MEGA)
     used, deviation = (100 * each / stats.capacity if stats.capacity else 0.0 for each in (stats.used, stats.deviation))
-    asked, has = (round(each * unit) for each in (stats.asked, stats.capacity))
+    requested, has = (round(each * unit) for each in (stats.asked, stats.capacity))
     return (
         f"{name} {format_share(used)} in use (deviation {format_share(deviation)}), "
-        f"{format_amount(name, asked)} of {format_amount(name, has)} by this pod"
+        f"{format_amount(name, requested)} of {format_amount(name, has)} by this pod"
     )

@@ -215,7 +215,7 @@ class ExtenderCycle:
             opinion = ExtenderRejection(message, name in hopeless, extender.name)
             before = self.opinions.get(name, ()) if features.extenders_reasons_add_up else ()
             self.opinions[name] = (*before, opinion)
-        asked = self.rows.tolist()
+        row_numbers = self.rows.tolist()
         if not extender.whole_nodes and answer.node_names is not None:
             known = {node.name: node for node in self.nodes}
             self.nodes = [known[name] for name in answer.node_names]
@@ -225,7 +225,7 @@ class ExtenderCycle:
         rows = [self._cluster.columns.row(node.name) for node in self.nodes]
         self.rows = np.array(rows, np.intp)
         named = {self._cluster.columns.row(name) for name in reasons}
-        self.silent |= {row: extender.name for row in asked if row not in named and row not in rows}
+        self.silent |= {row: extender.name for row in row_numbers if row not in named and row not in rows}
 
     def _known_nodes(self, extender: Extender, nodes: Sequence[Node]) -> list[Node]:
         """The nodes of an answer that the cluster has; upstream would go on with the others as well."""

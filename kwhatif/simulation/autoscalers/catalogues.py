@@ -108,15 +108,15 @@ def _text(capacity: ResourceList, name: str, place: str) -> str:
 
 
 def _offering(offering: _Offering, place: str) -> KnownOffering:
-    asked = {each.key: (each.values or [""])[0] for each in offering.requirements}
+    requirements = {each.key: (each.values or [""])[0] for each in offering.requirements}
     for key in (ZONE, CAPACITY_TYPE):
-        if not asked.get(key):
+        if not requirements.get(key):
             raise InputError(f"expected a requirement on {key}, found none", place=f"{place}.Requirements")
     plain = {
-        "zone": asked[ZONE],
-        "capacityType": asked[CAPACITY_TYPE],
+        "zone": requirements[ZONE],
+        "capacityType": requirements[CAPACITY_TYPE],
         "price": offering.price,
-        "reservationId": asked.get(RESERVATION_ID, ""),
+        "reservationId": requirements.get(RESERVATION_ID, ""),
         "reservationCapacity": offering.reservation_capacity,
     }
     try:

@@ -185,10 +185,10 @@ class CatalogueGap:
 
     def touches(self, pool: NodePool) -> bool:
         """Whether it concerns a NodePool."""
-        asked = requirement_of(pool_requirements(pool), CAPACITY_TYPE)
+        requirement = requirement_of(pool_requirements(pool), CAPACITY_TYPE)
         reference = pool.spec.template.spec.node_class_ref
         return (
-            (not self.capacity_type or asked.has(self.capacity_type))
+            (not self.capacity_type or requirement.has(self.capacity_type))
             and self.node_class in ("", reference.kind)
             and self.known_class != reference.name
         )

@@ -105,8 +105,8 @@ class PoolAutoscaler:
         number = self._made[pool.name] = self._made.get(pool.name, 0) + 1
         while taken(f"{pool.name}-new-{number}"):
             number += 1
-        name, catalogue, asked = f"{pool.name}-new-{number}", world.catalogue, claim.resolve_requirements()
-        cheapest = catalogue.cheapest(claim.types, asked)
+        name, catalogue, requirements = f"{pool.name}-new-{number}", world.catalogue, claim.resolve_requirements()
+        cheapest = catalogue.cheapest(claim.types, requirements)
         assert cheapest is not None, "a NodeClaim has types that are offered"
         type_, offer = catalogue.types[cheapest[0]], cheapest[1]
         labels = {

@@ -197,8 +197,8 @@ class _Scaling:
 
     def _assume_placed(self, pod: Object) -> Object:
         """Pods that earlier edits led to keep no pod waiting, wherever they will go."""
-        asked = f"{namespace_of(pod)}/{name_of(pod)}" in self._draft.asked
-        return {**pod, "status": {"phase": "Running"}} if asked else pod
+        text = f"{namespace_of(pod)}/{name_of(pod)}" in self._draft.asked
+        return {**pod, "status": {"phase": "Running"}} if text else pod
 
     def _deployment(self) -> tuple[str, int]:
         """As far as the controllers get before a new pod runs; replica sets get their sizes, too."""

@@ -134,8 +134,8 @@ def _pool(name: str, rows: Sequence[int], cluster: Cluster) -> Pool:
     amounts = cluster.totals(rows)
     _, pods = amounts.get("pods", (0, 0))
     resources = (
-        Allocation(resource=resource, allocatable=has, requested=asked)
-        for resource, (has, asked) in amounts.items()
-        if has or asked
+        Allocation(resource=resource, allocatable=has, requested=requests)
+        for resource, (has, requests) in amounts.items()
+        if has or requests
     )
     return Pool(pool=name, nodes=len(rows), pods=pods, resources=tuple(resources))

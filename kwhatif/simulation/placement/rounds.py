@@ -57,14 +57,14 @@ class GroupRounds:
         return [taken for taken in waiting if taken.asked.pod.key not in self._run.removed]
 
     def _replace_victims(self) -> None:
-        asked = {item.pod.key for item in self._asked}
+        seen = {item.pod.key for item in self._asked}
         for victim in self._recreated.take_victims():
             taken = self._recreated.make_again(victim.pod)
             if taken is None:
                 self._create_later(victim)
                 continue
             cause = self._causes.get(victim.key)
-            if cause is None and victim.key in asked:
+            if cause is None and victim.key in seen:
                 cause = self._origins.cause_of(victim.pod)
             self._causes[taken.asked.pod.key] = cause or "evicted"
 
@@ -84,8 +84,8 @@ class GroupRounds:
         made = {taken.index for taken in self._recreated.replacements.values()}
         pods = {item.pod.key: item.pod for item in (*self._asked, *self._recreated.asked)}
         still = [each for each in placements if each.pod not in run.removed]
-        asked = {item.pod.key for item in self._asked}
-        lost = [info.key for info in run.evicted if info.key in asked and info.uid not in self._recreated.replacements]
+        seen = {item.pod.key for item in self._asked}
+        lost = [info.key for info in run.evicted if info.key in seen and info.uid not in self._recreated.replacements]
         evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
         gone = run.removed | {each.pod for each in placements if each.outcome == "preempted"}
         gone -= {each.pod for each in placements if each.outcome != "preempted"}

@@ -184,8 +184,8 @@ class _QueuedScenario:
 
     def _pods_of_cluster(self, pods: Sequence[Pod]) -> Iterator[Pod]:
         """Pods of evicted workloads are gone; those behind Kueue's gate start once their workload is admitted."""
-        asked = set(self._decisions.keys)
-        own = [each for each in self._state.workloads.values() if each.key not in asked]
+        seen = set(self._decisions.keys)
+        own = [each for each in self._state.workloads.values() if each.key not in seen]
         of_workloads = WorkloadPods(own, self._scenario.snapshot)
         evicted = {each.key for each in self._decisions.evicted}
         there: set[str] = set()
@@ -210,7 +210,7 @@ class _QueuedScenario:
             else:
                 self._held[pod.key] = describe_wait(workload)
                 yield pod
-        for key in sorted(self._decisions.borrowing.keys() - asked - there):
+        for key in sorted(self._decisions.borrowing.keys() - seen - there):
             self._started += self._make_pods(self._state.workloads[key])
 
     def _lose(self, pod: Pod, workload: Workload) -> None:

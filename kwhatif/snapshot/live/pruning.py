@@ -163,9 +163,9 @@ def _matters(status: ContainerStatus, container: Container | None) -> bool:
 
 def _is_resized(status: ContainerStatus, container: Container | None) -> bool:
     """Whether a container has or was allocated other resources than it requests: only then its status matters."""
-    asked = (container.resources.requests if container and container.resources else None) or {}
+    requests = (container.resources.requests if container and container.resources else None) or {}
     actual = status.resources.requests if status.resources else None
-    return any(found is not None and found != asked for found in (actual, status.allocated_resources))
+    return any(found is not None and found != requests for found in (actual, status.allocated_resources))
 
 
 # --- objects that are kept as plain values

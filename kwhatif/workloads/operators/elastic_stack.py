@@ -185,13 +185,13 @@ def _pod_spec(obj: Object, settings: Object, part: _Part, overrides: Object, *fi
         containers.insert(0, main)
     version = str(section(obj, "spec").get("version") or "latest")
     main.setdefault("image", str(section(obj, "spec").get("image") or f"docker.elastic.co/{part.image}:{version}"))
-    asked = section(main, "resources")
-    if not (asked.get("requests") or asked.get("limits") or overrides):
-        asked = {**asked, **part.default}
+    resources = section(main, "resources")
+    if not (resources.get("requests") or resources.get("limits") or overrides):
+        resources = {**resources, **part.default}
     main["resources"] = {
-        **asked,
+        **resources,
         **{
-            key: {**section(asked, key), **section(overrides, key)}
+            key: {**section(resources, key), **section(overrides, key)}
             for key in ("requests", "limits")
             if overrides.get(key)
         },
@@ -208,6 +208,6 @@ def _with_data(settings: Object, spec: Object, name: str, size: str) -> list[Obj
     claims = deep_copy_json(settings.get("volumeClaimTemplates") or [])
     held = {name_of(claim) for claim in claims} | {str(volume.get("name")) for volume in items_of(spec, "volumes")}
     if name not in held:
-        asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
-        claims.insert(0, {"metadata": {"name": name}, "spec": asked})
+        claim_fields = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
+        claims.insert(0, {"metadata": {"name": name}, "spec": claim_fields})
     return list(claims)

@@ -183,11 +183,14 @@ def _pod_spec(settings: Object, runtime: Object) -> Object:
     first.setdefault("name", _MAIN)
     first.setdefault("image", "kserve")
     if not (model and runtime):
-        asked = section(first, "resources")
+        own_resources = section(first, "resources")
         # The limits of a runtime that is not known may be higher.
         keys = ("requests",) if model else ("requests", "limits")
-        own_limits = section(asked, "limits") if model else {}
-        first["resources"] = {**asked, **{key: {**_DEFAULT[key], **own_limits, **section(asked, key)} for key in keys}}
+        own_limits = section(own_resources, "limits") if model else {}
+        first["resources"] = {
+            **own_resources,
+            **{key: {**_DEFAULT[key], **own_limits, **section(own_resources, key)} for key in keys},
+        }
     if settings.get("logger") or settings.get("batcher"):
         made.append({"name": "agent", "image": "kserve/agent", "resources": _asks("100m", "100Mi")})
     uri = str(model.get("storageUri") or "")

@@ -95,8 +95,8 @@ def kafka_children(kafka: Object, companions: Companions) -> Iterator[Object]:
         yield _deployment(kafka, "entity-operator", operator, containers)
     for field, name in (("cruiseControl", "cruise-control"), ("kafkaExporter", "kafka-exporter")):
         if isinstance(spec.get(field), dict):
-            asked = deep_copy_json(section(spec, field, "resources"))
-            container = {"name": name, "image": f"quay.io/strimzi/{name}", "resources": asked}
+            own_resources = deep_copy_json(section(spec, field, "resources"))
+            container = {"name": name, "image": f"quay.io/strimzi/{name}", "resources": own_resources}
             yield _deployment(kafka, name, section(spec, field), [container])
 
 
@@ -152,13 +152,15 @@ def kafka_bridge_children(bridge: Object, companions: Companions) -> Iterator[Ob
 
 def _client_spec(spec: Object, name: str) -> Object:
     """The pod of a client of Kafka, on nodes of a rack where it is to know its own."""
-    asked = deep_copy_json(section(spec, "resources"))
-    check_part(asked, "core.v1.ResourceRequirements", "$.spec.resources")
-    pod: Object = {"containers": [{"name": name, "image": "quay.io/strimzi/kafka", "resources": asked}]}
+    own_resources = deep_copy_json(section(spec, "resources"))
+    check_part(own_resources, "core.v1.ResourceRequirements", "$.spec.resources")
+    pod: Object = {"containers": [{"name": name, "image": "quay.io/strimzi/kafka", "resources": own_resources}]}
     _shape(pod, section(spec, "template", "pod"))
     if key := section(spec, "rack").get("topologyKey"):
         pod["affinity"] = _on_racks(section(pod, "affinity"), str(key))
-        pod["initContainers"] = [{"name": "kafka-init", "image": "quay.io/strimzi/operator", "resources": asked}]
+        pod["initContainers"] = [
+            {"name": "kafka-init", "image": "quay.io/strimzi/operator", "resources": own_resources}
+        ]
     return pod
 
 
@@ -192,8 +194,8 @@ def _kafka_pods(
 ) -> Iterator[Object]:
     whole = section(kafka, "spec", "kafka")
     template = section(spec, "template", "pod") or section(whole, "template", "pod")
-    asked = spec.get("resources") or whole.get("resources") or {}
-    check_part(asked, "core.v1.ResourceRequirements", "$.spec.resources")
+    own_resources = spec.get("resources") or whole.get("resources") or {}
+    check_part(own_resources, "core.v1.ResourceRequirements", "$.spec.resources")
     component = "zookeeper" if pool == "zookeeper" else "kafka"
     controller = {
         "apiVersion": f"core.{_STRIMZI}/v1beta2",
@@ -219,7 +221,9 @@ def _kafka_pods(
         body: Object = {
             "hostname": name,
             "subdomain": f"{cluster}-{component}-{'nodes' if component == 'zookeeper' else 'brokers'}",
-            "containers": [{"name": component, "image": "quay.io/strimzi/kafka", "resources": deep_copy_json(asked)}],
+            "containers": [
+                {"name": component, "image": "quay.io/strimzi/kafka", "resources": deep_copy_json(own_resources)}
+            ],
             "volumes": [],
         }
         _shape(body, template)

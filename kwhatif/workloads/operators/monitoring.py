@@ -53,29 +53,29 @@ def alertmanager_children(obj: Object, companions: Companions) -> Iterator[Objec
     spec = section(obj, "spec")
     if spec.get("paused"):
         return
-    asked = deep_copy_json(section(spec, "resources"))
-    asked["requests"] = {"memory": "200Mi", **section(asked, "requests")}
+    own_resources = deep_copy_json(section(spec, "resources"))
+    own_resources["requests"] = {"memory": "200Mi", **section(own_resources, "requests")}
     labels = {
         "app.kubernetes.io/name": "alertmanager",
         "app.kubernetes.io/managed-by": "prometheus-operator",
         "app.kubernetes.io/instance": name_of(obj),
         "alertmanager": name_of(obj),
     }
-    yield _stateful_set(obj, "alertmanager", f"alertmanager-{name_of(obj)}", labels, asked)
+    yield _stateful_set(obj, "alertmanager", f"alertmanager-{name_of(obj)}", labels, own_resources)
 
 
 def _stateful_set(
-    obj: Object, what: str, name: str, labels: dict[str, str], asked: Object, sidecars: Sequence[Object] = ()
+    obj: Object, what: str, name: str, labels: dict[str, str], own_resources: Object, sidecars: Sequence[Object] = ()
 ) -> Object:
     spec = section(obj, "spec")
-    check_part(asked, "core.v1.ResourceRequirements", "$.spec.resources")
+    check_part(own_resources, "core.v1.ResourceRequirements", "$.spec.resources")
     image = str(spec.get("image") or f"quay.io/prometheus/{what}")
     reloader = {
         "image": "quay.io/prometheus-operator/prometheus-config-reloader",
         "resources": resources("10m", "50Mi"),
     }
     containers = [
-        {"name": what, "image": image, "resources": deep_copy_json(asked)},
+        {"name": what, "image": image, "resources": deep_copy_json(own_resources)},
         {"name": "config-reloader", **deep_copy_json(reloader)},
         *sidecars,
     ]

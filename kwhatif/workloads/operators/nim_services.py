@@ -117,24 +117,24 @@ def _claim_name(name: str, claim: Object) -> str:
 
 def _lacks_gpus(spec: Object) -> bool:
     """Whether the operator adds GPUs: for the profile of a cache, unless somebody asks for some."""
-    asked = section(spec, "resources")
-    has = any(_GPU in section(asked, key) for key in ("requests", "limits")) or spec.get("draResources")
+    own_resources = section(spec, "resources")
+    has = any(_GPU in section(own_resources, key) for key in ("requests", "limits")) or spec.get("draResources")
     return bool(section(spec, "storage", "nimCache").get("profile")) and not has
 
 
 def _pod_spec(service: Object, companions: Companions) -> Object:
     spec, name = section(service, "spec"), name_of(service)
-    asked = deep_copy_json(section(spec, "resources"))
-    asked.pop("claims", None)
+    own_resources = deep_copy_json(section(spec, "resources"))
+    own_resources.pop("claims", None)
     if _lacks_gpus(spec):
         number = str(max(1, integer(section(spec, "multiNode", "parallelism").get("tensor"), 1)))
-        asked |= {key: {**section(asked, key), _GPU: number} for key in ("requests", "limits")}
+        own_resources |= {key: {**section(own_resources, key), _GPU: number} for key in ("requests", "limits")}
     image = section(spec, "image")
     tagged = f"{image.get('repository')}:{image.get('tag')}"
     shared = some_fields({"sizeLimit": section(spec, "storage").get("sharedMemorySizeLimit")}, "sizeLimit")
     body: Object = {
         "containers": [
-            {"name": f"{name}-ctr", "image": tagged, "resources": asked},
+            {"name": f"{name}-ctr", "image": tagged, "resources": own_resources},
             *(_container(each) for each in items_of(spec, "sidecarContainers")),
         ],
         "initContainers": [_container(each) for each in items_of(spec, "initContainers")],

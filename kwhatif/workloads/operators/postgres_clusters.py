@@ -55,13 +55,13 @@ def _instance(cluster: Object, name: str, labels: dict[str, str], volumes: Seque
     spec = section(cluster, "spec")
     affinity = section(spec, "affinity")
     image = str(spec.get("imageName") or "ghcr.io/cloudnative-pg/postgresql")
-    asked = deep_copy_json(section(spec, "resources"))
+    own_resources = deep_copy_json(section(spec, "resources"))
     body: Object = {
         "hostname": name,
         "initContainers": [
-            {"name": "bootstrap-controller", "image": "cloudnative-pg", "resources": deep_copy_json(asked)}
+            {"name": "bootstrap-controller", "image": "cloudnative-pg", "resources": deep_copy_json(own_resources)}
         ],
-        "containers": [{"name": "postgres", "image": image, "resources": asked}],
+        "containers": [{"name": "postgres", "image": image, "resources": own_resources}],
         "volumes": [{"name": volume, "persistentVolumeClaim": {"claimName": claim}} for volume, claim in volumes],
         **some_fields(spec, "schedulerName", "priorityClassName", "topologySpreadConstraints"),
         **some_fields(affinity, "nodeSelector", "tolerations"),

@@ -129,8 +129,8 @@ def _pod(app: Object, role: str, name: str) -> Object:
 def _resources(app: Object, own: Object, role: str) -> Object:
     memory = f"{_memory(app, own, role)}Mi"
     spec = section(app, "spec")
-    asked = own.get("coreRequest") or _conf(spec, f"kubernetes.{role}.request.cores")
-    cores = str(asked or own.get("cores") or _conf(spec, f"{role}.cores") or 1)
+    request = own.get("coreRequest") or _conf(spec, f"kubernetes.{role}.request.cores")
+    cores = str(request or own.get("cores") or _conf(spec, f"{role}.cores") or 1)
     requests: Object = {"cpu": cores, "memory": memory}
     limits: Object = {"memory": memory}
     if limit := own.get("coreLimit") or _conf(spec, f"kubernetes.{role}.limit.cores"):

@@ -177,11 +177,11 @@ def _pod(
         container = {"name": name, **some_fields(base, *_CONTAINER)}
         container |= some_fields(step, *_CONTAINER)
         container.setdefault("image", "unknown")
-        asked = next(
+        resources = next(
             (each[key] for each in (step, base) for key in ("computeResources", "resources") if each.get(key)), None
         )
-        if asked:
-            container["resources"] = deep_copy_json(asked)
+        if resources:
+            container["resources"] = deep_copy_json(resources)
         steps.append(container)
     if whole := settings.get("computeResources"):
         # What the task as a whole asks for is given to its first step: steps have no more than that together.

@@ -84,9 +84,9 @@ def _override_containers(job: Object, runtime: Object, replicated: Object) -> No
     names = {"node"} | ({"launcher"} if section(runtime, "spec", "mlPolicy", "mpi").get("runLauncherAsNode") else set())
     for container in items_of(replicated, "template", "spec", "template", "spec", "containers"):
         if container.get("name") in names:
-            asked = section(trainer, "resourcesPerNode")
-            if asked.get("requests") or asked.get("limits"):
-                container["resources"] = deep_copy_json(asked)
+            own_resources = section(trainer, "resourcesPerNode")
+            if own_resources.get("requests") or own_resources.get("limits"):
+                container["resources"] = deep_copy_json(own_resources)
             if trainer.get("image"):
                 container["image"] = trainer["image"]
 

@@ -79,12 +79,12 @@ class RequestVsUsage(Rule[RequestVsUsageParameters]):
         ratio = request / peak
         if self.given.least <= ratio <= self.given.most:
             return None
-        asked, used = format_quantity(resource, request), format_quantity(resource, peak)
+        requested, used = format_quantity(resource, request), format_quantity(resource, peak)
         return self.finding_about(
             unit,
-            f"container {container.name} asks for {asked} of {resource}, and used {used} at its peak",
+            f"container {container.name} asks for {requested} of {resource}, and used {used} at its peak",
             f"That is {ratio:.2g} times what ran; between {self.given.least:g} and {self.given.most:g} are expected.",
             about=f"{container.name}/{resource}",
-            numbers={"request": asked, "peak": used, "ratio": round(ratio, 4)},
+            numbers={"request": requested, "peak": used, "ratio": round(ratio, 4)},
             hint="kwhatif rightsize says what usage would have it ask for",
         )

@@ -121,9 +121,9 @@ class _Contents:
     @classmethod
     def of(cls, snapshot: Snapshot, features: Features, by: str) -> _Contents:
         pods, requests = snapshot.objects.list_all(Pod), RequestSums(features)
-        asked = {pod.key: (pod.spec.node_name or "", requests.requests_of(pod)) for pod in pods if not pod.is_finished}
-        rows = _rows(snapshot.objects.list_all(Node), pods, asked, by)
-        return cls(rows, asked, _phases(pods), _pending(pods), _classes(pods))
+        fields = {pod.key: (pod.spec.node_name or "", requests.requests_of(pod)) for pod in pods if not pod.is_finished}
+        rows = _rows(snapshot.objects.list_all(Node), pods, fields, by)
+        return cls(rows, fields, _phases(pods), _pending(pods), _classes(pods))
 
     def observe(self) -> ClusterObservation:
         with_pods = {id(amounts): {**amounts, "pods": 1} for _, amounts in self.asked.values()}

@@ -127,7 +127,7 @@ def _fractions(resource: str, nodes: Sequence[NodeUse]) -> list[str]:
     """What is requested of each node's resource, and of how much."""
     amounts = [amount for node in nodes for amount in node.resources.get(resource, (0, 0))]
     spelt = format_column(resource, amounts)
-    return [f"{asked}/{whole}" for asked, whole in zip(spelt[::2], spelt[1::2], strict=True)]
+    return [f"{requested}/{whole}" for requested, whole in zip(spelt[::2], spelt[1::2], strict=True)]
 
 
 def _resources(result: InfoResult) -> Iterator[Block]:

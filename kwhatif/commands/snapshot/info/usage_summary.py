@@ -72,11 +72,11 @@ def _by_workload(pods: WorkloadPods, book: UsageBook) -> list[Reserved]:
             requested, used = 0, 0
             for container in workload.containers:
                 histogram = book.of(workload.name, container.name, resource)
-                asked = amounts_of(container, resource)[0]
-                if histogram is None or asked is None:
+                request = amounts_of(container, resource)[0]
+                if histogram is None or request is None:
                     continue
                 percent = rules[resource].percentile
-                requested += asked
+                requested += request
                 used += histogram.peak if percent is None else histogram.percentile(percent)
             if requested > used:
                 number = len(workload.pods)

@@ -155,12 +155,12 @@ def node_findings(known: ObjectIndex) -> Iterator[Finding]:
 
 def _over_committed(node: Node, pods: Sequence[tuple[Pod, PodShape]], served: Collection[str]) -> Iterator[Finding]:
     """The requests exceed what the kubelet would have admitted; resources that device classes serve are not counted."""
-    asked: Counter[str] = Counter()
+    requested: Counter[str] = Counter()
     for _, shape in pods:
-        asked.update(shape.score_requests)
-    asked["pods"] = len(pods)
+        requested.update(shape.score_requests)
+    requested["pods"] = len(pods)
     allocatable = allocatable_of(node)
-    for name, amount in sorted(asked.items()):
+    for name, amount in sorted(requested.items()):
         there = allocatable.get(name, 0)
         if amount > there and (there or name not in served):
             counted = f"{len(pods)} pods" if len(pods) != 1 else "1 pod"
@@ -281,8 +281,10 @@ def _runs_with(pod: Pod, users: dict[tuple[str, str], set[str] | None]) -> Itera
 
 def _device_classes(requests: Iterable[DeviceRequest] | None) -> list[str]:
     """The requested classes, each once."""
-    asked = [one for each in requests or () for one in (each.exactly, *(each.first_available or ())) if one is not None]
-    return sorted({one.device_class_name for one in asked if one.device_class_name})
+    wanted = [
+        one for each in requests or () for one in (each.exactly, *(each.first_available or ())) if one is not None
+    ]
+    return sorted({one.device_class_name for one in wanted if one.device_class_name})
 
 
 def storage_findings(known: ObjectIndex) -> Iterator[Finding]:
