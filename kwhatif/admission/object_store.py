@@ -7,7 +7,7 @@ A refused request is reported by resource (``deployments.apps "web" is forbidden
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -33,17 +33,28 @@ class Index:
 
 
 _Home = dict[tuple[str, str], Object]
+Reference = tuple[str, str, str]
+"""The kind, the namespace and the name of an object that another one names."""
 
 
 class ObjectStore:
     """What is in the cluster. ``put`` replaces; objects keep the order in which they were first put.
 
     ``pruned``: objects that were there from the start may lack fields, since a snapshot keeps only those that are read.
-    ``parts`` are what stored pods have in common.
+    ``parts`` are what stored pods have in common. Of namespaces other than ``homes`` (None: of any) it holds only the
+    objects that were put by name, ``references`` (kind, namespace, name).
     """
 
-    def __init__(self, objects: Iterable[Object] = (), *, pruned: bool = False) -> None:
+    def __init__(
+        self,
+        objects: Iterable[Object] = (),
+        *,
+        pruned: bool = False,
+        homes: Collection[str] | None = None,
+        references: Collection[Reference] = (),
+    ) -> None:
         self.pruned, self.parts = pruned, SharedParts()
+        self._homes, self._references = homes, references
         self._by_kind: dict[str, _Home] = {}
         self._unread: dict[str, dict[tuple[str, str], Resource]] = {}
         self._by_home: dict[tuple[str, str], dict[str, Object]] = {}
@@ -58,7 +69,7 @@ class ObjectStore:
 
     def copy(self) -> ObjectStore:
         """A store of its own with the same objects, which has no watchers yet."""
-        other = ObjectStore(pruned=self.pruned)
+        other = ObjectStore(pruned=self.pruned, homes=self._homes, references=self._references)
         other.parts = self.parts
         other._unread = {kind: dict(objects) for kind, objects in self._unread.items()}
         other._by_kind = {kind: dict(objects) for kind, objects in self._by_kind.items()}
@@ -175,7 +186,15 @@ class ObjectStore:
 
         Objects that were created since do not make their kind known.
         """
-        return kind in self._known or (namespace is not None and (kind, namespace) in self._known_homes)
+        if namespace and (kind, namespace) in self._known_homes:
+            return True
+        return kind in self._known and not (namespace and self._homes is not None and namespace not in self._homes)
+
+    def lacks(self, kind: str, namespace: str, name: str) -> bool:
+        """Whether an object is known not to exist."""
+        if self.get(kind, namespace, name) is not None:
+            return False
+        return self.knows(kind, namespace) or (self.knows(kind) and (kind, namespace, name) in self._references)
 
 
 def sketch(obj: Object) -> Object:

@@ -32,6 +32,7 @@ from kwhatif.api.objects import section
 from kwhatif.versions import DEFAULT_MINOR
 
 MUTATING, VALIDATING = "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"
+_NO_ANSWER = "context deadline exceeded"
 _CONFIGURATIONS = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
 
 
@@ -88,10 +89,8 @@ def _ask(step: str, request: Request) -> RequestRefusal | None:
 
 def _call_webhook(step: str, configuration: Object, hook: Object, request: Request) -> RequestRefusal | None:
     policy = hook.get("failurePolicy") or "Fail"
-    if request.offline:
+    if request.offline or _has_no_route(hook, request.store):
         return None if policy == "Ignore" else _unreachable(hook, request.store)
-    if policy != "Ignore" and _lacks_port(hook, request.store):
-        return _unreachable(hook, request.store)
     text = "lets the request in" if policy == "Ignore" else "refuses the request"
     what = f"webhook {hook.get('name')} of {name_of(configuration)} would be asked: what it answers is not known"
     request.doubt(step, what, f"if it cannot be reached, its failure policy {policy} {text}")
@@ -144,14 +143,18 @@ def _unreachable(hook: Object, world: ObjectStore) -> RequestRefusal:
     return RequestRefusal(500, "InternalError", f"Internal error occurred: {message}", (Cause("", message),))
 
 
-def _lacks_port(hook: Object, world: ObjectStore) -> bool:
-    """Whether the service of a webhook is there without the port that it is called at."""
+def _has_no_route(hook: Object, world: ObjectStore) -> bool:
+    """Whether the server finds no address for the service of a webhook, whoever listens: it is not there, headless, or
+    without the port.
+    """
     called = section(hook, "clientConfig").get("service")
     if not called:
         return False
-    found = world.get("Service", str(called.get("namespace") or ""), str(called.get("name") or ""))
-    ports = each(section(found, "spec"), "ports") if found else []
-    return found is not None and all(listed.get("port") != (called.get("port") or 443) for listed in ports)
+    key = "Service", str(called.get("namespace") or ""), str(called.get("name") or "")
+    found = world.get(*key)
+    if found is None or world.is_sketch(found):
+        return world.lacks(*key)
+    return _no_route(called, called.get("port") or 443, world) != _NO_ANSWER
 
 
 def _no_route(service: Object, port: int, world: ObjectStore) -> str:
@@ -164,7 +167,7 @@ def _no_route(service: Object, port: int, world: ObjectStore) -> str:
         return 'cannot route to service with ClusterIP "None"'
     if all(listed.get("port") != port for listed in each(spec, "ports")):
         return f'no service port {port} found for service "{name}"'
-    return "context deadline exceeded"
+    return _NO_ANSWER
 
 
 def _no_connection(address: str) -> str:

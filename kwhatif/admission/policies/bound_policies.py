@@ -213,10 +213,12 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
     if ref.get("name"):
         one = request.store.get(name, home if namespaced else "", ref["name"])
         found = [one] if one is not None else []
+        is_known = one is not None or request.store.lacks(name, home, ref["name"])
     else:
         listed = request.store.all(name, home if namespaced else "")
         found = [p for p in listed if selects(ref.get("selector"), section(p, "metadata", "labels"))]
-    if not request.store.knows(name) and not (found and ref.get("name")):
+        is_known = request.store.knows(name, home)
+    if not is_known:
         # Of a kind that is not in the snapshot, those that came with files or manifests are known, but no others.
         if not found:
             raise LookupError(name)

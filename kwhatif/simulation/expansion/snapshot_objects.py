@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kwhatif.admission.object_store import ObjectStore, plain
+from kwhatif.admission.object_store import ObjectStore, Reference, plain
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node
 from kwhatif.api.decode import convert, describe_value
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, NAMESPACED, TEMPLATES, struct_for
 from kwhatif.api.meta import Resource
-from kwhatif.api.objects import part_of, section
+from kwhatif.api.objects import list_at, part_of, section
 from kwhatif.errors import InputError
 from kwhatif.results.base import INPUT, Gap
 from kwhatif.simulation.session import PodToSchedule
@@ -51,7 +51,9 @@ def build_object_store(
 
     Raises InputError for one that no API server could have stored.
     """
-    world = ObjectStore(pruned=bool(snapshot.resource_versions) or snapshot.redacted)
+    named_elsewhere = _references(snapshot)
+    pruned = bool(snapshot.resource_versions) or snapshot.redacted
+    world = ObjectStore(pruned=pruned, homes={"", *namespaces}, references=named_elsewhere)
     for kind in snapshot.covered_kinds():
         if kind not in snapshot.unreadable and (kind != _DEFINITIONS or kind in snapshot.resource_versions):
             world.cover(kind)
@@ -70,12 +72,45 @@ def build_object_store(
             if part_of(whole, "metadata").get("namespace", "") in {"", *namespaces}:
                 _check(whole, snapshot.source)
                 world.put(whole)
+    # Every namespace has these: a list of their kind that has them is complete.
     for account in snapshot.whole.get("ServiceAccount", ()):
         if part_of(account, "metadata", "name") == "default":
-            # Every namespace has this one: a list of its kind that has it is complete.
             world.cover_namespace("ServiceAccount", part_of(account, "metadata").get("namespace", ""))
+    for kind, home, name in snapshot.as_read:
+        if (kind, name) == ("ConfigMap", "kube-root-ca.crt"):
+            world.cover_namespace(kind, home)
+    _put_references(world, snapshot, named_elsewhere)
     _put_as_read(world, snapshot, namespaces, named)
     return world
+
+
+def _references(snapshot: Snapshot) -> frozenset[Reference]:
+    """The services that webhooks are called at, and what policies' bindings name as parameters."""
+    found = set()
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for configuration in snapshot.whole.get(kind, ()):
+            for hook in list_at(configuration, "webhooks"):
+                service = section(hook, "clientConfig", "service")
+                found.add(("Service", str(service.get("namespace") or ""), str(service.get("name") or "")))
+    for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
+        policies = {part_of(policy, "metadata", "name"): policy for policy in snapshot.whole.get(kind, ())}
+        for binding in snapshot.whole.get(f"{kind}Binding", ()):
+            params = section(policies.get(section(binding, "spec").get("policyName")), "spec", "paramKind")
+            ref = section(binding, "spec", "paramRef")
+            found.add((str(params.get("kind") or ""), str(ref.get("namespace") or ""), str(ref.get("name") or "")))
+    return frozenset(key for key in found if all(key))
+
+
+def _put_references(world: ObjectStore, snapshot: Snapshot, references: Collection[Reference]) -> None:
+    """Those objects that another namespace holds, with all their fields where files have them."""
+    for kind, home, name in sorted(references):
+        whole = snapshot.as_read.get((kind, home, name))
+        if whole is not None:
+            world.put(whole)
+        elif kind in KINDS:
+            for obj in snapshot.objects.list_kind(kind):
+                if (obj.namespace, obj.name) == (home, name):
+                    world.put(plain(obj, kind), sketched=True)
 
 
 def _put_as_read(

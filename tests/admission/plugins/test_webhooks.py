@@ -1,4 +1,6 @@
-"""Webhooks of a cluster that is only known by its snapshot: they are named, and refuse nothing."""
+"""Webhooks of a cluster that is only known by its snapshot: they are named, and refuse nothing, but where the server
+finds no address for them.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +66,47 @@ def test_a_server_that_reaches_no_webhook_goes_by_the_failure_policy(policy: str
     answer = ApiServer(world, alone=True).send("create", POD)
     assert isinstance(answer, StoredObject) == lets_in
     assert isinstance(answer, StoredObject | RequestRefusal)
+
+
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hook", "namespace": "guards"}}
+POST = 'failed to call webhook: Post "https://hook.guards.svc:443/?timeout=10s"'
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (None, 'service "hook" not found'),
+        ({"clusterIP": "None", "ports": [{"port": 443}]}, 'cannot route to service with ClusterIP "None"'),
+        ({"clusterIP": "10.0.0.1", "ports": [{"port": 80}]}, 'no service port 443 found for service "hook"'),
+        ({"clusterIP": "10.0.0.1", "ports": [{"port": 443}]}, ""),
+    ],
+    ids=["it is not there", "it is headless", "it has no such port", "somebody may listen"],
+)
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+def test_a_webhook_whose_service_has_no_address_is_known_not_to_answer(
+    spec: dict[str, Any] | None, why: str, policy: str
+) -> None:
+    called = {"service": {"name": "hook", "namespace": "guards"}}
+    world = ObjectStore([configuration("ValidatingWebhookConfiguration", clientConfig=called, failurePolicy=policy)])
+    world.cover("Service")
+    if spec is not None:
+        world.put({**SERVICE, "spec": spec})
+    answer = ApiServer(world).send("create", POD)
+    if why and policy == "Fail":
+        assert isinstance(answer, RequestRefusal)
+        assert answer.message == f'Internal error occurred: failed calling webhook "h.example.com": {POST}: {why}'
+        return
+    assert isinstance(answer, StoredObject)
+    assert any("webhook h.example.com" in change.text for change in answer.changes) == (not why)
+
+
+def test_of_a_service_in_a_namespace_that_was_not_looked_at_nothing_is_known() -> None:
+    called = {"service": {"name": "hook", "namespace": "guards"}}
+    held = configuration("ValidatingWebhookConfiguration", clientConfig=called)
+    for references, is_refused in ((), False), ([("Service", "guards", "hook")], True):
+        world = ObjectStore([held], homes={"", "default"}, references=references)
+        world.cover("Service")
+        assert isinstance(ApiServer(world).send("create", POD), RequestRefusal) == is_refused
 
 
 @pytest.mark.parametrize(
