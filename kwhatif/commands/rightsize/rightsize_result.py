@@ -173,7 +173,7 @@ _IN_WORDS = {"pods": "the number of pods", "cpu": "CPU"}
 def _tight(binds: Sequence[Binding]) -> str:
     parts = [
         f"{_IN_WORDS.get(each.resource, each.resource)} {'is shortest' if each.nodes_freed == 0 else 'binds'} "
-        f"in pool {each.pool} ({each.share:.0%})"
+        f"{f'in pool {each.pool} ' if each.pool else ''}({each.share:.0%})"
         for each in binds
     ]
     return format_some(parts, 3) if parts else ""

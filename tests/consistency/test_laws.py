@@ -1,0 +1,33 @@
+"""The laws, held against a few worlds; ``python -m tests.consistency.laws`` takes as many as one has time for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.consistency.laws import LAWS, Answers
+from tests.consistency.worlds import build_world
+
+SEEDS = (0, 5, 7)
+"""With new nodes, evictions, and pods that nobody creates."""
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answers]:
+    yield Answers(build_world(request.param), tmp_path_factory.mktemp("world"))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_two_answers_contradict_each_other(answers: Answers, name: str) -> None:
+    assert list(LAWS[name](answers)) == []
+
+
+def test_the_same_seed_makes_the_same_world(tmp_path: Path) -> None:
+    texts = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        build_world(3).write(folder)
+        texts.append([path.read_bytes() for path in sorted(folder.rglob("*.json"))])
+    assert texts[0] == texts[1]
