@@ -98,6 +98,10 @@ mutation: $(INSTALLED_DEV) ## break the code in a sample of places and see which
 fuzz: $(INSTALLED_DEV) ## give every command inputs that are wrong in one place each (ARGS='--inputs 5000 --seed 2')
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
+.PHONY: laws
+laws: $(INSTALLED_DEV) ## hold answers to laws between them over made-up worlds (ARGS='FIRST_SEED COUNT')
+	@$(BIN)/python -m tests.consistency.laws $(ARGS)
+
 .PHONY: check
 check: $(INSTALLED_DEV) ## everything CI runs: subjects of commits, lint, format, types, tests
 	@$(BIN)/python .ci/commits.py
