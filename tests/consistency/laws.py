@@ -26,10 +26,10 @@ ADVICE = re.compile(r"node group or NodePool|adding a node|add a node")
 
 
 class Answers:
-    """What ``kwhatif`` says of a world; each question is asked once."""
+    """What ``kwhatif`` says of a world; each question is asked once. ``brief``: fewer of them."""
 
-    def __init__(self, world: World, folder: Path) -> None:
-        self.world, self.folder = world, folder
+    def __init__(self, world: World, folder: Path, *, brief: bool = False) -> None:
+        self.world, self.folder, self.brief = world, folder, brief
         world.write(folder)
         self.ask = cache(self._ask)
         self.text = cache(self._text)
@@ -51,15 +51,19 @@ class Answers:
 
     def questions(self) -> Iterator[tuple[str, ...]]:
         """All that is asked here whose answer begins with its verdict."""
-        for growth in ((), self.grown):
+        for growth in self.growths():
             yield "place", self.change, *growth
             yield "place", self.scaled, *growth
-            yield "explain", self.change, *growth
             yield "capacity", self.change, "--limit", "3", *growth
             yield "drain", next(iter(self.nodes())), "--ignore-daemonsets", *growth
         yield "autoscale", self.change, "--groups", self.grown[1]
+        if self.brief:
+            return
         yield "chances", self.change, "--trials", "3"
         yield "rightsize", "--usage", str(self.folder / "usage.json"), *self.grown
+
+    def growths(self) -> list[tuple[str, ...]]:
+        return [self.grown] if self.brief else [(), self.grown]
 
     def nodes(self) -> list[str]:
         return [obj["metadata"]["name"] for obj in self.world.items if obj["kind"] == "Node"]
@@ -141,7 +145,7 @@ def nodes_and_money_are_one_sum_in_all_places(answers: Answers) -> Iterator[str]
 
 @law
 def whoever_is_asked_leaves_what_place_leaves(answers: Answers) -> Iterator[str]:
-    for growth in ((), answers.grown):
+    for growth in answers.growths():
         place = what_is_left(answers.ask("place", answers.change, *growth)["outcome"])
         for words in (("explain", answers.change), ("place", answers.change, "--timeline")):
             found = what_is_left(answers.ask(*words, *growth)["outcome"])
@@ -167,7 +171,7 @@ def who_is_asked_again_does_not_move(answers: Answers) -> Iterator[str]:
 @law
 def a_copy_costs_what_place_says(answers: Answers) -> Iterator[str]:
     """Number 8: capacity beside an autoscaler."""
-    for growth in ((), answers.grown):
+    for growth in answers.growths():
         placed = answers.ask("place", answers.change, *growth)["outcome"]
         one = answers.ask("capacity", answers.change, "--limit", "1", *growth)
         fits = not (placed["pending"] or placed["evicted"] or placed["refused"] or placed["notCreated"])
