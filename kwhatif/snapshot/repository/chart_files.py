@@ -37,8 +37,7 @@ _MOST_LINKS = 8
 def chart_files(tree: FileTree, folder: str) -> dict[str, bytes]:
     """The files of a chart by their paths in it.
 
-    Raises InputError for what leads out of the repository, pipes, archives and schemas that helm must not get, and too
-    much.
+    Raises InputError for what leads out of the repository, pipes, and too much.
     """
     paths = list(_paths_below(tree, folder))
     tree.prepare([path for path, _ in paths])
@@ -47,11 +46,13 @@ def chart_files(tree: FileTree, folder: str) -> dict[str, bytes]:
     for path, name in paths:
         files[name] = tree.content_of(path)
         room = _less(room, len(files[name]))
-    return complete_chart(files)
+    return files
 
 
 def complete_chart(files: dict[str, bytes]) -> dict[str, bytes]:
-    """The files of a chart with its dependencies unpacked, and its schemas checked. Raises InputError."""
+    """The files of a chart with its dependencies unpacked, and its schemas checked. Raises InputError for archives and
+    schemas that helm must not get, and too much.
+    """
     room = bounds.MANIFEST_BYTES
     for data in files.values():
         room = _less(room, len(data))

@@ -1,8 +1,6 @@
 """Charts of a repository, rendered by ``helm template`` where helm is installed.
 
-Only what needs no network is rendered: each dependency of a chart has to lie in its directory ``charts``. Nothing asks
-a cluster, so ``lookup`` finds nothing there.
-Upstream: helm (pkg/chart/dependency.go, pkg/action/dependency.go).
+Only what needs no network is rendered. Nothing asks a cluster, so ``lookup`` finds nothing there.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ import msgspec
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text, text_of
-from kwhatif.snapshot.read.git_trees import problem_of_name
 from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.read.program_words import HELM_TEMPLATE, ProgramCall
 from kwhatif.snapshot.read.programs import find_program, run_program
@@ -41,16 +38,6 @@ class ChartRelease:
     parameters: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True)
-class Chart:
-    """The metadata of a chart from ``Chart.yaml``; ``problem`` says why it cannot be rendered offline."""
-
-    folder: str
-    name: str
-    is_library: bool = False
-    problem: str = ""
-
-
 def parse_values(text: str) -> dict[str, Any]:
     """Values of a chart that stand in another object; none where the text is not a mapping."""
     try:
@@ -68,41 +55,6 @@ def is_helm_installed() -> bool:
 def has_chart(tree: FileTree, folder: str) -> bool:
     """Whether a directory is that of a chart."""
     return tree.is_file(tree.path_in(folder, CHART))
-
-
-def read_chart(tree: FileTree, folder: str) -> Chart:
-    """The chart of a directory; one that cannot be read has that for its problem."""
-    try:
-        value: dict[str, Any] = {}
-        for document in read_documents(tree.read(tree.path_in(folder, CHART))):
-            value |= decode(document.value, dict[str, Any])
-    except InputError as error:
-        return Chart(folder, os.path.basename(folder), problem=str(error))
-    name = value.get("name")
-    if not isinstance(name, str):
-        return Chart(folder, os.path.basename(folder), problem="its Chart.yaml has no name")
-    absent = [each for each in _dependencies_of(tree, folder, value) if not _is_vendored(tree, folder, each)]
-    problem = f"it depends on {', '.join(absent)}, which is not in its charts directory" if absent else ""
-    return Chart(folder, name, is_library=value.get("type") == "library", problem=problem)
-
-
-def _dependencies_of(tree: FileTree, folder: str, value: Mapping[str, Any]) -> list[str]:
-    listed = value.get("dependencies")
-    requirements = tree.path_in(folder, "requirements.yaml")
-    if listed is None and value.get("apiVersion") == "v1" and tree.is_file(requirements):
-        for document in read_documents(tree.read(requirements)):
-            listed = decode(document.value, dict[str, Any]).get("dependencies")
-    entries = listed if isinstance(listed, list) else []
-    return [str(each.get("name")) for each in entries if isinstance(each, dict)]
-
-
-def _is_vendored(tree: FileTree, folder: str, name: str) -> bool:
-    charts = tree.path_in(folder, "charts")
-    if problem_of_name(os.fsencode(name)):
-        return False
-    if has_chart(tree, tree.path_in(charts, name)):
-        return True
-    return any(os.path.basename(file).startswith(f"{name}-") for file in tree.archives_in(charts))
 
 
 class ChartCopy:

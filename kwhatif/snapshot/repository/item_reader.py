@@ -52,7 +52,8 @@ class ItemReader:
 
     def note_chart(self, request: RenderRequest, text: Text | None) -> None:
         """Say what became of the files of a chart."""
-        own = () if request.pulled is not None else self._tree.files_below(request.folder)
+        folders = () if request.pulled is not None else sorted(self._renderer.folders_of(request.folder))
+        own = [file for folder in folders for file in self._tree.files_below(folder)]
         files = [*(file for file in own if not file.endswith(".md")), *request.release.value_files]
         if text is not None:
             self._account.note(files, FileUse.rendered)

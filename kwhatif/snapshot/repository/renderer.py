@@ -13,9 +13,9 @@ from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.programs import ProgramFailureError, end_programs
-from kwhatif.snapshot.repository.chart_files import chart_files
-from kwhatif.snapshot.repository.chart_library import PulledChart
-from kwhatif.snapshot.repository.charts import Chart, ChartCopy, ChartRelease, is_helm_installed, read_chart
+from kwhatif.snapshot.repository.chart_dependencies import Chart, ChartReader
+from kwhatif.snapshot.repository.chart_library import ChartLibrary, PulledChart
+from kwhatif.snapshot.repository.charts import ChartCopy, ChartRelease, is_helm_installed
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.scratch_directories import scratch_directory
@@ -35,17 +35,18 @@ class RenderRequest:
 class Renderer:
     """Renders what the options allow. A failure is noted in the report, or raised if rendering is required."""
 
-    def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
+    def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport, library: ChartLibrary) -> None:
         self._tree, self._options, self._report = tree, options, report
-        self._charts: dict[str, Chart] = {}
+        self._reader = ChartReader(tree, library)
         self._seconds = 0.0
 
     def chart_of(self, folder: str) -> Chart:
         """What is known of the chart of a directory."""
-        place = self._tree.place_of(folder)
-        if place not in self._charts:
-            self._charts[place] = read_chart(self._tree, folder)
-        return self._charts[place]
+        return self._reader.chart_of(folder)
+
+    def folders_of(self, folder: str) -> set[str]:
+        """The directories of a chart and of those that it depends on."""
+        return self._reader.folders_of(self.chart_of(folder))
 
     def render(self, requests: Sequence[RenderRequest]) -> list[Text | None]:
         """What becomes of each, None for what is not rendered. Raises InputError if all has to be."""
@@ -104,7 +105,10 @@ class Renderer:
             if problem:
                 raise InputError(problem)
             scratch = stack.enter_context(scratch_directory())
-            files = request.pulled.complete_files() if request.pulled else chart_files(self._tree, request.folder)
+            if request.pulled is not None:
+                files = request.pulled.complete_files()
+            else:
+                files = self._reader.files_of(self.chart_of(request.folder))
             chart = ChartCopy(self._tree, scratch, files, request.release)
             return self._measure(lambda: chart.render(source, self._options.kubernetes_version))
         except InputError as error:

@@ -63,10 +63,10 @@ class TreeReader:
         self._tree, self._options, self._report = tree, options, report
         self._graph = KustomizationGraph(tree)
         self._builder = KustomizationBuilder(tree, self._graph, options.exclude)
-        self._renderer = Renderer(tree, options, report)
+        library = ChartLibrary(options.charts)
+        self._renderer = Renderer(tree, options, report, library)
         self._items = ItemReader(tree, options, report, self._graph, self._builder, self._renderer)
         self._account = TreeFiles(tree, report.files)
-        library = ChartLibrary(options.charts)
         self._followed = FollowedObjects(tree, options.variables, report.room, options.clusters, library)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
