@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read import yaml_reader
-from kwhatif.snapshot.read.yaml_reader import YamlDocument, plain, plain_of_kustomize, read_yaml
+from kwhatif.snapshot.read.yaml_reader import YamlDocument, plain, read_yaml
 
 
 def documents(text: str) -> list[YamlDocument]:
@@ -64,9 +64,20 @@ def test_nothing_holds_no_document() -> None:
     ],
 )
 def test_words_in_objects_of_kustomizations(word: str, meaning: Any) -> None:
-    (found,) = read_yaml(f"- {word}\n".encode(), "f.yaml", resolve=plain_of_kustomize)
+    (found,) = read_yaml(f"- {word}\n".encode(), "f.yaml", as_kustomize=True)
     assert found.value == [meaning]
     assert type(found.value[0]) is type(meaning)
+
+
+def test_annotations_may_stand_twice_in_objects_of_kustomizations_and_nothing_else() -> None:
+    twice = b"metadata: {name: a, annotations: {x: '1', z: '1'}, annotations: {y: '2', y: '3', z: '2'}, annotations: }"
+    (found,) = read_yaml(twice, "f.yaml", as_kustomize=True)
+    assert found.value["metadata"]["annotations"] == {"x": "1", "y": "3", "z": "1"}
+    for text in (b"metadata: {labels: {}, labels: {}}", b"spec: {annotations: {}, annotations: {}}", b"{a: 1, a: 2}"):
+        with pytest.raises(InputError, match="appears twice"):
+            list(read_yaml(text, "f.yaml", as_kustomize=True))
+    with pytest.raises(InputError, match="appears twice"):
+        list(read_yaml(twice, "f.yaml"))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.json_reader import check_keys, read_json
 from kwhatif.snapshot.read.other_documents import OtherDocumentError, sort_of_document, sort_of_kind
-from kwhatif.snapshot.read.yaml_reader import Resolve, plain, read_yaml
+from kwhatif.snapshot.read.yaml_reader import read_yaml
 
 TEMPLATE = "a template that was not rendered: render it first, as helm template does"
 _KUSTOMIZE = "kustomize.config.k8s.io/"
@@ -83,26 +83,26 @@ def read_documents(
     strictly: bool = False,
     duplicates: list[str] | None = None,
     broken: list[InputError] | None = None,
-    resolve: Resolve = plain,
+    as_kustomize: bool = False,
 ) -> list[Document]:
     """All documents of a text that hold something. Raises InputError; ``strictly``, also for a key that comes twice.
 
     YAML in which one does is always refused, unless there is a list of ``duplicates``, to which it is added in words.
-    Documents of YAML that cannot be read are refused, too, unless there is a list of what is ``broken``. ``resolve``
-    says what its unquoted words are.
+    Documents of YAML that cannot be read are refused, too, unless there is a list of what is ``broken``. It may be
+    read ``as_kustomize`` reads objects.
 
     What begins with a bracket is JSON, as kubectl has it; if it is not sound JSON it may still be YAML that
     begins with one, unless its name ends in .json.
     """
     if not _LOOKS_LIKE_JSON.match(text.data):
-        return _yaml(text, duplicates, broken, resolve)
+        return _yaml(text, duplicates, broken, as_kustomize)
     try:
         documents = list(read_json(text.data, text.name))
     except InputError as error:
         if _JSON_NAME.search(text.name) or len(text.data) > _TRY_YAML_UP_TO:
             raise
         try:
-            return _yaml(text, duplicates, None, resolve)
+            return _yaml(text, duplicates, None, as_kustomize)
         except InputError:
             if _YAML_NAME.search(text.name):
                 raise
@@ -116,13 +116,13 @@ _DESCRIPTION = re.compile(rb"Name:[ \t]+\S[^\n]*\n(?:[^\n]*\n){0,3}(?:Namespace|
 
 
 def _yaml(
-    text: Text, duplicates: list[str] | None, broken: list[InputError] | None, resolve: Resolve
+    text: Text, duplicates: list[str] | None, broken: list[InputError] | None, as_kustomize: bool
 ) -> list[Document]:
     if _DESCRIPTION.match(text.data):
         problem = "expected an object, found what kubectl describe prints: kubectl get KIND NAME -o yaml prints one"
         raise InputError(problem, source=text.name)
     try:
-        read = list(read_yaml(text.data, text.name, duplicates, broken, resolve))
+        read = list(read_yaml(text.data, text.name, duplicates, broken, as_kustomize))
     except InputError as error:
         if not is_template(text.data):
             raise

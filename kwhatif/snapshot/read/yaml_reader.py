@@ -4,7 +4,8 @@ The parser's events are composed here rather than by the YAML library, for the l
 is bounded, aliases cannot make a huge value of a small file, a key appears once, and no tag makes anything but plain
 values. Values shared by aliases are one object, to be read only. kubectl reads YAML 1.1 with go-yaml's rules: ``on``
 and ``y`` are true, ``0o17`` and ``017`` are 15, ``1_000`` is a number, while dates and ``12:30`` stay strings.
-kustomize reads objects and merge patches otherwise: there ``on`` is a string, and a date becomes a time.
+kustomize reads objects and merge patches otherwise: ``on`` is a string, a date becomes a time, and annotations that
+stand twice in ``metadata`` become one mapping.
 Upstream: sigs.k8s.io/yaml (YAMLToJSONStrict; yaml.go, goyaml.v2/resolve.go), sigs.k8s.io/kustomize/kyaml
 (goyaml.v3/resolve.go).
 """
@@ -28,7 +29,6 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.json_reader import check_number
 
 Scalar = str | int | float | bool | None
-Resolve = Callable[[str], Scalar]
 
 _WORDS: dict[str, bool | float | None] = {
     "": None,
@@ -128,20 +128,20 @@ def read_yaml(
     source: str,
     duplicates: list[str] | None = None,
     broken: list[InputError] | None = None,
-    resolve: Resolve = plain,
+    as_kustomize: bool = False,
 ) -> Iterator[YamlDocument]:
     """The documents of a YAML stream in order, empty ones left out.
 
     Of a key that appears twice the last one counts, as kubectl has it, and is added to ``duplicates`` in words; without
     such a list it is an error. What is wrong with a document is added to ``broken``, and the next one is read; without
-    such a list, and where there are many of them, it is an error. ``resolve`` says what unquoted words are.
+    such a list, and where there are many of them, it is an error. It may be read ``as_kustomize`` reads it.
 
     ``data`` is UTF-8 without a byte order mark. Raises InputError that names ``source``, the document, line
     and column.
     """
     if len(data) > bounds.YAML_BYTES:
         raise InputError(f"larger than {bounds.YAML_BYTES:,} bytes{_LIMIT}", source=source)
-    stream, rest = _Stream(_Builder(duplicates=duplicates, resolve=resolve)), data
+    stream, rest = _Stream(_Builder(duplicates=duplicates, as_kustomize=as_kustomize)), data
     mark: Any
     while rest:
         try:
@@ -238,17 +238,19 @@ class _Builder:
     """
 
     def __init__(
-        self, aliased: int = 0, values: int = 0, duplicates: list[str] | None = None, resolve: Resolve = plain
+        self, aliased: int = 0, values: int = 0, duplicates: list[str] | None = None, as_kustomize: bool = False
     ) -> None:
         self.value: Any = None
         self.line = 1
         self.item_lines: list[int] = []
-        self.aliased, self.values, self._duplicates, self._resolve = aliased, values, duplicates, resolve
+        self.aliased, self.values, self._duplicates = aliased, values, duplicates
+        self._as_kustomize = as_kustomize
+        self._resolve = plain_of_kustomize if as_kustomize else plain
         self._open: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int, int] | None] = {}  # name: value, size, height
 
     def of_next_document(self) -> _Builder:
-        return _Builder(self.aliased, self.values, self._duplicates, self._resolve)
+        return _Builder(self.aliased, self.values, self._duplicates, self._as_kustomize)
 
     def take(self, event: Any) -> None:
         if isinstance(event, ev.CollectionEndEvent):
@@ -295,13 +297,18 @@ class _Builder:
 
     def _check_duplicate_key(self, key: str, here: _Open, mark: Any) -> None:
         lines = here.lines or {}
-        if key in lines:
+        if key in lines and not self._is_of_annotations(key):
             problem = f"the key {describe_value(key)} appears twice (first in line {lines[key] + 1})"
             if self._duplicates is None:
                 raise _YamlError(problem, mark)
             self._duplicates.append(f"line {mark.line + 1}, column {mark.column + 1}: {problem}: the last one counts")
         lines[key] = mark.line
         here.lines = lines
+
+    def _is_of_annotations(self, key: str) -> bool:
+        """Whether kustomize, which writes the annotations of an object anew, does not mind that a key stands twice."""
+        path = [*(each.key for each in self._open[:-1]), key]
+        return self._as_kustomize and path[:2] == ["metadata", "annotations"] and len(path) <= 3
 
     def _start(self, event: Any) -> None:
         mapping = isinstance(event, ev.MappingStartEvent)
@@ -367,6 +374,9 @@ class _Builder:
             here.merged = (here.merged or []) + maps
             here.key = _NO_KEY
         else:
+            there = here.value.get(here.key)
+            if isinstance(there, dict) and self._is_of_annotations(here.key):
+                value = {**value, **there} if isinstance(value, dict) else there
             here.value[here.key] = value
             here.key = _NO_KEY
 
@@ -376,7 +386,7 @@ def _character(data: bytes, mark: Any) -> str:
     return line[0].decode("utf-8", "replace")[mark.column : mark.column + 1] if line else ""
 
 
-def _value(event: ev.ScalarEvent, resolve: Resolve) -> Scalar:
+def _value(event: ev.ScalarEvent, resolve: Callable[[str], Scalar]) -> Scalar:
     """The value of a scalar, by its tag or, if it is unquoted, by its form."""
     text: str = event.value
     if event.tag in (None, "!"):

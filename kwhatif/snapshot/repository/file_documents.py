@@ -38,7 +38,6 @@ from kwhatif.snapshot.read.other_documents import (
     sort_of_document,
     sort_of_kind,
 )
-from kwhatif.snapshot.read.yaml_reader import Resolve, plain
 from kwhatif.snapshot.repository.file_account import FileUse
 from kwhatif.snapshot.repository.reading_report import (
     MissingVariables,
@@ -68,13 +67,13 @@ FoundItem = tuple[Document, Item, bool]
 class GivenText:
     """A text, and whether it was named itself rather than found in a directory.
 
-    One that ``is_made`` is no file, but what a program printed. ``resolve`` says what unquoted words of YAML are.
+    One that ``is_made`` is no file, but what a program printed. It may be read ``as_kustomize`` reads objects.
     """
 
     text: Text
     is_named: bool
     is_made: bool = False
-    resolve: Resolve = plain
+    as_kustomize: bool = False
 
 
 def find_items(
@@ -161,7 +160,7 @@ def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strict
             strictly=True,
             duplicates=None if strictly else duplicates,
             broken=None if given.is_named else broken,
-            resolve=given.resolve,
+            as_kustomize=given.as_kustomize,
         )
     except InputError as error:
         if given.is_named:

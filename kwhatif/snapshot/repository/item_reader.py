@@ -11,7 +11,6 @@ from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, plain_of
 from kwhatif.snapshot.read.other_documents import CHART, PATCH, DocumentSort, OtherDocumentError
-from kwhatif.snapshot.read.yaml_reader import plain_of_kustomize
 from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
 from kwhatif.snapshot.repository.deployments import Deployment
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
@@ -79,7 +78,7 @@ class ItemReader:
         if not deployment.variables.are_of_flux:
             yield from self.items_of_files(files, deployment)
             return
-        texts = [replace(given, resolve=plain_of_kustomize) for given, _ in self._texts_of(files)]
+        texts = [replace(given, as_kustomize=True) for given, _ in self._texts_of(files)]
         yield from self._items_over(texts, deployment, [*deployment.overlay])
 
     def _texts_of(self, files: Iterable[ResourceFile]) -> Iterator[tuple[GivenText, str]]:

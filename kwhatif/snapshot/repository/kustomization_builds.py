@@ -11,7 +11,6 @@ from kwhatif.snapshot.kustomize.room import copy_values
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, Origin, decode, items_of, plain_of, read_documents
 from kwhatif.snapshot.read.path_patterns import is_excluded
-from kwhatif.snapshot.read.yaml_reader import plain_of_kustomize
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.kustomization_fields import is_inline
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
@@ -67,7 +66,7 @@ class KustomizationBuilder:
             return []
         place = self._tree.place_of(path)
         if place not in self._objects:
-            documents = read_documents(self._tree.read(path), strictly=True, resolve=plain_of_kustomize)
+            documents = read_documents(self._tree.read(path), strictly=True, as_kustomize=True)
             items = [item for document in documents for item in items_of(document)]
             self._objects[place] = [(item.origin, plain_of(item)) for item in items]
         return [(origin, copy_values(value)) for origin, value in self._objects[place]]
@@ -97,7 +96,7 @@ def _item_of(resource: Resource) -> Item:
 def _values_of(text: Text) -> list[Any]:
     """The documents of a patch, of which kustomize reads JSON patches as kubectl would, and others as objects."""
     values: list[Any] = []
-    documents = read_documents(text, resolve=plain_of_kustomize)
+    documents = read_documents(text, as_kustomize=True)
     if any(isinstance(document.value, list) for document in documents):
         documents = read_documents(text)
     for document in documents:
