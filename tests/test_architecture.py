@@ -531,7 +531,7 @@ MAPPINGS_OF_OURS = {
         *("admission.validation.rows read", "api.selectors found", "cel.declarations found"),
         *("commands.diff.run found", "commands.gate.excerpts found", "commands.gate.excerpts item"),
         "simulation.explanation.workload_changes found",
-        *("fleet.executor_selection found", "golang.parsing told", "redaction.component_texts found"),
+        *("fleet.executor_selection found", "golang.parsing values", "redaction.component_texts found"),
         *("redaction.pseudonyms found", "redaction.reveal found", "simulation.autoscalers.aks_types parts"),
         *("usage.samples row", "workloads.controllers form"),
     },
@@ -568,7 +568,7 @@ MAPPINGS_OF_OURS = {
         *("commands.snapshot.info.info row.allocatable", "simulation.placement.placements outcomes"),
         *(
             "simulation.placement.verdict outcomes",
-            "usage.book told.unnamed",
+            "usage.book complaints.unnamed",
             "workloads.daemon_set_rollout self._sorted",
         ),
     },
