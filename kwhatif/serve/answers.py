@@ -186,6 +186,8 @@ def _contents(field: RequestField, value: Any, texts: dict[str, bytes]) -> Any:
                 raise InputError("expected a text", source="request", place=f"{place}.text")
         elif isinstance(content, str) and not _is_word(field, content):
             name, text = field.name + (f"[{number}]" if several else ""), content
+        elif isinstance(content, dict) and not field.takes_objects:
+            name, text = field.name + (f"[{number}]" if several else ""), msgspec.json.encode(content).decode()
         else:
             contents.append(content)
             continue

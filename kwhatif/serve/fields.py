@@ -8,7 +8,7 @@ fields at all. So an option of a command becomes a field, or not, by what its fl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from inspect import cleandoc
@@ -68,6 +68,15 @@ class RequestField:
     @property
     def holds_content(self) -> bool:
         return self.parameter.flag.file in _CONTENT
+
+    @property
+    def takes_objects(self) -> bool:
+        """Whether the option of the command may be an object, or a text alone."""
+        return self.parameter.flag.file == "manifests" or _has_mapping(self.parameter.type)
+
+
+def _has_mapping(type_: Any) -> bool:
+    return type_ is Any or get_origin(type_) is Mapping or any(map(_has_mapping, get_args(type_)))
 
 
 @dataclass(frozen=True)
@@ -204,14 +213,20 @@ def _without_none(type_: Any) -> Any:
 
 @cache
 def request_of(route: Route) -> type[msgspec.Struct]:
-    """The Struct that decodes a request; what is not said is None."""
-    fields: list[tuple[str, Any, Any]] = []
+    """The Struct that decodes a request; what is not said is None, where it may be left out."""
+    fields: list[tuple[str, Any] | tuple[str, Any, None]] = []
     for field in route.fields:
-        help_ = in_python(field.parameter.flag.help, route.question, camel)
-        type_: Any = field.type
-        fields.append((f"field_{field.parameter.name}", Annotated[type_ | None, Meta(description=help_)], None))
+        name, type_, about = f"field_{field.parameter.name}", field.type, _description_of(field, route)
+        if is_needed(field.parameter):
+            fields.append((name, Annotated[type_, about]))
+        else:
+            fields.append((name, Annotated[type_ | None, about], None))
     names = {f"field_{field.parameter.name}": field.name for field in route.fields}
     title = "".join(word.title() for word in route.name.split("-")) + "Request"
     made = msgspec.defstruct(title, fields, rename=names.get, forbid_unknown_fields=True, kw_only=True, frozen=True)
     made.__doc__ = route.summary
     return made
+
+
+def _description_of(field: RequestField, route: Route) -> Meta:
+    return Meta(description=in_python(field.parameter.flag.help, route.question, camel))

@@ -18,6 +18,7 @@ _ERRORS = {
     "415": "The Content-Type of the request is not JSON.",
     "422": "The input is invalid; file and place say where.",
     "429": "Too many requests of this client at once.",
+    "500": "The process that answered ended, or met an error of its own.",
     "503": "The cluster is not known yet, or too many questions are waiting.",
     "504": "The question takes too long.",
 }
