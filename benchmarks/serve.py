@@ -4,7 +4,8 @@
 
 The cluster is the one of gate.py, and each question places a Deployment of ten. ``medianMilliseconds`` and
 ``p99Milliseconds`` are of one client, ``cpuMilliseconds`` what the server's processes spent on each of its questions.
-Then so many ``clients`` ask at once for so many seconds. ``load`` is that of the machine at the end.
+Then so many ``clients`` ask at once for so many seconds, from as many addresses as the limit of each wants;
+``memoryMiB`` is read every tenth of that time. ``load`` is that of the machine at the end.
 """
 
 from __future__ import annotations
@@ -19,18 +20,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gate import deployment, write
 
+EACH_CLIENT = 16
+"""Requests of one address at once."""
+
 
 class Client:
     """A connection that is kept."""
 
-    def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120, source_address=(address, 0))
 
     def ask(self, number: int) -> tuple[int, float]:
         """Status and milliseconds of a question."""
@@ -78,46 +84,49 @@ def memory_of(pid: int) -> int:
     return total // 1024
 
 
-def measure(folder: Path, questions: int, clients: int, seconds: float) -> dict[str, Any]:
-    words = [
-        sys.executable,
-        "-m",
-        "kwhatif",
-        "serve",
-        "--snapshot",
-        str(folder / "cluster.json"),
-        "--listen",
-        "127.0.0.1:0",
-    ]
-    begun = time.perf_counter()
+@contextmanager
+def serving(*cluster: str) -> Iterator[tuple[int, int]]:
+    """The process of a server that knows its cluster, and its port."""
+    words = [sys.executable, "-m", "kwhatif", "serve", *cluster, "--listen", "127.0.0.1:0"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         port = int(re.findall(r":(\d+)$", server.stderr.readline().strip())[0])
         with ThreadPoolExecutor(1) as reader:
             reader.submit(lambda: [None for _ in server.stderr or ()])
             try:
-                return _measure(server.pid, port, begun, questions, clients, seconds)
+                client = Client(port)
+                while client.ask(0)[0] == 503:
+                    time.sleep(0.2)
+                yield server.pid, port
             finally:
                 server.terminate()
 
 
+def measure(folder: Path, questions: int, clients: int, seconds: float) -> dict[str, Any]:
+    begun = time.perf_counter()
+    with serving("--snapshot", str(folder / "cluster.json")) as (pid, port):
+        return _measure(pid, port, begun, questions, clients, seconds)
+
+
 def _measure(pid: int, port: int, begun: float, questions: int, clients: int, seconds: float) -> dict[str, Any]:
     client = Client(port)
-    while client.ask(0)[0] == 503:
-        time.sleep(0.2)
     ready, before = time.perf_counter() - begun, seconds_of(pid)
     alone = sorted(client.ask(number)[1] for number in range(questions))
-    cpu, memory = seconds_of(pid) - before, memory_of(pid)
+    cpu, memory = seconds_of(pid) - before, [memory_of(pid)]
     until = time.perf_counter() + seconds
 
     def ask_on(number: int) -> list[tuple[int, float]]:
-        own, found = Client(port), []
+        own, found = Client(port, f"127.0.0.{2 + number // EACH_CLIENT}"), []
         while time.perf_counter() < until:
             found.append(own.ask(number))
         return found
 
     with ThreadPoolExecutor(clients) as pool:
-        together = [reply for found in pool.map(ask_on, range(clients)) for reply in found]
+        asking = pool.map(ask_on, range(clients))
+        for _ in range(10):
+            time.sleep(seconds / 10)
+            memory.append(memory_of(pid))
+        together = [reply for found in asking for reply in found]
     times = sorted(each for _, each in together)
     return {
         "readySeconds": round(ready, 1),
@@ -128,7 +137,7 @@ def _measure(pid: int, port: int, begun: float, questions: int, clients: int, se
         "answered": len(together),
         "errors": sum(status != 200 for status, _ in together),
         "togetherMedianMilliseconds": round(statistics.median(times), 1),
-        "memoryMiB": [memory, memory_of(pid)],
+        "memoryMiB": memory,
         "load": [round(each, 1) for each in os.getloadavg()],
     }
 
@@ -138,8 +147,8 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods", type=int, default=20_000)
     parser.add_argument("--questions", type=int, default=200)
-    parser.add_argument("--clients", type=int, default=16, help="one address may have no more questions under way")
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=300)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), arguments.nodes, arguments.pods, 0)

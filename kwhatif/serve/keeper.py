@@ -138,7 +138,6 @@ class Keeper:
                 for each in (self._feed, self._forks, self._lines):
                     if each is not None:
                         each.close()
-                gc.enable()
                 work(channel, self._cluster, self._memory, self._known)
             finally:
                 os._exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import socket
@@ -49,6 +50,8 @@ def work(channel: socket.socket, cluster: ServedCluster, memory: int, changes: i
     ``changes`` are those of the cluster so far.
     """
     limit_memory(memory)
+    gc.enable()
+    gc.set_threshold(300_000, 20, 20)
     frames.send(channel, Head(pid=os.getpid(), changes=changes))
     while (frame := frames.receive(channel)) is not None:
         head, body = frame
@@ -66,6 +69,8 @@ def work(channel: socket.socket, cluster: ServedCluster, memory: int, changes: i
         )
         if ends:
             return
+        # What a question leaves behind is let go while nobody waits for it.
+        gc.collect()
 
 
 def reply_to(head: Head, body: bytes, cluster: ServedCluster) -> Reply:

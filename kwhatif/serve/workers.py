@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ class Workers:
         self.status = ClusterStatus()
         self.changed = asyncio.Event()
         self._files, self._followed, self._say = tuple(files), followed, say
-        self._free: list[_Worker] = []
+        self._free: deque[_Worker] = deque()
         self._slots = asyncio.Semaphore(limits.workers)
         self._waiting = 0
         self._forks: socket.socket | None = None
@@ -139,7 +140,7 @@ class Workers:
         self._forks = None
         for worker in self._free:
             worker.end()
-        self._free = []
+        self._free.clear()
 
     # --- questions
 
@@ -201,7 +202,8 @@ class Workers:
 
     async def _take_worker(self) -> _Worker | None:
         while self._free:
-            worker = self._free.pop()
+            # The one that has rested longest: the last one may still tidy up.
+            worker = self._free.popleft()
             stale = worker.changes < self.status.changes and time.monotonic() - worker.born > _FRESH_SECONDS
             if stale or worker.asked >= _QUESTIONS_EACH or worker.reader.at_eof():
                 worker.end()
