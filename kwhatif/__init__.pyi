@@ -1096,18 +1096,20 @@ def snapshot_validate(
 def start_mcp_server(
     *,
     snapshot: ClusterSource,
+    recording: Path = '',
     time_limit_seconds: float = 60.0,
     memory_limit: int = 1024,
 ) -> Printed:
     """Answer an agent's questions about a cluster, as messages of the Model Context Protocol on stdin and stdout.
 
-    Tools are the questions of the command line; none changes anything, and none reads a file that the agent names."""
+    Tools are the questions of the command line; none changes anything, and none reads a file that the agent names. With
+    live it follows every change of the cluster."""
 
 def start_server(
     *,
     snapshot: ClusterSource,
-    listen: str = '127.0.0.1:8790',
     recording: Path = '',
+    listen: str = '127.0.0.1:8790',
     host: str | Sequence[str] = (),
     tls_cert: Path = '',
     tls_key: Path = '',

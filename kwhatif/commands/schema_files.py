@@ -19,6 +19,7 @@ from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
 from kwhatif.commands.gate.rule import LEVELS, Parameters, in_tree
 from kwhatif.commands.registry import all_results
 from kwhatif.commands.rightsize import policy_document
+from kwhatif.commands.serve import watch_document
 from kwhatif.commands.sweep import space_document
 from kwhatif.redaction import translation as translation_file
 from kwhatif.results.base import Result, ResultContext
@@ -221,6 +222,14 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
         "The settings that kwhatif sweep tries, and how it chooses among them.",
     ),
     "translation": translation_schema,
+    "watched-questions": partial(
+        _file_schema,
+        "watched-questions",
+        watch_document.KIND,
+        watch_document.WatchFile,
+        "Questions that a server asks again and again: what kwhatif serve --watch reads.",
+        ("apiVersion", "kind", "questions"),
+    ),
     "workload-kinds": partial(
         _file_schema,
         "workload-kinds",

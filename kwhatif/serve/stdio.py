@@ -11,15 +11,16 @@ from typing import BinaryIO
 from kwhatif.serve import log
 from kwhatif.serve.agents import respond
 from kwhatif.serve.workers import Limits, Workers
+from kwhatif.snapshot.live.live_cluster import Connection
 
 
-def talk(files: Sequence[str], limits: Limits) -> None:
-    """Answer until standard input ends."""
-    asyncio.run(_talk(files, limits))
+def talk(files: Sequence[str], limits: Limits, followed: Connection | None = None) -> None:
+    """Answer about the cluster of files, or the one that is ``followed``, until standard input ends."""
+    asyncio.run(_talk(files, limits, followed))
 
 
-async def _talk(files: Sequence[str], limits: Limits) -> None:
-    workers = Workers(files, limits, say=log.tell)
+async def _talk(files: Sequence[str], limits: Limits, followed: Connection | None) -> None:
+    workers = Workers(files, limits, followed=followed, say=log.tell)
     keeping = asyncio.ensure_future(workers.keep())
     try:
         await answer_lines(sys.stdin.buffer, sys.stdout.buffer, workers, limits)

@@ -1,14 +1,6 @@
-"""WatchedQuestions: a document with questions that the server asks again and again, for alerts about the answers.
+"""Asks the questions of a ``WatchedQuestions`` document again and again, for alerts about the answers.
 
-    apiVersion: kwhatif.dev/v1
-    kind: WatchedQuestions
-    every: 1m
-    questions:
-    - {name: zones, ask: outage, with: {by: topology.kubernetes.io/zone}}
-    - {name: drains, ask: drain, with: {ignoreDaemonsets: true}, forEach: node, every: 10m}
-
-``ask`` and ``with`` are what stands behind ``/v1/`` and in the body of a request; ``forEach`` asks once a node, of all
-nodes one after the other. One question is asked at a time, so that people find a free worker.
+One question is asked at a time, so that people find a free worker.
 """
 
 from __future__ import annotations
@@ -18,14 +10,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from kwhatif.api.decode import decode_json
 from kwhatif.api.json_schema import convert_strictly
 from kwhatif.clock import read_clock
+from kwhatif.commands.serve.watch_document import KIND, WatchedQuestion, WatchFile
 from kwhatif.errors import InputError
 from kwhatif.serve.fields import routes
 from kwhatif.serve.replies import Reply
@@ -34,35 +26,10 @@ from kwhatif.serve.workers import Workers
 from kwhatif.simulation.flag import parse_duration
 from kwhatif.snapshot.format.documents import read_only
 
-KIND = "WatchedQuestions"
 MOST_NODES = 500
 """For how many nodes a question is asked one by one; of more, the first by name."""
 
 _LEAST_SECONDS = 1.0
-
-
-class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A part of the document."""
-
-
-class WatchedQuestion(_Part, frozen=True, kw_only=True):
-    """One question."""
-
-    name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9_-]{0,39}$", description="The label of its metrics.")]
-    ask: Annotated[str, Meta(description="The question, as in /v1/NAME.")]
-    with_: dict[str, Any] = msgspec.field(default_factory=dict, name="with")
-    every: str | None = None
-    for_each: Literal["node"] | None = None
-
-
-class WatchFile(_Part, frozen=True, kw_only=True):
-    """The document."""
-
-    api_version: str
-    kind: str
-    metadata: dict[str, Any] | None = None
-    every: Annotated[str, Meta(description="How often each is asked that does not say so itself.")] = "1m"
-    questions: Annotated[list[WatchedQuestion], Meta(min_length=1, max_length=50)]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from kwhatif.serve.replies import Reply, problem_reply
 from kwhatif.serve.stdio import answer_lines
 from kwhatif.serve.tools import MOST_CHARACTERS, cut_answer
 from kwhatif.serve.workers import Limits, Workers
+from tests.cli.running import run
 from tests.serve.doors import SAMPLES, Answering, request, service_of
 
 WEB = (SAMPLES / "manifests" / "web.yaml").read_text("utf-8")
@@ -179,6 +180,27 @@ def test_lines_are_answered_until_they_end() -> None:
     assert answers.keys() == {"a", 2, None}
     assert answers["a"]["result"]["protocolVersion"] == "2024-11-05"
     assert answers["a"]["result"]["capabilities"] == {"tools": {}, "resources": {}}
+
+
+@pytest.mark.parametrize("words", [["mcp"], ["serve", "--listen", "127.0.0.1:0"]], ids=["mcp", "serve"])
+def test_the_cluster_is_that_of_files_of_a_recording_or_followed(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[tuple[Any, bool]] = []
+    monkeypatch.setattr(
+        "kwhatif.serve.stdio.talk", lambda files, limits, followed: served.append((files, followed is not None))
+    )
+    monkeypatch.setattr(
+        "kwhatif.serve.server.serve", lambda settings: served.append((settings.files, settings.followed is not None))
+    )
+    for more in (["--snapshot", "cluster"], ["--recording", "day.jsonl@end"], ["--live"]):
+        assert run(*words, *more, folder=SAMPLES).code == 0
+    assert [(list(files), followed) for files, followed in served] == [
+        (["cluster"], False),
+        (["day.jsonl@end"], False),
+        ([], True),
+    ]
+    assert "--recording" in run(*words, "--recording", "day.jsonl", "--live", folder=SAMPLES).err
 
 
 def test_agents_on_this_machine_need_no_extra() -> None:

@@ -8,18 +8,19 @@ from typing import Any, ClassVar
 
 from kwhatif.commands.common_options import CLUSTER, QuestionMemoryLimit, QuestionTimeLimit
 from kwhatif.commands.registry import load
-from kwhatif.errors import UsageError
+from kwhatif.commands.served_cluster import ServesCluster
 from kwhatif.results.printed import Printed
-from kwhatif.simulation.command import DOCUMENT, Task
+from kwhatif.simulation.command import DOCUMENT
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.scenario_options import ClusterOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mcp(Task[Printed]):
+class Mcp(ServesCluster):
     """Answer an agent's questions about a cluster, as messages of the Model Context Protocol on stdin and stdout.
 
-    Tools are the questions of the command line; none changes anything, and none reads a file that the agent names.
+    Tools are the questions of the command line; none changes anything, and none reads a file that the agent names. With
+    --live it follows every change of the cluster.
     """
 
     takes = ClusterOptions
@@ -32,10 +33,9 @@ class Mcp(Task[Printed]):
     memory_limit: QuestionMemoryLimit = 1024
 
     def answer(self, given: Any, notes: Notes) -> Printed:
-        if callable(given.snapshot):
-            raise UsageError("--live: not served to agents; record the cluster, or name a snapshot")
+        files, followed = self.cluster_of(given)
         limits = load("kwhatif.serve.workers:Limits")(
             seconds=self.time_limit_seconds, memory=self.memory_limit * 1024**2
         )
-        load("kwhatif.serve.stdio:talk")(given.snapshot, limits)
+        load("kwhatif.serve.stdio:talk")(files, limits, followed)
         return Printed()

@@ -12,11 +12,12 @@ from typing import Annotated, Any, ClassVar
 from kwhatif.bounds import SETTINGS_BYTES
 from kwhatif.commands.common_options import CLUSTER, QuestionMemoryLimit, QuestionTimeLimit
 from kwhatif.commands.registry import load
+from kwhatif.commands.served_cluster import ServesCluster
 from kwhatif.errors import UsageError
 from kwhatif.results.printed import Printed
-from kwhatif.simulation.command import DOCUMENT, Task
+from kwhatif.simulation.command import DOCUMENT
 from kwhatif.simulation.flag import Flag, InputFile
-from kwhatif.simulation.inputs import LiveSource, Notes
+from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.scenario_options import ClusterOptions
 from kwhatif.snapshot.read.files import read_paths
 
@@ -25,7 +26,7 @@ _NEEDED = ("starlette", "uvicorn")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Serve(Task[Printed]):
+class Serve(ServesCluster):
     """Answer questions about a cluster over HTTP, until SIGTERM or Ctrl-C: POST /v1/place, /v1/drain and the like.
 
     The cluster is loaded once; with --live it follows every change. A request has the options of a command as JSON;
@@ -42,10 +43,6 @@ class Serve(Task[Printed]):
     listen: Annotated[
         str, Flag("--listen", metavar="ADDRESS:PORT", shows_default=True, help="Where to listen; port 0: any.")
     ] = "127.0.0.1:8790"
-    recording: Annotated[
-        str,
-        InputFile("--recording", help="The cluster of a recording, at its end or at FILE@TIME."),
-    ] = ""
     host: Annotated[
         Sequence[str],
         Flag(
@@ -84,20 +81,10 @@ class Serve(Task[Printed]):
         InputFile("--watch", help="Questions to ask again and again, for /metrics to answer."),
     ] = ""
 
-    @property
-    def needs_cluster(self) -> bool:  # type: ignore[override]
-        return not self.recording
-
-    def wants_cluster(self, *, is_named: bool) -> bool:
-        if self.recording and is_named:
-            raise UsageError("--recording: the cluster is that of a recording, or another one")
-        return not self.recording
-
     def answer(self, given: Any, notes: Notes) -> Printed:
         if missing := [name for name in _NEEDED if find_spec(name) is None]:
             raise UsageError(f"{', '.join(missing)}: not installed; pip install 'kwhatif[serve]'")
-        source = [self.recording] if self.recording else given.snapshot
-        followed = source.connection if isinstance(source, LiveSource) else None
+        files, followed = self.cluster_of(given)
         server = "kwhatif.serve.server"
         limits = load("kwhatif.serve.workers:Limits")(
             workers=self.workers or os.cpu_count() or 1,
@@ -105,7 +92,6 @@ class Serve(Task[Printed]):
             memory=self.memory_limit * 1024**2,
         )
         settings = load(f"{server}:Settings")
-        files = () if followed else source
         load(f"{server}:serve")(settings(files, self._access(), limits, self._doors(), followed))
         return Printed()
 
