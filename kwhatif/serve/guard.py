@@ -26,9 +26,6 @@ App = Callable[[Any, Receive, Send], Awaitable[None]]
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that anybody may ask by any name: kubelets do it by address, without a token."""
 
-SEND_SECONDS = 30.0
-"""How long a client may take to read a piece of an answer."""
-
 _PLAIN_PATH = re.compile(r"/[a-z0-9/._-]{0,80}")
 
 HEADERS = {
@@ -42,8 +39,8 @@ HEADERS = {
 }
 
 
-class _RefusedError(Exception):
-    """A request whose rest is not read."""
+class _RefusedError(BaseException):
+    """A request whose rest is not read. No Exception, which Starlette would answer itself, as an internal error."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__()
@@ -53,9 +50,9 @@ class _RefusedError(Exception):
 class Guard:
     """An ASGI application around another one."""
 
-    def __init__(self, app: App, access: Access, limits: Limits, *, log: Callable[[str], None] | None = None) -> None:
+    def __init__(self, app: App, access: Access, limits: Limits, *, log: Callable[[str], None] = write_line) -> None:
         self._app, self._access, self._limits = app, access, limits
-        self._log = write_line if log is None else log
+        self._log = log
         self._clients: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -75,7 +72,7 @@ class Guard:
             await self._app(scope, exchange.receive, exchange.send)
         except _RefusedError as refused:
             await exchange.reply(refused.reply)
-        except (TimeoutError, OSError):
+        except OSError:
             exchange.status = exchange.status or 499
         finally:
             self._clients[client] -= 1
@@ -133,6 +130,8 @@ class _Exchange:
         except TimeoutError:
             detail = f"the request did not come within {self._limits.body_seconds:g} seconds"
             raise _RefusedError(problem_reply(408, "limit", detail)) from None
+        if message["type"] == "http.disconnect":
+            raise _RefusedError(problem_reply(499, "gone", "the client went away", title="Nobody waits"))
         self.received += len(message.get("body", b""))
         self._has_all = not message.get("more_body", False)
         if self.received > self._limits.body:
@@ -140,15 +139,14 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Send a piece of the response, unless the client does not read."""
+        """Send a piece of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             names = {name.lower() for name, _ in message["headers"]}
             more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in names]
             message = {**message, "headers": [*message["headers"], *more]}
         self.sent += len(message.get("body", b""))
-        async with asyncio.timeout(SEND_SECONDS):
-            await self._send(message)
+        await self._send(message)
 
     async def reply(self, reply: Reply) -> None:
         """Send a whole response, if none has begun."""

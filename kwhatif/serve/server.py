@@ -17,7 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kwhatif.errors import UsageError
 from kwhatif.serve import log
-from kwhatif.serve.access import Access, WatchedFile
+from kwhatif.serve.access import Access, TlsFiles, WatchedFile
+from kwhatif.serve.guard import App
 from kwhatif.serve.service import Service
 from kwhatif.serve.workers import Limits, Workers
 from kwhatif.snapshot.live.live_cluster import Connection
@@ -26,21 +27,23 @@ DRAIN_SECONDS = 30
 HEAD_SECONDS = 10.0
 """How long a client may take for the head of a request, and before its first one."""
 
+SEND_SECONDS = 30.0
+"""How long a client may read nothing of an answer; what is left of it would stay in memory."""
+
 _HEAD_BYTES = 16 * 1024
 _CONNECTIONS = 512
 _RELOAD_SECONDS = 5.0
 
 
 class _BoundedProtocol(H11Protocol):  # type: ignore[misc, unused-ignore]
-    """HTTP/1.1 for clients that have to send the head of each request in time."""
+    """HTTP/1.1 for clients that have to send the head of each request, and to read each answer, in time."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _sending: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        # The head of a response and its body are two pieces: without this the second one waits 40 ms for the client's
-        # acknowledgement of the first. asyncio does it for sockets that were made with the number of the protocol.
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        send_at_once(transport)
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
@@ -55,9 +58,19 @@ class _BoundedProtocol(H11Protocol):  # type: ignore[misc, unused-ignore]
             self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
+        for timer in (self._deadline, self._sending):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._sending = self.loop.call_later(SEND_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._sending is not None:
+            self._sending.cancel()
 
     def _expect_head(self) -> None:
         if self._deadline is None:
@@ -67,6 +80,14 @@ class _BoundedProtocol(H11Protocol):  # type: ignore[misc, unused-ignore]
         self._deadline = None
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
+
+
+def send_at_once(transport: Any) -> None:
+    """Have the body of a response not wait, 40 ms, for the client's acknowledgement of its head.
+
+    asyncio does that for sockets which were made with the number of the protocol alone.
+    """
+    transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 @dataclass(frozen=True)
@@ -99,8 +120,14 @@ def serve(settings: Settings, tell: Callable[[str], None] | None = None) -> None
 async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str], None]) -> None:
     workers = Workers(settings.files, settings.limits, followed=settings.followed, say=say)
     service = Service(workers, settings.access, settings.limits, dict(settings.doors))
-    app = service.app()
-    tls = settings.access.tls
+    server = build_server(service.app(), settings.access.tls)
+    works = (workers.keep(), _reload(settings.access, server.config.ssl), *service.works)
+    async with _background(*works):
+        await server.serve(sockets=[listener])
+
+
+def build_server(app: App, tls: TlsFiles | None) -> uvicorn.Server:
+    """What speaks HTTP with clients, and with ``tls`` encrypts."""
     config = uvicorn.Config(
         app,
         http=_BoundedProtocol,
@@ -118,8 +145,7 @@ async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str
     config.load()
     if tls is not None:
         config.ssl = tls.context()
-    async with _background(workers.keep(), _reload(settings.access, config.ssl), *service.works):
-        await _Server(config).serve(sockets=[listener])
+    return _Server(config)
 
 
 class _Server(uvicorn.Server):  # type: ignore[misc, unused-ignore]

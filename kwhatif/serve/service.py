@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -14,6 +14,7 @@ from starlette.routing import Route
 from kwhatif.serve.access import Access
 from kwhatif.serve.frames import ClusterStatus
 from kwhatif.serve.guard import App, Guard
+from kwhatif.serve.log import write_line
 from kwhatif.serve.replies import Reply
 from kwhatif.serve.workers import Limits, Workers
 
@@ -26,7 +27,7 @@ class Service:
     """``workers`` answer questions (``await service.workers.ask("place", body)``), ``access`` says who may ask.
 
     ``settings`` is what the options of the command say to single doors, by their names; ``works`` is what doors do as
-    long as the server runs.
+    long as the server runs. ``log`` takes the lines of the access log.
     """
 
     workers: Workers
@@ -34,6 +35,7 @@ class Service:
     limits: Limits
     settings: dict[str, Any] = field(default_factory=dict)
     works: list[Coroutine[Any, Any, None]] = field(default_factory=list)
+    log: Callable[[str], None] = write_line
 
     @property
     def status(self) -> ClusterStatus:
@@ -45,7 +47,7 @@ class Service:
         found: list[Route] = []
         for door in DOORS:
             found += import_module(f"kwhatif.serve.{door}").routes(self)
-        return Guard(Starlette(routes=found), self.access, self.limits)
+        return Guard(Starlette(routes=found), self.access, self.limits, log=self.log)
 
 
 def response_of(reply: Reply) -> Response:

@@ -8,13 +8,14 @@ import io
 import json
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette")
 
-from kwhatif.serve import log
+from kwhatif.serve import guard, log
 from kwhatif.serve.access import Access
 from kwhatif.serve.guard import Guard
 from kwhatif.serve.workers import Limits
@@ -77,6 +78,15 @@ def test_what_is_out_of_bounds_is_refused(
 ) -> None:
     found, problem, (line,) = ask(pieces, limits, **headers)
     assert found == problem["status"] == line["status"] == status
+
+
+def test_a_clock_that_jumps_changes_nothing_but_the_time_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([datetime(2100, 1, 1, tzinfo=UTC), datetime(1999, 12, 31, tzinfo=UTC)])
+    monkeypatch.setattr(guard, "read_clock", lambda: next(moments))
+    for year in ("2100", "1999"):
+        status, _, (line,) = ask([b"{", b"}", b""], replace(LIMITS, body_seconds=60.0))
+        assert (status, line["time"][:4]) == (200, year)
+        assert line["milliseconds"] >= 0
 
 
 def test_no_name_token_or_line_of_its_own_gets_into_the_log() -> None:
