@@ -122,7 +122,7 @@ async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str
     service = Service(workers, settings.access, settings.limits, dict(settings.doors))
     server = build_server(service.app(), settings.access.tls)
     works = (workers.keep(), _reload(settings.access, server.config.ssl), *service.works)
-    async with _background(*works):
+    async with _background(server, *works):
         await server.serve(sockets=[listener])
 
 
@@ -165,14 +165,25 @@ class _Server(uvicorn.Server):  # type: ignore[misc, unused-ignore]
 
 
 @contextlib.asynccontextmanager
-async def _background(*works: Any) -> AsyncIterator[None]:
+async def _background(server: uvicorn.Server, *works: Any) -> AsyncIterator[None]:
+    """Have works go on as long as the server runs. One that fails ends it: raises what it raised."""
     tasks = [asyncio.ensure_future(work) for work in works]
+
+    def end(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            server.should_exit = True
+
+    for task in tasks:
+        task.add_done_callback(end)
     try:
         yield
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    for failure in ends:
+        if isinstance(failure, Exception):
+            raise failure
 
 
 async def _reload(access: Access, context: ssl.SSLContext | None) -> None:

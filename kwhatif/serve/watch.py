@@ -154,14 +154,14 @@ class Watch:
 
     async def run(self) -> None:
         """Go on until this is cancelled."""
-        due = dict.fromkeys(self.questions, time.monotonic())
+        due = dict.fromkeys(self.rounds, time.monotonic())
         while True:
-            question = min(due, key=lambda each: due[each])
-            await asyncio.sleep(max(0.0, due[question] - time.monotonic()))
+            question = min(self.questions, key=lambda each: due[each.name])
+            await asyncio.sleep(max(0.0, due[question.name] - time.monotonic()))
             while not self._workers.is_ready:
                 await asyncio.sleep(_LEAST_SECONDS)
             await self.ask(question)
-            due[question] = max(due[question], time.monotonic()) + question.seconds
+            due[question.name] = max(due[question.name], time.monotonic()) + question.seconds
 
     async def ask(self, question: Watched) -> None:
         """Ask it once. What is not answered leaves the last answer, with its age."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,8 +17,10 @@ pytest.importorskip("starlette")
 
 from kwhatif.errors import InputError
 from kwhatif.serve.metrics import HELP, exposition
-from kwhatif.serve.replies import problem_reply
+from kwhatif.serve.replies import JSON, Reply, problem_reply
 from kwhatif.serve.watch import Watch, Watched, read_watched
+from kwhatif.serve.worker import NODES
+from kwhatif.serve.workers import Workers
 from tests.cli.running import run
 from tests.serve.doors import SAMPLES, Answering, request, service_of
 
@@ -57,6 +61,28 @@ def test_the_questions_of_the_sample_are_answered_as_gauges() -> None:
     ((_, fits),) = metrics["kwhatif_capacity_fits"]
     assert sum(value for _, value in metrics["kwhatif_capacity_pods"]) == fits
     assert {labels["pool"] for labels, _ in metrics["kwhatif_capacity_pods"]} == {"g5.2xlarge", "m7i.xlarge"}
+
+
+def test_questions_are_asked_again_and_again() -> None:
+    questions = tuple(replace(question, seconds=0.001) for question in read_watched(str(WATCHED)))
+
+    class Quick(Answering):
+        async def ask(self, route: str, body: bytes, media: str = JSON, **_: Any) -> Reply:
+            self.asked.append((route, {}))
+            return Reply(200, JSON, b"[]" if route == NODES else b"{}", 0)
+
+    workers = Quick()
+    watch = Watch(questions, cast("Workers", workers))
+
+    async def run() -> None:
+        task = asyncio.create_task(watch.run())
+        async with asyncio.timeout(60):
+            while min(Counter(route for route, _ in workers.asked)[question.ask] for question in questions[2:]) < 3:
+                await asyncio.sleep(0.001)
+        task.cancel()
+
+    asyncio.run(run())
+    assert all(last.answered for last in watch.rounds.values())
 
 
 def test_gauges_say_what_the_command_says() -> None:
