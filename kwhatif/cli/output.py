@@ -134,6 +134,9 @@ def give_up_output() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+_TONES = {"warning": "warn", "error": "error", "internal error": "error"}
+
+
 def tell(text: str) -> None:
     """A line on standard error, whatever characters a foreign name brings into it; nothing if that is closed.
 
@@ -146,7 +149,11 @@ def tell(text: str) -> None:
         if sys.stderr.isatty():
             from kwhatif.render.screen import Screen
 
-            lines = Screen(shutil.get_terminal_size().columns).wrap(text, "  ")
+            medium = Screen(shutil.get_terminal_size().columns, _colourful(True))
+            lines = medium.wrap(text, "  ")
+            word = lines[0].partition(":")[0]
+            if word in _TONES:
+                lines[0] = medium.paint(word, _TONES[word]) + lines[0].removeprefix(word)
         with contextlib.suppress(OSError):
             print(in_text("\n".join(lines)), file=sys.stderr, flush=True)
 
@@ -176,18 +183,23 @@ def all_gaps_are_shown(wanted: bool | None = None) -> bool:
 
 
 def finish(text: str, exit_code: int, notes: Iterable[str] = ()) -> NoReturn:
-    """Print the notes and the answer, and end with its exit code.
+    """Print the notes and the answer, on a terminal the notes last, and end with its exit code.
 
     If the answer is not read to its end (``| head``), the exit code still tells a "no", and never a "yes".
     """
     if exit_code == 1 and _always_good.get():
         exit_code = 0
-    say(notes)
+    on_terminal = bool(sys.stderr) and sys.stdout.isatty() and sys.stderr.isatty()
+    if not on_terminal:
+        say(notes)
     try:
         write(text)
     except UnreadError:
         if not exit_code:
             raise
+    if on_terminal:
+        # What comes with nearly every answer stands below it, not between the question and the answer.
+        say(notes)
     raise typer.Exit(exit_code)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -49,7 +50,7 @@ class Verdict:
     good: bool
 
 
-_MARKS = {"name", "node", "pod", "same", "first", "spare"}
+_MARKS = {"name", "node", "pod", "same", "first", "spare", "fails", "warns"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Column:
     same    rows of a group are alike in it
     first   groups with something in it come before all others
     spare   when a terminal without room does without it: 1 goes first, 0 never
+    fails   how cells begin that say a failure, as a regular expression; a terminal has them in that colour
+    warns   the same of warnings
     """
 
     header: str
@@ -71,6 +74,13 @@ class Column:
     same: bool = False
     first: bool = False
     spare: int = 0
+    fails: str = ""
+    warns: str = ""
+
+    def tone_of(self, cell: str) -> str:
+        """``fail``, ``warn`` or nothing."""
+        tones = (("fail", self.fails), ("warn", self.warns))
+        return next((tone for tone, pattern in tones if pattern and re.match(pattern, cell)), "")
 
     @classmethod
     def read(cls, text: str) -> Column:
@@ -79,8 +89,8 @@ class Column:
         given = dict(mark.partition(" ")[::2] for mark in marks.split(", "))
         if not opened or not given.keys() <= _MARKS:
             return cls(text)
-        spare = int(given.pop("spare", 0))
-        return cls(header, spare=spare, **dict.fromkeys(given, True))
+        spare, fails, warns = int(given.pop("spare", 0)), given.pop("fails", ""), given.pop("warns", "")
+        return cls(header, spare=spare, fails=fails, warns=warns, **dict.fromkeys(given, True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ _LONG_BEGINNING = 12
 _NO_NAMES = ("", "-", "nowhere")
 """The content of a cell without a node."""
 
-_SEVERAL = re.compile(r"(\d+ nodes: )?(.*?)( and \d+ more)?")
+_SEVERAL = re.compile(r"(→ |\d+ nodes: )?(.*?)( and \d+ more)?")
 
 
 def format_names(names: Sequence[str]) -> str:

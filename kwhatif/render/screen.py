@@ -77,11 +77,34 @@ class Screen:
                 lines.append(f"  {name}")
         return [line.rstrip() for line in lines]
 
-    def table(self, rows: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Each row's lines, columns two blanks apart. Columns without room go on below, and sentences are wrapped."""
+    def table(self, rows: Sequence[Sequence[str]], tones: Sequence[Sequence[str]] = ()) -> list[list[str]]:
+        """Each row's lines, columns two blanks apart. Columns without room go on below, and sentences are wrapped.
+
+        ``tones`` are the kinds in whose style cells are painted, by row; empty ones are plain.
+        """
         cells = [[clean(cell) for cell in row] for row in rows]
         bands = self._bands(cells)
-        return [[line for band in bands for line in _band_of(row, band)] or [""] for row in cells]
+        plain = [""] * len(cells[0]) if cells else []
+        painted = zip(cells, [*tones, *[plain] * (len(cells) - len(tones))], strict=True)
+        return [[line for band in bands for line in self._band_of(row, kinds, band)] or [""] for row, kinds in painted]
+
+    def _band_of(self, row: Sequence[str], kinds: Sequence[str], band: Sequence[tuple[int, int]]) -> list[str]:
+        """The lines of a band in one row; none if all its cells are empty."""
+        margin = "  " if band[0][0] else ""
+        if all(row[i] in (NOTHING if margin else ("",)) for i, _ in band):
+            return []
+        columns = [
+            [(self.paint(line, kinds[i]) if kinds[i] else line) + " " * (width - len(line)) for line in folded]
+            for i, width, folded in ((i, width, _fold_cell(row[i], width)) for i, width in band)
+        ]
+        blanks = [" " * width for _, width in band]
+        return [
+            margin
+            + "  ".join(
+                column[n] if n < len(column) else blank for column, blank in zip(columns, blanks, strict=True)
+            ).rstrip()
+            for n in range(max(map(len, columns)))
+        ]
 
     def _bands(self, rows: Sequence[Sequence[str]]) -> _Bands:
         """Column and width of what stands side by side; further bands are indented by two.
@@ -146,19 +169,3 @@ def _fold_cell(text: str, width: int) -> list[str]:
                 lines.append("")
             lines[-1] += word
     return [line.rstrip() for line in lines]
-
-
-def _band_of(row: Sequence[str], band: Sequence[tuple[int, int]]) -> list[str]:
-    """The lines of a band in one row; none if all its cells are empty."""
-    margin = "  " if band[0][0] else ""
-    if all(row[i] in (NOTHING if margin else ("",)) for i, _ in band):
-        return []
-    columns = [[f"{line:<{width}}" for line in _fold_cell(row[i], width)] for i, width in band]
-    blanks = [" " * width for _, width in band]
-    return [
-        margin
-        + "  ".join(
-            column[n] if n < len(column) else blank for column, blank in zip(columns, blanks, strict=True)
-        ).rstrip()
-        for n in range(max(map(len, columns)))
-    ]

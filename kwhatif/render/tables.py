@@ -62,12 +62,13 @@ def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool
     elif terminal:
         whole = shorten_node_names(whole)
     if everything:
-        return in_text("\n".join([*_lines(whole, screen), ""]))
+        return in_text("\n".join([*_lines(_name_left_out(whole, whole, screen), screen), ""]))
     whole = drop_details(whole)
     # Where no table is so long that it is grouped, wrapped lines may still make a report too long for a terminal.
     ways = _SHORTER if terminal or shorten_tables(whole) != whole else _SHORTER[:1]
     for rows, groups, items in ways:
-        lines = _lines(shorten_tables(whole, rows, groups, items if terminal else None), screen)
+        shown = shorten_tables(whole, rows, groups, items if terminal else None)
+        lines = _lines(_name_left_out(whole, shown, screen), screen)
         if len(lines) <= MOST_LINES:
             break
     return in_text("\n".join([*lines, ""]))
@@ -157,9 +158,30 @@ def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
     folded = (
         _fold_headers(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
     )
-    drawn = screen.table([*folded, *table.rows])
+    plain = [""] * len(table.columns)
+    tones = [[column.tone_of(cell) for column, cell in zip(table.columns, row, strict=True)] for row in table.rows]
+    drawn = screen.table([*folded, *table.rows], [*[plain] * len(folded), *tones])
     head, rows = (chain.from_iterable(part) for part in (drawn[: len(folded)], drawn[len(folded) :]))
     return list(head), list(rows)
+
+
+def _name_left_out(whole: Sequence[Block], shown: Sequence[Block], screen: Screen) -> list[Block]:
+    """What is shown of the blocks, and in a sentence the columns that tell something and are not among it."""
+    if screen.width is None:
+        return list(shown)
+    left: dict[str, None] = {}
+    for table, brief in zip(whole, shown, strict=True):
+        if isinstance(table, Table) and isinstance(brief, Table):
+            headers = _fitting(brief, screen).headers
+            told = (column.header for i, column in enumerate(table.columns) if not i or _tells(table, i))
+            left |= dict.fromkeys(header for header in told if header not in headers)
+    if not left:
+        return list(shown)
+    text = f"Columns without room: {', '.join(left)}; --all -o wide shows them."
+    *others, last = shown
+    if isinstance(last, Lines):  # with what nearly every report ends in
+        return [*others, replace(last, texts=(*last.texts, text))]
+    return [*shown, Lines((text,))]
 
 
 def _fitting(table: Table, screen: Screen) -> Table:

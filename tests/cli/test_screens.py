@@ -131,7 +131,8 @@ def test_a_screen_has_its_verdict_first_and_last_fits_the_terminal_and_is_no_lon
         # Commands are copied, so no line of theirs is broken.
         told = [line for line in lines if not line.lstrip().startswith("kwhatif ")]
         assert max(map(len, told)) <= width
-        assert len(lines) <= tables.MOST_LINES
+        # What a report that is as short as can be leaves out may take two lines more.
+        assert len(lines) <= tables.MOST_LINES + 2 * ("Columns without room" in screen)
         if len(lines) > tables.SIGHT:
             verdict = lines[: lines.index("")]
             assert lines[-len(verdict) :] == verdict or lines[-1] == verdict[0]

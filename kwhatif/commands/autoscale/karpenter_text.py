@@ -81,7 +81,10 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     blocks += build_table("REQUIREMENTS", ("machine", "requirements"), requirements, Grouping("machine"))
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
     blocks += build_table(
-        "PODS, AFTER THE FIRST ROUND", ("pod [pod]", "outlook [same]", "given up [same]"), pods, Grouping("pod")
+        "PODS, AFTER THE FIRST ROUND",
+        ("pod [pod]", "outlook [same, fails (no |is refused)]", "given up [same]"),
+        pods,
+        Grouping("pod"),
     )
     refused = [
         (each.pod, refusal.node_pool, "; ".join(map(_short, refusal.reasons)), refusal.nearest or NONE)

@@ -47,7 +47,10 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     blocks += build_table("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
     blocks += build_table(
-        "PODS, AFTER THE FIRST LOOP", ("pod [pod]", "outlook [same]", "why [same]"), pods, Grouping("pod")
+        "PODS, AFTER THE FIRST LOOP",
+        ("pod [pod]", "outlook [same, fails no , warns waits]", "why [same]"),
+        pods,
+        Grouping("pod"),
     )
     headers = ("node [node]", "group [same]", "used", "outlook [same]", "why [same]")
     blocks += build_table("NODES", headers, map(_node, result.nodes), Grouping("node"))

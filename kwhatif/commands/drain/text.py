@@ -30,12 +30,15 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     )
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
     blocks += [Heading("DRAINED")] if blocks else []
-    headers: tuple[str, ...] = ("node [node]", "outcome [same]", "evicted", "ignored [spare 1]", "refused", "blocked")
+    headers: tuple[str, ...] = (
+        *("node [node]", "outcome [same, fails NOT]", "evicted", "ignored [spare 1]"),
+        *("refused [fails (?!0$)]", "blocked [fails (?!0$)]"),
+    )
     blocks.append(table(headers, drained, Grouping("node")))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers = (
         *("node [node, spare 4]", "turn [spare 3]", "pod [pod]", "owner [same, spare 2]"),
-        *("budget [same, spare 5]", "recreated as [pod, spare 1]", "lands on [node]"),
+        *("budget [same, spare 5]", "recreated as [pod, spare 1]", "lands on [node, fails nowhere]"),
     )
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
     blocks += build_table("EVICTIONS", headers, rows, Grouping("pod"))
@@ -53,7 +56,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
     blocks += build_table(
         "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS RECREATED",
-        ("pod [pod, same]", "for [pod, same]", "on [node, spare 1]", "then lands on [node]"),
+        ("pod [pod, same]", "for [pod, same]", "on [node, spare 1]", "then lands on [node, fails nowhere]"),
         victims,
         Grouping("pod"),
     )

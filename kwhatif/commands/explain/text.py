@@ -126,12 +126,12 @@ def _summary(result: ExplainResult) -> Iterator[Block]:
     reports = {report.pod: report for report in result.pods}
     if len(result.pods) > 1:
         seen = {each.explained for each in result.workloads}
-        headers = ("workload", "pods", "alone", "together", "outcome")
+        headers = ("workload", "pods", "alone", "together", "outcome [fails .*finds? no node]")
         if result.workloads:
             yield table(headers, tuple(_workload_row(each, reports[each.explained]) for each in result.workloads))
         named = [_summarize(report) for report in result.pods if report.pod not in seen]
         if named:
-            yield table(("pod", "outcome"), tuple(named))
+            yield table(("pod", "outcome [fails .*finds? no node]"), tuple(named))
         return
     for each in result.workloads:
         report = reports[each.explained]

@@ -29,6 +29,9 @@ MOST_COLUMNS = 5
 """How many failures, the worst first, are columns of the matrix."""
 
 _OUTCOMES = ("back", "pending", "uncreated", "waiting", "lost")
+_LOSES = ".*(pending|created|recreated|lost|down$|no quorum$)"
+"""Effects on a workload that stay; others pass."""
+
 _HEADERS = {"uncreated": "not created"}
 
 
@@ -80,7 +83,8 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     for resource in ("cpu", "memory"):
         columns[f"{resource} left"] = [_left(each.headroom, resource) for each in harmful]
     spare = {"nodes": 1, "back": 2, "memory left": 3, "cpu left": 4}
-    headers = [Column(name, spare=spare.get(name, 0)) for name in columns]
+    fails = dict.fromkeys(("pending", "not created", "workloads down", "no quorum"), "(?!0$)")
+    headers = [Column(name, spare=spare.get(name, 0), fails=fails.get(name, "")) for name in columns]
     rows = zip(*columns.values(), strict=True)
     blocks = build_table("WORST FIRST", headers, rows, Grouping("failure"))
     harmless = len(result.failures) - len(harmful)
@@ -107,7 +111,7 @@ def _matrix(worst: Sequence[Failure]) -> list[Block]:
     rows = [(name, *(column.get(name) or NONE for column in cells)) for name in names]
     headers: tuple[Column | str, ...] = (
         "workload",
-        *(Column(failure.title, name=True, same=True) for failure in worst),
+        *(Column(failure.title, name=True, same=True, fails=_LOSES, warns="(?!<)") for failure in worst),
     )
     return build_table("EFFECT ON WORKLOADS", headers, rows, Grouping("workload", totals=False))
 
@@ -149,7 +153,7 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
         for p in f.lost_pods
         for v in p.victims
     ]
-    headers = ("failure", "pod [pod, same]", "for [pod, same]", "on [node]", "then lands on [node]")
+    headers = ("failure", "pod [pod, same]", "for [pod, same]", "on [node]", "then lands on [node, fails nowhere]")
     yield from build_table("EVICTED BY PODS THAT COME BACK", headers, evicted, Grouping("pod"))
 
 

@@ -43,7 +43,7 @@ def moment(seconds: float) -> str:
 _LEAST_SAMPLE = 100
 """kube-scheduler never looks for fewer feasible nodes than these before it stops (``minFeasibleNodesToFind``)."""
 _HEADERS = (
-    *("namespace [same]", "pod [pod, same]", "node [node]", "score", "feasible", "evaluated [spare 2]"),
+    *("namespace [same]", "pod [pod, same]", "node [node, fails <none>]", "score", "feasible", "evaluated [spare 2]"),
     *("ties [spare 1]", "reason [same, first]"),
 )
 _BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted", "uncreated")
@@ -165,7 +165,7 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
     replaced = any(victim.replacement for _, victim in victims)
     headers = (
         *("pod [pod]", "node [node]", "priority", "owner [same, spare 1]", "for [pod, same]", "budgets"),
-        *(["replacement"] if replaced else []),
+        *(["replacement [node, fails → stays]"] if replaced else []),
         *(["chosen by"] if wide else []),
     )
     rows = []

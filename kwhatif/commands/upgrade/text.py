@@ -34,12 +34,12 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     ]
     blocks += build_table("WITHOUT A NODE", headers, pending, Grouping("pod"))
     workloads = [(w.owner, w.before, w.lowest, format_clock(w.at), w.after, _needs(w)) for w in result.workloads]
-    headers = ("workload", "ready before", "lowest", "at", "ready after", "its budget needs")
+    headers = ("workload", "ready before", "lowest", "at", "ready after", "its budget needs [fails .*not met]")
     blocks += build_table("READY REPLICAS", headers, workloads, Grouping("workload"))
     nodes = [
         (n.node, _at(n.cordoned), _at(n.drained), _at(n.deleted), n.evicted, n.forced or NONE) for n in result.nodes
     ]
-    headers = ("node [node]", "cordoned", "drained", "deleted", "evicted", "forced [spare 1]")
+    headers = ("node [node]", "cordoned", "drained", "deleted", "evicted", "forced [spare 1, fails (?!<)]")
     blocks += build_table("NODES", headers, nodes, Grouping("node"))
     blocks += scale_up_blocks(result.scale_up)
     timeline = [(format_clock(t.time), t.what, t.pod or t.node, t.why or NONE) for t in result.timeline]

@@ -5,6 +5,7 @@ Lines are wrapped to the width; whether there is colour is up to the caller.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -29,10 +30,12 @@ WIDTH = 100
 
 LONGEST_NAME = 120
 
-_MARGIN = 4
-"""Lines about a table of findings: its header, and what says that there is more."""
+_MARGIN = 6
+"""Lines below the findings, which say that there is more."""
 
 _MOST_FILES = 10
+
+_TONES = {"failed": "fail", "warned": "warn", "not read": "warn"}
 
 _UNASKED = ("not applicable", "off")
 """Rules with these say nothing but that."""
@@ -42,7 +45,7 @@ def gate_table(result: GateResult, screen: Screen = PLAIN, *, everything: bool =
     """The report, no line of it wider than the screen unless a single name is.
 
     Where that is more than a screenful, and not ``everything`` is asked for, details are left out first, and then
-    findings take a line each. With ``gaps`` all of them are listed.
+    findings go without their reasons, as many as there is room for. With ``gaps`` all of them are listed.
     """
     terminal = screen.width is not None
     report = _Report(screen if terminal else replace(screen, width=WIDTH), gaps, terminal=terminal)
@@ -69,11 +72,13 @@ class _Report:
         return self._compose(result, self._findings(result), details=False)
 
     def brief(self, result: GateResult) -> list[str]:
-        """The same with a line a finding, as many as there is room for."""
-        room = MOST_LINES - len(self._compose(result, [], details=False)) - _MARGIN
-        return self._compose(result, [[*self._list_briefly(result, room)]], details=False)
+        """The same, of each finding what it is, where, what to do and the command, as many as there is room for."""
+        room = MOST_LINES - len(self._compose(result, [], details=False, rules=False)) - _MARGIN
+        return self._compose(result, [[*self._list_briefly(result, room)]], details=False, rules=False)
 
-    def _compose(self, result: GateResult, findings: Sequence[Sequence[str]], *, details: bool) -> list[str]:
+    def _compose(
+        self, result: GateResult, findings: Sequence[Sequence[str]], *, details: bool, rules: bool = True
+    ) -> list[str]:
         """The report about the findings, a long one ends with the verdict on a terminal."""
         verdict = self._verdict(result)
         parts = [
@@ -82,7 +87,10 @@ class _Report:
             [*self._exemptions(result.exemptions)],
             [*self._files(result)],
         ]
-        parts += [[*self._changes(result.changes, details=details)], [*self._rules(result, passed=details)]]
+        parts += [
+            [*self._changes(result.changes, details=details)],
+            [*self._rules(result, passed=details, listed=rules)],
+        ]
         standing = inline_gaps(fidelity_blocks(result.fidelity, result.outcome.unknown), whole=self._gaps)
         lines_of_gaps = text_of(standing).splitlines()
         parts.append(
@@ -110,22 +118,21 @@ class _Report:
         return [self._screen.paint(word, result.verdict) + first[len(word) :], *rest]
 
     def _list_briefly(self, result: GateResult, room: int) -> Iterator[str]:
-        """Findings in a line each, and how to see more of them."""
-        rows = [(each.level.upper(), each.rule, str(each.subject or "-"), each.title) for each in result.findings]
-        head, *drawn = self._table(("level", "rule", "object", "found"), rows)
-        yield from (self._screen.paint(line, "heading") for line in head)
-        left = len(drawn)
-        for lines, finding in zip(drawn, result.findings, strict=True):
-            room -= len(lines)
-            if room < 0:
+        """Findings without their reasons, and which others there are."""
+        left = list(result.findings)
+        for finding in result.findings:
+            lines = [*self._finding(finding, result.explain_command_of(finding.pod), reason=False)]
+            if len(lines) > room and left != list(result.findings):
                 break
-            left -= 1
-            level = finding.level.upper()
-            yield self._screen.paint(level, finding.level) + lines[0][len(level) :]
-            yield from lines[1:]
-        more = f"{format_count(left, 'more finding')}; " if left else ""
-        yield ""
-        yield from self._screen.wrap(f"{more}--all shows reasons, hints, places, and the commands that explain")
+            room -= len(lines)
+            left.pop(0)
+            yield from lines
+        if left:
+            counts = Counter((finding.level.upper(), finding.rule) for finding in left)
+            others = ", ".join(f"{number} {level} {rule}" for (level, rule), number in counts.items())
+            yield ""
+            yield from self._screen.wrap(f"{format_count(len(left), 'more finding')}: {others}.", "  ")
+        yield from self._screen.wrap("--all shows every finding, with its reason and the lines of its manifest.", "  ")
 
     def _findings(self, result: GateResult, *, with_lines: bool = False) -> list[list[str]]:
         return [
@@ -137,14 +144,17 @@ class _Report:
             for each in result.findings
         ]
 
-    def _finding(self, finding: Finding, command: str, lines: Sequence[tuple[int, str]]) -> Iterator[str]:
+    def _finding(
+        self, finding: Finding, command: str, lines: Sequence[tuple[int, str]] = (), *, reason: bool = True
+    ) -> Iterator[str]:
         level = finding.level.upper()
         names = [f"{level:<5}", finding.rule, str(finding.subject or ""), format_location(place_of(finding))]
         first, *rest = self._screen.align_names([shorten_text(clean(name), LONGEST_NAME) for name in names if name])
         yield self._screen.paint(level, finding.level) + first[len(level) :]
         yield from rest
         yield from self._screen.wrap(finding.title, "  ", "  ")
-        yield from self._screen.wrap(finding.message, "  ", "  ")
+        if reason:
+            yield from self._screen.wrap(finding.message, "  ", "  ")
         if finding.hint:
             yield from self._screen.wrap(f"hint: {finding.hint}", "        ", "  ")
         for number, text in lines:
@@ -179,13 +189,15 @@ class _Report:
             if len(shown) < len(changes):
                 yield f"and {len(changes) - len(shown)} unchanged"
 
-    def _rules(self, result: GateResult, *, passed: bool) -> Iterator[str]:
+    def _rules(self, result: GateResult, *, passed: bool, listed: bool) -> Iterator[str]:
         if not result.rules:
             return
         unsaid = _UNASKED if passed else ("passed", *_UNASKED)
         first, *rest = self._screen.wrap(f"RULES  {tally(result)}", "       ")
         yield self._screen.paint("RULES", "heading") + first.removeprefix("RULES")
         yield from rest
+        if not listed:
+            return
         rows = [
             (outcome.rule, outcome.status, str(outcome.checked), outcome.summary or NONE)
             for outcome in result.rules
@@ -202,9 +214,10 @@ class _Report:
             yield from self._screen.wrap(f"Rules from {result.policy}.", "  ")
 
     def _table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[list[str]]:
-        """The header's lines and those of each row."""
+        """The header's lines and those of each row; a cell that is a level or a status has its colour."""
         cells = [[shorten_text(clean(cell), LONGEST_NAME) for cell in row[:-1]] + [row[-1]] for row in rows]
-        return self._screen.table([[header.upper() for header in headers], *cells])
+        tones = [[_TONES.get(cell, "") for cell in row] for row in cells]
+        return self._screen.table([[header.upper() for header in headers], *cells], [[""] * len(headers), *tones])
 
 
 def _change_row(change: Change) -> tuple[str, ...]:
