@@ -614,6 +614,7 @@ PATTERNS = {
     "golang.parsing": "a number of digits, and escaped text",
     "golang.time_layout": "tables of ours",
     "redaction.translation": "escaped text",
+    "render.blocks": "columns of ours",
     "render.explain_nodes": "escaped text",
     "simulation.autoscalers.discovery": "tables of ours with escaped text in them",
 }

@@ -72,7 +72,8 @@ def test_the_answer_is_on_the_first_lines_of_a_screenful(question: str, files: d
     ran = run(*(files.get(word, word) for word in words), columns=COLUMNS, terminal=True)
     assert ran.code in (0, 1), ran.err
     assert verdict in "\n".join(ran.lines[:10])
-    assert len(ran.lines) <= MOST_LINES
+    # What a report that is as short as can be leaves out may take two lines more.
+    assert len(ran.lines) <= MOST_LINES + 2 * any("Columns without room" in line for line in ran.lines)
     # Commands are copied, so no line of theirs is broken.
     told = [re.sub("\x1b\\[[\\d;]*m", "", line) for line in ran.lines if not line.lstrip().startswith("kwhatif ")]
     assert max(map(len, told)) <= COLUMNS
