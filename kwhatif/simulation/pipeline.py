@@ -180,7 +180,7 @@ def _has_queues(scenario: PreparedScenario) -> bool:
 
     return bool(scenario.snapshot.objects.list_all(ClusterQueue)) or any(
         struct_for(manifest.obj.api_version or "", manifest.obj.kind or "") is ClusterQueue
-        for manifest in scenario.manifests
+        for manifest in scenario.all_manifests
     )
 
 

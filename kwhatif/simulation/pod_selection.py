@@ -163,7 +163,7 @@ class PodQuestion(PodOptions, Question[R_co]):
     def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> PreparedScenario:
         expanded = self._expand(scenario, self._files, scenario.manifests)
         more = self._expand(scenario, self._only_offered, scenario.read.supporting)
-        prepared = PreparedScenario.from_loaded(scenario, expanded)
+        prepared = PreparedScenario.from_loaded(scenario, expanded, beside=more)
         prepared = self.select(prepared, split_words(self.pods)[1], list(more.all_pods()))
         expanded.add(more)
         if not (self.pods or self.files or scenario.edited.waiting_pods):

@@ -62,6 +62,11 @@ class LoadedScenario(Scenario):
         return self.read.manifests
 
     @property
+    def all_manifests(self) -> Sequence[Manifest]:
+        """The manifests that are asked about, and those beside them."""
+        return (*self.read.manifests, *self.read.supporting)
+
+    @property
     def snapshot(self) -> Snapshot:
         return self.edited.snapshot
 
@@ -88,7 +93,7 @@ class PreparedScenario(LoadedScenario):
     which is there only where it may be needed. ``pods_to_schedule`` are the pods of the question; ``named_pods`` are
     explained by themselves, each on the cluster as it is. ``unknown_kinds`` are those of the manifests that may or may
     not make pods. ``autoscalers`` are those that are asked, if any are. ``only_session`` is that of a question whose
-    answer takes one run.
+    answer takes one run. ``beside`` is what the supporting manifests come to, where they are expanded.
     """
 
     expanded: ExpandedManifests
@@ -99,6 +104,7 @@ class PreparedScenario(LoadedScenario):
     unknown_kinds: Sequence[str] = ()
     autoscalers: Autoscalers | None = None
     only_session: Session | None = None
+    beside: ExpandedManifests | None = None
 
     @classmethod
     def from_loaded(cls, loaded: LoadedScenario, expanded: ExpandedManifests, **more: Any) -> Self:
@@ -110,6 +116,11 @@ class PreparedScenario(LoadedScenario):
     def session(self) -> Session:
         assert self.only_session is not None, "the answer opens a session for each of its runs"
         return self.only_session
+
+    @property
+    def all_expanded(self) -> Sequence[ExpandedManifests]:
+        """The expanded manifests, and those beside them."""
+        return (self.expanded,) if self.beside is None else (self.expanded, self.beside)
 
     @property
     def scaler(self) -> Scaler | None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS, RequiredManifests
 from kwhatif.errors import UsageError
+from kwhatif.results.base import Gap
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
+
+if TYPE_CHECKING:
+    from kwhatif.simulation.session import Session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +54,7 @@ class Capacity(Question[CapacityResult]):
 
         (scenario,) = scenarios
         return measure_capacity(
-            scenario.session,
+            _session_of(scenario),
             scenario.expanded,
             single=self.pod,
             at_least=self.at_least,
@@ -59,3 +64,18 @@ class Capacity(Question[CapacityResult]):
             scaler=scenario.scaler,
             **scenario.refusal_fields,
         )
+
+
+def _session_of(scenario: PreparedScenario) -> Session:
+    """The session to fill. Where Kueue admits the first copy, with a gap: it is not asked about those that follow."""
+    queues = scenario.edited.queues
+    admitted = [each.pod.key for each in scenario.expanded.pods if each.pod.key not in queues.held]
+    if not queues.words or not admitted:
+        return scenario.session
+    gap = Gap(
+        what="Kueue is asked about the first copy alone",
+        effect="the others count as admitted in its flavors, whatever their quota",
+        pods=tuple(admitted),
+    )
+    read = dataclasses.replace(scenario.read, gaps=(*scenario.read.gaps, gap))
+    return dataclasses.replace(scenario, read=read).new_session()

@@ -14,7 +14,6 @@ from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.units import subject_of_budget
 from kwhatif.commands.review.commands import Commands
 from kwhatif.commands.review.result import BudgetChange, EvictedByChange, QuotaChange, RequestChange, WorkloadPlacement
-from kwhatif.results.place import Placement
 from kwhatif.scheduling.budget_status import with_statuses
 from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.node_pools import pool_of, resource_order_of
@@ -100,9 +99,13 @@ def placed_workloads(context: Context, commands: Commands) -> Iterator[WorkloadP
     yield from sorted(rows, key=lambda each: each.placed == each.pods)
 
 
-def evicted_pods(placements: Iterable[Placement]) -> Iterator[EvictedByChange]:
-    """The pods that leave their nodes for pods of the change."""
-    for placement in placements:
+def evicted_pods(context: Context) -> Iterator[EvictedByChange]:
+    """The pods that leave their nodes for pods of the change, and those of workloads that Kueue evicts for it."""
+    queues = context.session.queues
+    waiting = {each.pod for each in queues.pending}
+    for each in queues.evicted:
+        yield EvictedByChange(pod=each.pod, taken_by="Kueue", replacement=each.pod if each.pod in waiting else "")
+    for placement in context.run.placements:
         for victim in placement.victims:
             yield EvictedByChange(
                 pod=victim.pod, taken_by=placement.pod, replacement=victim.replacement, lands_on=victim.lands_on

@@ -73,7 +73,7 @@ class Review(ChangeQuestion[ReviewResult]):
             changes=at_changed_lines(rolled_out.changes(context)),
             requests=tuple(changed_requests(context)),
             workloads=tuple(placed_workloads(context, commands)),
-            evicted=tuple(evicted_pods(run.placements)),
+            evicted=tuple(evicted_pods(context)),
             budgets=tuple(changed_budgets(proposal.before, after)),
             quotas=tuple(changed_quotas(context, proposal.before, after)),
             rollouts=run.rollouts,

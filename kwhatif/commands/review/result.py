@@ -56,8 +56,8 @@ class QuotaChange(ResultStruct, frozen=True, kw_only=True):
 
 
 class EvictedByChange(ResultStruct, frozen=True, kw_only=True):
-    """A pod that loses its node to one of the change. Its ``replacement``, if one is made, ``lands_on`` a node or on
-    none: it stays pending.
+    """A pod that loses its node to one of the change, or its quota, which Kueue takes. Its ``replacement``, if one is
+    made, ``lands_on`` a node or on none: it stays pending.
     """
 
     pod: str

@@ -137,7 +137,7 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
         influences = tuple(influences_of(self.known_space.axes, known))
         fidelity = tuple(map(assess, bases))
         result = SweepResult(
-            outcome=WholeOutcome.from_words(_words_of(best, len(measured)), good=True),
+            outcome=WholeOutcome.from_words(_words_of(best, len(measured), scenarios), good=True),
             sample=_sample_in_words(self.known_space, sampled - 1),
             seed=self.seed,
             searched=len(policies) - sampled,
@@ -191,11 +191,11 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
         notes.note(f"{self.write}: policy {best.number}, {best.policy}")
 
 
-def _words_of(best: PolicyPoint, points: int) -> str:
-    """``Best: policy 7 of 40: NodeResourcesFit.weight 5.``"""
-    if best.number == 0:
-        return f"Best: today's policy, of {points}."
-    return f"Best: policy {best.number} of {points}: {best.policy}."
+def _words_of(best: PolicyPoint, points: int, scenarios: Sequence[PreparedScenario]) -> str:
+    """``Best: policy 7 of 40: NodeResourcesFit.weight 5.``, and what Kueue did before any policy was asked."""
+    of = f"today's policy, of {points}" if best.number == 0 else f"policy {best.number} of {points}: {best.policy}"
+    queues = (words for scenario in scenarios for words in scenario.edited.queues.words)
+    return f"Best: {'; '.join([of, *queues])}."
 
 
 @dataclass(frozen=True)

@@ -45,13 +45,13 @@ class AskedJobs:
         self._frameworks = found.configuration.integrations.frameworks
         classes = found.priority_classes
         self._framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
-        self._items = _by_manifest(scenario.expanded.pods)
+        self._items = _by_manifest(item for each in scenario.all_expanded for item in each.pods)
 
     def make(self) -> list[AskedJob]:
         """The new jobs, in the order of their manifests; those that are updated keep the Workloads that they have."""
-        updated = {each.name for each in self._scenario.expanded.rollouts}
+        updated = {each.name for expanded in self._scenario.all_expanded for each in expanded.rollouts}
         found: list[AskedJob] = []
-        for manifest in self._scenario.manifests:
+        for manifest in self._scenario.all_manifests:
             obj = complete_object(manifest)
             if display_name_of(obj) not in updated and group_of(obj) != GROUP:
                 found += self._jobs_of(obj, str(manifest.origin))
@@ -65,7 +65,8 @@ class AskedJobs:
         if (group_of(obj), part_of(obj, "kind")) == ("batch", "Job"):
             # One without a name has got its name from the API server.
             name = items[0].owner if items and items[0].owner else name
-            stored = self._scenario.expanded.world.get("Job", namespace_of(obj), name.rpartition("/")[2])
+            where = namespace_of(obj), name.rpartition("/")[2]
+            stored = next(filter(None, (each.world.get("Job", *where) for each in self._scenario.all_expanded)), None)
             if stored is not None:
                 outcome = self._make(stored, BATCH_JOB, _BATCH)
                 yield AskedJob(name, origin, obj, outcome, {pod.key: "main" for pod in pods})

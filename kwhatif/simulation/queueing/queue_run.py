@@ -34,7 +34,7 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     InputError for objects that it could not read.
     """
     gaps: list[Gap] = []
-    objects = with_own_objects(scenario.snapshot.objects, scenario.manifests)
+    objects = with_own_objects(scenario.snapshot.objects, scenario.all_manifests)
     if not objects.list_all(ClusterQueue):
         raise UsageError("there is no ClusterQueue in the snapshot: Kueue has nothing to decide")
     path = scenario.scheduler_options.kueue_config
@@ -44,7 +44,7 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     _know_namespaces(found, scenario, objects, gaps)
     jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()
     workloads = [each.workload for each in jobs if each.workload is not None]
-    workloads += _workloads_of(scenario.manifests, now)
+    workloads += _workloads_of(scenario.all_manifests, now)
     taken, anew = {each.key for each in workloads}, names_of(jobs)
     found.workloads = [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)]
     answers = asks_autoscalers or bool(scenario.inputs.autoscale)
@@ -147,7 +147,7 @@ def _know_namespaces(found: KueueObjects, scenario: PreparedScenario, objects: O
     """Without any Namespace in the snapshot each is taken to be there, without labels of its own."""
     if found.namespaces or "Namespace" in objects.known_kinds():
         return
-    places = {*(each.namespace for each in found.workloads), *(each.obj.namespace for each in scenario.manifests)}
+    places = {*(each.namespace for each in found.workloads), *(each.obj.namespace for each in scenario.all_manifests)}
     names = sorted(places | {each.pod.namespace for each in scenario.expanded.pods})
     found.namespaces = [Namespace(metadata=ObjectMeta(name=name, labels={_KIND_LABEL: name})) for name in names]
     if any(each.spec.namespace_selector not in (None, LabelSelector()) for each in found.cluster_queues):

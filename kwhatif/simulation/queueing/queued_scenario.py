@@ -97,14 +97,15 @@ class _QueuedScenario:
             waiting_pods=(*scenario.edited.waiting_pods, *self._started),
             queues=QueuedPods(self._held, tuple(self._evicted), tuple(self._pending), tuple(self._words())),
         )
+        released = [*expanded.pods, *self._release_all(scenario.beside.pods if scenario.beside else ())]
         gaps = (*scenario.read.gaps, *decisions.gaps, *self._check_gaps())
         return dataclasses.replace(
             scenario,
             edited=edited,
             expanded=expanded,
             read=dataclasses.replace(scenario.read, gaps=gaps),
-            pods_to_schedule=self._select_again(scenario.pods_to_schedule, expanded.pods),
-            named_pods=self._select_again(scenario.named_pods, expanded.pods),
+            pods_to_schedule=self._select_again(scenario.pods_to_schedule, released),
+            named_pods=self._select_again(scenario.named_pods, released),
         )
 
     @staticmethod

@@ -23,7 +23,10 @@ class QueueWaitParameters(Parameters, frozen=True, kw_only=True):
 class QueueWait(Rule[QueueWaitParameters]):
     name = "queue-wait"
     purpose = "Kueue admits the workloads of the change at once, and evicts no other for them."
-    details = "Is about pods that Kueue holds. `unschedulable` counts them, too, unless `gated: false`."
+    details = (
+        "Is about pods that Kueue holds or evicts. `unschedulable` counts them, too, "
+        "unless `gated: false` or `evicted: false`."
+    )
     parameters = QueueWaitParameters
     kinds_without_pods: ClassVar[frozenset[str]] = frozenset({"ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor"})
 

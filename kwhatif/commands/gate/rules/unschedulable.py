@@ -20,6 +20,7 @@ from kwhatif.results.outcome import PendingPod
 
 _WHAT_IT_TAKES = "says for every node what it would take"
 _WHY_UNBOUND = "names the claims without a volume, and says why"
+_WHY_HELD = "kwhatif queue says whose end frees the quota, and what would change it"
 
 
 class UnschedulableParameters(TrialParameters, frozen=True, kw_only=True):
@@ -55,7 +56,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     f"{len(out)} of {len(unit.placements)} new pods find no node",
                     f"{first.pod}{others}: {first.reason}",
                     numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
-                    hint=f"kwhatif gate --explain {_WHY_UNBOUND if UNBOUND in first.reason else _WHAT_IT_TAKES}",
+                    hint=_hint_for(first.reason, is_held=first.pod in context.session.queues.held),
                     pod=first.pod,
                 )
             elif frequency := check_frequency(context, self.given, unit, self._left_without):
@@ -75,7 +76,8 @@ class Unschedulable(Rule[UnschedulableParameters]):
     def _find_evicted(self, context: Context) -> Iterator[Finding]:
         """Pods that had to leave for new ones and find no other node, by workload."""
         given, out = self.given, dict[str, list[PendingPod]]()
-        for each in context.run.pending if given.evicted and not given.selector else ():
+        by_kueue = context.session.queues.pending
+        for each in (*by_kueue, *context.run.pending) if given.evicted and not given.selector else ():
             if each.cause == "evicted":
                 out.setdefault(each.workload or f"Pod/{each.pod}", []).append(each)
         for workload, pods in out.items():
@@ -86,7 +88,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
             yield self.finding(
                 Subject(kind=kind, namespace=namespace, name=name),
                 f"{format_count(len(pods), 'evicted pod finds', 'evicted pods find')} no other node",
-                f"{pods[0].pod} replaces an evicted pod: {pods[0].why}",
+                f"{pods[0].pod}{'' if pods[0] in by_kueue else ' replaces an evicted pod'}: {pods[0].why}",
                 about="evicted",
                 numbers={"pending": len(pods), "most": given.most},
             )
@@ -101,3 +103,9 @@ class Unschedulable(Rule[UnschedulableParameters]):
 
     def _left_without(self, outcome: Outcome, workload: str) -> bool:
         return sum(not home for home in outcome.homes.get(workload, {}).values()) > self.given.most
+
+
+def _hint_for(reason: str, *, is_held: bool) -> str:
+    if is_held:
+        return _WHY_HELD
+    return f"kwhatif gate --explain {_WHY_UNBOUND if UNBOUND in reason else _WHAT_IT_TAKES}"

@@ -1,0 +1,96 @@
+"""Every command gates a managed job as Kueue does, and says who had to go for it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import kwhatif
+from tests.commands.gate.judging import judged
+from tests.commands.queue.test_queue import cluster_queue, job, queues, there
+from tests.simulation.queueing.test_queued_scenario import EVALUATE, SAMPLES, TRAIN, cluster, read
+
+GROUPS = str(SAMPLES.parent / "autoscaled" / "groups.yaml")
+SPACE = {"apiVersion": "kwhatif.dev/v1", "kind": "SweepSpace", "weights": {"NodeResourcesFit": [5]}}
+CASES: dict[str, Callable[[str], Any]] = {
+    "autoscale": lambda job: kwhatif.autoscale([job], snapshot=cluster(), groups=GROUPS),
+    "capacity": lambda job: kwhatif.capacity([job], snapshot=cluster()),
+    "chances": lambda job: kwhatif.chances([job], snapshot=cluster(), trials=2),
+    "diff": lambda job: kwhatif.diff(snapshot=cluster(), old=[job], new=[job]).b,
+    "drain": lambda job: kwhatif.drain(["a100-1"], snapshot=cluster(), manifests=[job], force=True),
+    "explain": lambda job: kwhatif.explain([job], snapshot=cluster()),
+    "gate": lambda job: kwhatif.gate([job], snapshot=cluster()),
+    "outage": lambda job: kwhatif.outage(snapshot=cluster(), manifests=[job], nodes=["a100-1"]),
+    "place": lambda job: kwhatif.place([job], snapshot=cluster()),
+    "review": lambda job: kwhatif.review([job], snapshot=cluster()),
+    "sweep": lambda job: kwhatif.sweep([job], snapshot=cluster(), space=SPACE),
+}
+
+
+@pytest.mark.parametrize("command", CASES)
+def test_every_command_gates_a_managed_job_as_kueue_does(command: str) -> None:
+    assert "Kueue admits 0 of 1 workload" in CASES[command](EVALUATE).outcome.verdict
+
+
+@pytest.mark.parametrize("command", CASES)
+def test_every_command_lets_an_admitted_job_start_and_evicts_whom_kueue_evicts(command: str) -> None:
+    verdict = CASES[command](TRAIN).outcome.verdict
+    assert "Kueue admits 1 of 1 workload; Kueue evicts 1 workload" in verdict
+
+
+def test_a_pod_that_is_named_beside_its_file_waits_for_kueue_too() -> None:
+    waits = kwhatif.explain(["vision/evaluate-1"], snapshot=cluster(), files=[EVALUATE])
+    assert waits.pods[0].placement.outcome == "gated"
+    assert waits.pods[0].refusal.startswith("Kueue: ")
+    starts = kwhatif.explain(["job/language/train"], snapshot=cluster(), files=[TRAIN])
+    assert {each.placement.node for each in starts.pods} == {"a100-2"}
+
+
+def test_the_gate_fails_for_pods_that_kueue_evicts_and_lets_wait() -> None:
+    result = kwhatif.gate([TRAIN], snapshot=cluster())
+    (finding,) = [each for each in result.findings if each.rule == "unschedulable"]
+    assert (str(finding.subject), finding.title) == ("Job vision/tune", "1 evicted pod finds no other node")
+    assert finding.message.startswith("vision/tune-0: Kueue: ")
+
+
+def test_the_gate_points_at_the_queue_of_a_job_that_waits() -> None:
+    result = kwhatif.gate([EVALUATE], snapshot=cluster())
+    assert [each.hint for each in result.findings if each.rule == "unschedulable"] == [
+        "kwhatif queue says whose end frees the quota, and what would change it"
+    ]
+
+
+def test_a_review_names_the_pods_that_kueue_evicts() -> None:
+    (gone,) = kwhatif.review([TRAIN], snapshot=cluster()).evicted
+    assert (gone.pod, gone.taken_by, gone.replacement, gone.lands_on) == (
+        "vision/tune-0",
+        "Kueue",
+        "vision/tune-0",
+        "",
+    )
+
+
+def test_capacity_says_that_it_asks_kueue_about_the_first_copy_alone() -> None:
+    gaps = [each.what for each in kwhatif.capacity([TRAIN], snapshot=cluster()).fidelity.gaps]
+    assert "Kueue is asked about the first copy alone" in gaps
+    assert not any("copy" in each.what for each in kwhatif.capacity([EVALUATE], snapshot=cluster()).fidelity.gaps)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_queue_place_and_gate_let_the_same_jobs_start(seed: int) -> None:
+    chance = random.Random(seed)
+    cohort = {"cohortName": "all"} if chance.random() < 0.5 else {}
+    made = queues(*(cluster_queue(name, str(chance.randint(1, 4)), **cohort) for name in "ab"))
+    jobs = [
+        job(f"job-{number}", str(chance.randint(1, 3)), **{"queue-name": chance.choice("ab")}) for number in range(6)
+    ]
+    snapshot = there(*made, read("cluster")[0])
+    admitted = {each.job: each.status == "admitted" for each in kwhatif.queue(jobs, snapshot=snapshot).workloads}
+    placed = kwhatif.place(jobs, snapshot=snapshot).placements
+    assert {f"Job {each.pod.rpartition('-')[0]}": each.outcome == "placed" for each in placed} == admitted
+    waiting = judged(snapshot, *jobs, rules={"queue-wait": {"level": "error"}}).findings
+    assert {str(each.subject) for each in waiting} == {name for name, starts in admitted.items() if not starts}
+    assert 0 < sum(admitted.values()) < len(jobs)
