@@ -109,11 +109,14 @@ class ReadingReport:
             if each.left_out and each.content not in contents and _place_in(file) not in places
         }
         self.missing = {file: each for file, each in self.missing.items() if each.content not in known} | gone
-        charts = (
-            (call, [each for each in who if each not in before.absent_charts.get(call, ())])
-            for call, who in self.absent_charts.items()
-        )
-        self.absent_charts = {call: who for call, who in charts if who}
+        owners = {each for who in self.absent_charts.values() for each in who}
+        charts: dict[str, list[str]] = {}
+        for call, who in self.absent_charts.items():
+            charts[call] = [each for each in who if each not in before.absent_charts.get(call, ())]
+        for call, who in before.absent_charts.items():
+            # What a release that is gone takes with it is not known either.
+            charts.setdefault(call, []).extend(each for each in who if each not in owners)
+        self.absent_charts = {call: who for call, who in charts.items() if who}
         self.lost = {owner: fields for owner, fields in self.lost.items() if before.lost.get(owner) != fields}
 
     def notes(self) -> Iterator[str]:

@@ -165,6 +165,20 @@ def test_a_chart_that_nobody_has_pulled_is_a_gap_with_the_command(who: str, tmp_
     assert [each.closed_by for each in gaps if each.what.endswith("its chart is not here")] == [(command,)]
 
 
+def test_what_a_release_that_is_gone_takes_with_it_is_not_known_without_its_chart(tmp_path: Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a}]}\n"
+    write_files(tmp_path, {"head/pod.yaml": pod, "base/pod.yaml": pod, "base/web.yaml": RELEASE})
+    found = kwhatif.gate([str(tmp_path / "head")], base=[str(tmp_path / "base")], snapshot=[CLUSTER])
+    assert [gap.what for gap in found.fidelity.gaps if gap.closed_by and gap.pods == ("<input>",)] == [
+        "HelmRelease flux-system/shop: its chart is not here"
+    ]
+    newer = {"head/web.yaml": RELEASE.replace("1.x", "2.x")}
+    write_files(tmp_path, newer)
+    found = kwhatif.gate([str(tmp_path / "head")], base=[str(tmp_path / "base")], snapshot=[CLUSTER])
+    (commands,) = [gap.closed_by for gap in found.fidelity.gaps if gap.what.endswith("its chart is not here")]
+    assert commands == ("helm pull web --version 2.x",)
+
+
 def test_a_chart_with_a_dependency_that_is_not_here_is_not_rendered(tmp_path: Path) -> None:
     write_files(
         tmp_path / "charts/web",
