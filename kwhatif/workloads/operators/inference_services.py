@@ -1,4 +1,4 @@
-"""KServe's InferenceServices: predictors, transformers and explainers, each a Deployment or a Knative Service.
+"""KServe's InferenceServices and InferenceGraphs: what they serve with is a Deployment or a Knative Service each.
 
 The pod of a predictor is that of a runtime, which has to be among the manifests, with what the service lays over it.
 Upstream: kserve/kserve, pkg/controller/v1beta1/inferenceservice/components and .../utils/utils.go,
@@ -17,7 +17,7 @@ from kwhatif.snapshot.kustomize.room import CopyRoom
 from kwhatif.snapshot.kustomize.strategic_merge import merge_objects
 from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, labels_of, name_of, namespace_of
 from kwhatif.workloads.operators.deliveries import knative_children
-from kwhatif.workloads.operators.operator_kind import is_true, items_of, resources, size_of
+from kwhatif.workloads.operators.operator_kind import is_true, items_of, resources, size_of, some_fields
 from kwhatif.workloads.workload_kind import Companions, child
 
 _GROUP = "serving.kserve.io"
@@ -62,28 +62,68 @@ def inference_children(service: Object, companions: Companions) -> Iterator[Obje
         }
         template = {"metadata": {"labels": labels, "annotations": section(settings, "annotations")}, "spec": spec}
         least = size_of(service, settings.get("minReplicas"), 1, f"$.spec.{component}.minReplicas")
-        if _mode_of(service) in _STANDARD:
-            body = {"replicas": max(1, least), "selector": {"matchLabels": {"app": f"isvc.{name}"}}}
-            labels["app"] = f"isvc.{name}"
-            yield child(service, "apps/v1", "Deployment", name, {**body, "template": template})
-            continue
-        template["metadata"]["annotations"] = {
-            **section(settings, "annotations"),
-            "autoscaling.knative.dev/min-scale": str(least),
-        }
-        knative = child(service, "serving.knative.dev/v1", "Service", name, {"template": template})
-        yield from knative_children(knative, companions)
+        yield from _vehicles(service, name, template, least, companions)
+
+
+def graph_children(graph: Object, companions: Companions) -> Iterator[Object]:
+    """What runs the router of an InferenceGraph; none while it is stopped.
+
+    Upstream: pkg/controller/v1alpha1/inferencegraph/{raw_ig,knative_reconciler}.go.
+    """
+    if is_true(annotations_of(graph).get(f"{_GROUP}/stop")):
+        return
+    settings = section(graph, "spec")
+    asks = section(settings, "resources") or _asks("100m", "100Mi")
+    spec = {
+        **some_fields(settings, "affinity", "tolerations", "nodeSelector", "nodeName", "serviceAccountName"),
+        "containers": [{"name": name_of(graph), "image": "kserve/router", "resources": deep_copy_json(asks)}],
+    }
+    check_part(spec, "core.v1.PodSpec", "$.spec")
+    labels = {**labels_of(graph), f"{_GROUP}/inferencegraph": name_of(graph)}
+    template = {"metadata": {"labels": labels, "annotations": {}}, "spec": spec}
+    least = size_of(graph, settings.get("minReplicas"), 1, "$.spec.minReplicas")
+    yield from _vehicles(graph, name_of(graph), template, least, companions)
+
+
+def _vehicles(owner: Object, name: str, template: Object, least: int, companions: Companions) -> Iterator[Object]:
+    """The Deployment of pods like a template, or what Knative makes of them."""
+    metadata = section(template, "metadata")
+    if _mode_of(owner) in _STANDARD:
+        app = {"app": f"isvc.{name}"}
+        metadata["labels"] |= app
+        body = {"replicas": max(1, least), "selector": {"matchLabels": app}, "template": template}
+        yield child(owner, "apps/v1", "Deployment", name, body)
+        return
+    metadata["annotations"] = {**section(metadata, "annotations"), "autoscaling.knative.dev/min-scale": str(least)}
+    knative = child(owner, "serving.knative.dev/v1", "Service", name, {"template": template})
+    yield from knative_children(knative, companions)
+
+
+def graph_doubts(graph: Object, companions: Companions) -> Iterator[Doubt]:
+    whole = f"InferenceGraph {name_of(graph)}"
+    yield from _doubts_of_mode(graph, whole)
+    yield from _doubts_of_size(section(graph, "spec"), f"the router of {whole}")
+
+
+def _doubts_of_mode(owner: Object, whole: str) -> Iterator[Doubt]:
+    if not _mode_of(owner):
+        what = f"whether Knative serves {whole} is a setting of KServe"
+        yield Doubt(what, f"it is taken to do so, as without the annotation {_GROUP}/deploymentMode by default")
+
+
+def _doubts_of_size(settings: Object, whose: str) -> Iterator[Doubt]:
+    first, most = max(1, integer(settings.get("minReplicas"), 1)), integer(settings.get("maxReplicas"), 0)
+    if most > first:
+        yield Doubt(f"{whose} may have up to {most} pods", f"it is taken to have {first}, as it starts")
 
 
 def inference_doubts(service: Object, companions: Companions) -> Iterator[Doubt]:
     whole = f"InferenceService {name_of(service)}"
-    mode, predictor = _mode_of(service), section(service, "spec", "predictor")
-    if mode == "ModelMesh":
+    predictor = section(service, "spec", "predictor")
+    if _mode_of(service) == "ModelMesh":
         yield Doubt(f"{whole} is served by ModelMesh, whose pods many models share", "no pods of it are known")
         return
-    if not mode:
-        what = f"whether Knative serves {whole} is a setting of KServe"
-        yield Doubt(what, f"it is taken to do so, as without the annotation {_GROUP}/deploymentMode by default")
+    yield from _doubts_of_mode(service, whole)
     if _model_of(predictor) and _runtime_of(service, companions) is None:
         named = _model_of(predictor).get("runtime")
         asks = f"ServingRuntime {named}" if named else f"a runtime for models of {_format_of(predictor)}"
@@ -94,12 +134,7 @@ def inference_doubts(service: Object, companions: Companions) -> Iterator[Doubt]
     if section(predictor, "workerSpec"):
         yield Doubt(f"{whole} has workers on other nodes", "the pods of these workers are missing")
     for component in _COMPONENTS:
-        settings = section(service, "spec", component)
-        first, most = max(1, integer(settings.get("minReplicas"), 1)), integer(settings.get("maxReplicas"), 0)
-        if most > first:
-            yield Doubt(
-                f"the {component} of {whole} may have up to {most} pods", f"it is taken to have {first}, as it starts"
-            )
+        yield from _doubts_of_size(section(service, "spec", component), f"the {component} of {whole}")
 
 
 def _mode_of(service: Object) -> str:

@@ -28,7 +28,12 @@ from kwhatif.workloads.operators.elastic_stack import (
     elasticsearch_children,
     logstash_children,
 )
-from kwhatif.workloads.operators.inference_services import inference_children, inference_doubts
+from kwhatif.workloads.operators.inference_services import (
+    graph_children,
+    graph_doubts,
+    inference_children,
+    inference_doubts,
+)
 from kwhatif.workloads.operators.job_sets import job_set_children, job_set_doubts, leader_worker_children
 from kwhatif.workloads.operators.kafka_clusters import (
     kafka_bridge_children,
@@ -341,6 +346,14 @@ ROWS: tuple[Row, ...] = (
         "`NAME-predictor-HASH-*`, `NAME-predictor-00001-deployment-HASH-*`",
         "ReplicaSet",
         "`serving.kserve.io/inferenceservice`",
+    ),
+    Row(
+        OperatorKind("serving.kserve.io", "InferenceGraph", graph_children, _N, graph_doubts),
+        "made of `spec.resources` and the like",
+        "`spec.minReplicas` (1)",
+        "`NAME-HASH-*`, `NAME-00001-deployment-HASH-*`",
+        "ReplicaSet",
+        "`serving.kserve.io/inferencegraph`",
     ),
     Row(
         OperatorKind("apps.nvidia.com", "NIMService", nim_children, _O, nim_doubts),

@@ -92,6 +92,15 @@ SERVING = {
               resources: {requests: {memory: 4Gi}}
           transformer: {containers: [{name: prepare, image: prepare}]}
         """,
+    "InferenceGraph.serving.kserve.io": """
+        apiVersion: serving.kserve.io/v1alpha1
+        kind: InferenceGraph
+        metadata: {name: ensemble, annotations: {serving.kserve.io/deploymentMode: RawDeployment}}
+        spec:
+          nodes: {root: {routerType: Sequence, steps: [{serviceName: iris}]}}
+          minReplicas: 2
+          nodeSelector: {pool: models}
+        """,
     "NIMService.apps.nvidia.com": """
         apiVersion: apps.nvidia.com/v1alpha1
         kind: NIMService

@@ -142,6 +142,23 @@ def test_knative_serves_where_nothing_else_is_said_and_claims_and_sidecars_are_a
     assert made_of(service).pods == ()
 
 
+def test_a_graph_is_a_router_in_front_of_services() -> None:
+    graph = example("InferenceGraph.serving.kserve.io")
+    pods = made_of(graph).pods
+    assert [name_of(pod).startswith("ensemble-") for pod in pods] == [True, True]
+    assert pods[0]["spec"]["nodeSelector"] == {"pool": "models"}
+    assert requests(pods[0], "ensemble") == {"cpu": "100m", "memory": "100Mi"}
+    graph["spec"] |= {"resources": {"requests": {"cpu": "2"}}, "maxReplicas": 9}
+    del graph["metadata"]["annotations"]
+    (*_, pod) = made_of(graph).pods
+    assert name_of(pod).startswith("ensemble-00001-deployment-")
+    assert requests(pod, "ensemble") == {"cpu": "2"}
+    assert doubts(graph)[0] == "whether Knative serves InferenceGraph ensemble is a setting of KServe"
+    assert doubts(graph)[-1] == "the router of InferenceGraph ensemble may have up to 9 pods"
+    graph["metadata"]["annotations"] = {"serving.kserve.io/stop": "true"}
+    assert made_of(graph).pods == ()
+
+
 def test_a_nim_service_is_a_deployment_with_the_claim_of_its_model() -> None:
     made = made_of(example("NIMService.apps.nvidia.com"))
     assert len(made.pods) == 2
