@@ -90,6 +90,45 @@ class AzureSku(msgspec.Struct, rename="camel"):
     restrictions: list[_Restriction] | None = None
 
 
+class _RetailPrice(msgspec.Struct, rename="camel"):
+    arm_sku_name: str = ""
+    retail_price: float = 0
+    product_name: str = ""
+    meter_name: str = ""
+    sku_name: str = ""
+    service_name: str = "Virtual Machines"
+    arm_region_name: str = ""
+    type: str = "Consumption"
+
+
+class PriceList(msgspec.Struct):
+    """What Azure's price list (``/api/retail/prices``) answers: a page, or all of them in one."""
+
+    items: list[_RetailPrice] = msgspec.field(name="Items")
+    next: str | None = msgspec.field(default=None, name="NextPageLink")
+
+
+def prices_of_azure(prices: PriceList, *, on_spot: bool) -> dict[str, float]:
+    """The prices of sizes by the hour, of Linux. Raises InputError for a part of a list, or for several regions.
+
+    Upstream: pkg/providers/pricing/pricing.go.
+    """
+    if prices.next:
+        raise InputError("$.NextPageLink: the Items of all pages belong in one file")
+    chosen = [
+        each
+        for each in prices.items
+        if (each.service_name, each.type) == ("Virtual Machines", "Consumption")
+        and each.sku_name.endswith(" Spot") == on_spot
+        and not each.product_name.endswith(" Windows")
+        and not each.meter_name.endswith(" Low Priority")
+    ]
+    regions = sorted({each.arm_region_name for each in chosen})
+    if len(regions) > 1:
+        raise InputError(f"expected prices of one region, found {', '.join(map(describe_value, regions[:3]))}")
+    return {each.arm_sku_name: each.retail_price for each in chosen}
+
+
 def aks_types(
     skus: Sequence[AzureSku], on_demand: Mapping[str, float], spot: Mapping[str, float], source: str
 ) -> InstanceTypesFile:

@@ -28,7 +28,7 @@ from kwhatif.autoscaling.karpenter.requirements import (
 )
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_counts
-from kwhatif.simulation.autoscalers.aks_types import AzureSku, aks_types
+from kwhatif.simulation.autoscalers.aks_types import AzureSku, PriceList, aks_types, prices_of_azure
 from kwhatif.simulation.autoscalers.aws_types import (
     Places,
     SpotPrices,
@@ -193,8 +193,7 @@ def load_instance_types(
 ) -> InstanceTypesFile:
     """The catalogue of one of these sources; for AWS a snapshot has the node class. Raises InputError."""
     if azure or gcp:
-        known = _read(prices, dict[str, float]) if prices else {}
-        on_spot = _read(spot_prices, dict[str, float]) if spot_prices else {}
+        known, on_spot = _prices_in(prices), _prices_in(spot_prices, on_spot=True)
         try:
             if azure:
                 return aks_types(_read(azure, list[AzureSku]), known, on_spot, azure)
@@ -212,7 +211,7 @@ def load_instance_types(
         _read(types, Types),
         _read(offerings, Places),
         _read(spot, SpotPrices) if spot else None,
-        _read(prices, dict[str, float]) if prices else {},
+        _prices_in(prices),
         _node_class_of(snapshot, node_class),
         types,
         provider_options(snapshot),
@@ -229,6 +228,18 @@ def _node_class_of(snapshot: Snapshot, name: str) -> EC2NodeClass | None:
         differs = "what types leave for pods differs between them (--node-class NAME)"
         raise UsageError(f"expected one EC2NodeClass, found {', '.join(classes)}: {differs}")
     return classes[name] if name else next(iter(classes.values()), None)
+
+
+def _prices_in(path: str, *, on_spot: bool = False) -> dict[str, float]:
+    """The prices of a file, if there is one: a map, or Azure's own list."""
+    if not path:
+        return {}
+    if "Items" not in _read(path, dict[str, msgspec.Raw]):
+        return _read(path, dict[str, float])
+    try:
+        return prices_of_azure(_read(path, PriceList), on_spot=on_spot)
+    except InputError as error:
+        raise (error if error.source else error.with_source(path)) from None
 
 
 def _read(path: str, type_: type[T]) -> T:

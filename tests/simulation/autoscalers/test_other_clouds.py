@@ -85,6 +85,50 @@ def test_sizes_of_azure_have_labels_and_offerings_by_zone(tmp_path: Path) -> Non
     assert "prices are unknown" not in found["incomplete"]
 
 
+def retail(price: float, **more: str) -> Json:
+    made = {"armSkuName": "Standard_D4ads_v5", "retailPrice": price, "armRegionName": "westeurope"}
+    return {
+        **made,
+        "skuName": "D4ads v5",
+        "productName": "Virtual Machines Dadsv5 Series",
+        "type": "Consumption",
+        **more,
+    }
+
+
+def test_prices_of_azures_own_list_are_those_of_linux(tmp_path: Path) -> None:
+    items = [
+        retail(0.2),
+        retail(0.4, productName="Virtual Machines Dadsv5 Series Windows"),
+        retail(0.04, skuName="D4ads v5 Spot"),
+        retail(0.05, meterName="D4ads v5 Low Priority"),
+        retail(0.1, type="DevTestConsumption"),
+        retail(0.1, serviceName="Cloud Services"),
+    ]
+    given = {"Items": items, "NextPageLink": None}
+    (d4,) = catalogue(tmp_path, "--azure-skus", [D4], given, given)["types"]
+    assert {(each["capacityType"], each["price"]) for each in d4["offerings"]} == {("on-demand", 0.2), ("spot", 0.04)}
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"NextPageLink": "https://prices.azure.com"}, "the Items of all pages belong in one file"),
+        (
+            {"Items": [retail(1), retail(1, armRegionName="eastus")]},
+            'expected prices of one region, found "eastus", "w',
+        ),
+    ],
+)
+def test_a_part_of_azures_list_and_several_regions_are_refused(more: Json, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "skus.json").write_text(json.dumps([D4]))
+    (tmp_path / "prices.json").write_text(json.dumps({"Items": [retail(1)], **more}))
+    options = ("--azure-skus", str(tmp_path / "skus.json"), "--on-demand-prices", str(tmp_path / "prices.json"))
+    said = refused("autoscale", "catalogue", *options)
+    assert "prices.json" in said
+    assert problem in said
+
+
 def test_sizes_that_aks_does_not_take_are_left_out(tmp_path: Path) -> None:
     given = [
         sku("Standard_B1s", 1, 1),
