@@ -20,6 +20,7 @@ from kwhatif.results.base import Gap
 from kwhatif.simulation.queueing.asked_jobs import AskedJobs, names_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
 from kwhatif.simulation.queueing.decisions import Decisions, QueueStart
+from kwhatif.simulation.queueing.missing_kinds import missing_kinds
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
 
@@ -40,6 +41,7 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     path = scenario.scheduler_options.kueue_config
     found = kueue_objects(objects, scenario.snapshot.whole, read_configuration(path) if path else {})
     now = _time_of(scenario, found.workloads)
+    gaps += missing_kinds(scenario.snapshot.objects, found)
     _trust_new_checks(found, gaps)
     _know_namespaces(found, scenario, objects, gaps)
     jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()

@@ -122,7 +122,7 @@ def test_objects_of_kueue_in_the_manifests_take_the_place_of_those_of_the_cluste
 
 def test_other_kinds_with_a_queue_are_left_out_and_said_to_be() -> None:
     asked = job("train", **{"queue-name": "a"}) | {"apiVersion": "example.com/v1", "kind": "Ensemble"}
-    result = kwhatif.queue([asked], snapshot=there(*queues(cluster_queue("a", "1"))))
+    result = kwhatif.queue([asked], snapshot=there(*queues(cluster_queue("a", "1")), workload("other", "a", "1")))
     assert [each.what for each in result.gaps] == ["of an object such as Ensemble ml/train no workload is made here"]
     assert (only(result).status, result.good) == ("unknown", False)
 
@@ -211,5 +211,6 @@ def test_of_a_queue_that_is_not_active_is_told_why() -> None:
 
 def test_an_order_by_the_use_of_local_queues_is_said_not_to_be_known() -> None:
     scope = {"admissionMode": "UsageBasedAdmissionFairSharing"}
-    result = kwhatif.queue(snapshot=there(*queues(cluster_queue("a", 1, admissionScope=scope))))
+    made = queues(cluster_queue("a", 1, admissionScope=scope))
+    result = kwhatif.queue(snapshot=there(*made, workload("other", "a", "1")))
     assert [each.what for each in result.gaps] == ["AdmissionFairSharing is not modelled: ClusterQueue a"]

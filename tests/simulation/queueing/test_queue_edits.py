@@ -56,7 +56,7 @@ def test_the_edits_are_told_in_words() -> None:
         (gpus(-1), "expected no less than 0, found -1"),
         (gpus("many"), "many"),
         (gpus(1, "visoin"), 'there is no ClusterQueue "visoin"; did you mean vision?'),
-        ({"quota": {**gpus(1, "research")["quota"], "kind": "Cohort"}}, 'there is no Cohort "research"'),
+        ({"quota": {**gpus(1, "reserch")["quota"], "kind": "Cohort"}}, 'there is no Cohort "reserch"'),
         (gpus(1, flavor="b100"), "ClusterQueue vision has no quota for nvidia.com/gpu in flavor b100"),
         (stop(policy="Stop"), "Hold"),
         (stop("jobs", kind="LocalQueue"), 'there is no LocalQueue "jobs"'),

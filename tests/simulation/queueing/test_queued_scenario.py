@@ -202,3 +202,11 @@ def test_pods_go_to_the_domains_that_the_topology_gives_them() -> None:
     waits = kwhatif.place([asked], snapshot=there(*made, topology, *nodes, busy))
     assert {each.outcome for each in waits.placements} == {"gated"}
     assert 'topology "racks" allows to fit only' in waits.placements[0].message
+
+
+@pytest.mark.parametrize("kind", ["Cohort", "LocalQueue", "ResourceFlavor", "Workload"])
+def test_a_kind_of_kueue_that_the_snapshot_lacks_is_a_gap_of_every_answer(kind: str) -> None:
+    snapshot = Snapshot(objects=decode_objects([each for each in read("cluster") if each["kind"] != kind]))
+    missing = f"the snapshot has no {kind} of Kueue"
+    assert missing in [each.what for each in kwhatif.queue([EVALUATE], snapshot=snapshot).gaps]
+    assert missing in [each.what for each in kwhatif.place([EVALUATE], snapshot=snapshot).fidelity.gaps]
