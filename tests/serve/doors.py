@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,7 +25,8 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 @cache
 def cluster() -> ServedCluster:
-    return ServedCluster(load_snapshot([str(SAMPLES / "cluster")]))
+    with chdir(SAMPLES):
+        return ServedCluster(load_snapshot(["cluster"]))
 
 
 class Answering:

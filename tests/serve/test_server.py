@@ -1,38 +1,36 @@
-"""The server as its clients meet it: a process of its own, on loopback."""
+"""The server as its clients meet it, on loopback; it answers in this process."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.client
 import json
-import os
 import re
-import signal
 import socket
 import subprocess
-import sys
-import time
+import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
-
-from tests.cli.running import run
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-SAMPLES = Path(__file__).parents[2] / "samples"
+from kwhatif.serve.server import build_server
+from tests.cli.running import run
+from tests.serve.doors import SAMPLES, service_of
+
 WEB = (SAMPLES / "manifests" / "web.yaml").read_text()
 QUESTION = json.dumps({"manifests": WEB}).encode()
 
 
 class Server:
-    """A server, and a client of it."""
+    """A client of a server, which may be a process."""
 
-    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
-        self.process, self.port = process, port
+    def __init__(self, port: int, process: subprocess.Popen[str] | None = None) -> None:
+        self.port, self.process = port, process
 
     def request(
         self, method: str, path: str, body: bytes | None = None, **headers: str
@@ -47,36 +45,19 @@ class Server:
         client.close()
         return response.status, {key.lower(): value for key, value in response.getheaders()}, text
 
-    def wait_until_ready(self) -> None:
-        until = time.monotonic() + 120
-        while self.request("GET", "/readyz")[0] != 200:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-
-
-@contextmanager
-def serving(*words: str, cluster: tuple[str, ...] = ("--snapshot", "cluster")) -> Iterator[Server]:
-    command = [sys.executable, "-m", "kwhatif", "serve", *cluster]
-    process = subprocess.Popen(
-        [*command, "--listen", "127.0.0.1:0", *words], cwd=SAMPLES, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    try:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", line)
-        assert found, line
-        server = Server(process, int(found[1]))
-        server.wait_until_ready()
-        yield server
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving("--workers", "2", "--time-limit", "20s", "--memory-limit", "256") as found:
-        yield found
+    service = replace(service_of(), log=lambda line: None)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = build_server(service.app(), None)
+        # A thread hears of no signals.
+        serving.capture_signals = contextlib.nullcontext
+        thread = threading.Thread(target=lambda: asyncio.run(serving.serve(sockets=[listener])))
+        thread.start()
+        yield Server(listener.getsockname()[1])
+        serving.should_exit = True
+        thread.join()
 
 
 def test_an_answer_is_the_one_that_the_command_prints(server: Server) -> None:
@@ -162,51 +143,6 @@ def test_a_request_that_is_none_is_refused(
     assert "set-cookie" not in named
 
 
-def test_a_worker_that_is_killed_harms_nobody_else(server: Server) -> None:
-    """Of many questions at once those fail whose worker is killed, each with a problem; all others are answered."""
-    with ThreadPoolExecutor(8) as clients:
-        asked = [clients.submit(server.request, "POST", "/v1/place", QUESTION) for _ in range(12)]
-        time.sleep(0.05)
-        killed = sum(map(_kill, _workers_of(server)))
-        replies = [each.result() for each in asked]
-    assert killed
-    assert {status for status, _, _ in replies} <= {200, 500}
-    assert sum(status == 500 for status, _, _ in replies) <= killed
-    assert server.request("POST", "/v1/place", QUESTION)[0] == 200
-
-
-def _workers_of(server: Server) -> list[int]:
-    (keeper,) = _children_of(server.process.pid)
-    return _children_of(keeper)
-
-
-def _children_of(pid: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(entry.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(entry.parent.name))
-        except OSError:
-            continue
-    return found
-
-
-def _kill(pid: int) -> bool:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def test_a_question_that_takes_too_much_memory_is_refused_and_the_next_is_answered(server: Server) -> None:
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "a"}]}}
-    body = json.dumps({"manifests": [{**pod, "metadata": {"name": "a", "annotations": {"a": "x" * 20_000_000}}}]})
-    status, _, text = server.request("POST", "/v1/place", body.encode())
-    assert status in (200, 422), text
-    assert server.request("POST", "/v1/place", QUESTION)[0] == 200
-
-
 def test_a_long_question_is_begun_looked_at_and_read(server: Server) -> None:
     status, headers, body = server.request("POST", "/v1/place", QUESTION, Prefer="respond-async")
     place = headers["location"]
@@ -218,32 +154,3 @@ def test_a_long_question_is_begun_looked_at_and_read(server: Server) -> None:
     assert server.request("GET", f"{place}/answer")[2] == server.request("POST", "/v1/place", QUESTION)[2]
     assert server.request("DELETE", place)[0] == 204
     assert server.request("GET", place)[0] == 404
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 100_000,
-        b"\x16\x03\x01\x02\x00\x01\x00",
-        b"POST /v1/place HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nZZZ",
-        b"POST /v1/place HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-    ],
-    ids=["a long head", "TLS", "two lengths", "hangs up"],
-)
-def test_a_client_that_speaks_otherwise_harms_nobody(server: Server, text: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), 10) as client:
-        client.sendall(text)
-        client.shutdown(socket.SHUT_WR)
-        client.recv(10)
-    assert server.request("POST", "/v1/place", QUESTION)[0] == 200
-
-
-def test_sigterm_lets_those_who_wait_have_their_answers(server: Server) -> None:
-    """The last test of this server, so that it takes no other one."""
-    with ThreadPoolExecutor(3) as clients:
-        asked = [clients.submit(server.request, "POST", "/v1/place", QUESTION) for _ in range(3)]
-        time.sleep(0.3)
-        server.process.send_signal(signal.SIGTERM)
-        assert {each.result()[0] for each in asked} == {200}
-        assert server.process.wait(60) == 0
