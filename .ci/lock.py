@@ -21,6 +21,7 @@ PROJECT = LOCK.parents[1] / "pyproject.toml"
 # The extras and groups of pyproject.toml that an environment has besides the project's dependencies.
 ENVIRONMENTS = {
     "users": ("--group=build",),
+    "image": ("--group=build", "--extra=serve"),
     "dev": ("--group=build", "--extra=dev", "--extra=serve"),
     "browser": ("--group=browser",),
     "docs": ("--group=docs",),

@@ -344,6 +344,12 @@ def test_the_image_has_every_package_of_the_build() -> None:
     assert all((ROOT / name).exists() for name in needed)
 
 
+def test_the_image_can_serve() -> None:
+    assert "lock.py install image" in (ROOT / "docs/ci/Dockerfile").read_text()
+    lock = (ROOT / ".ci/lock.txt").read_text()
+    assert all(re.search(rf"^# for: .*\bimage\b.*\n{name}==", lock, re.MULTILINE) for name in ("starlette", "uvicorn"))
+
+
 # --- completion
 
 
