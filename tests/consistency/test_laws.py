@@ -29,3 +29,7 @@ def test_the_same_seed_makes_the_same_world(tmp_path: Path) -> None:
         build_world(3).write(folder)
         texts.append([path.read_bytes() for path in sorted(folder.rglob("*.json"))])
     assert texts[0] == texts[1]
+
+
+def test_a_pod_that_an_update_evicts_later_on_is_not_left_in_the_cluster(tmp_path: Path) -> None:
+    assert list(LAWS["who_is_asked_again_does_not_move"](Answers(build_world(100), tmp_path))) == []

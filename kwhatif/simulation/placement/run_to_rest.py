@@ -190,7 +190,11 @@ class _Continuation:
         simulator = self._simulation.simulator
         attempts = [each for uid, each in simulator.outcome.items() if uid not in simulator.evicted]
         homes = {each.pod.key for each in attempts if each.is_placed}
-        kept = {key: pod for key, pod in self._left.items() if key not in homes}
+        tried = {key: attempt.pod.uid for key, attempt in self._tried.taken.items()}
+        # Pods that found a node at first may have lost it since; their controllers have made others.
+        kept = {
+            key: pod for key, pod in self._left.items() if key not in homes and tried.get(key) not in simulator.evicted
+        }
         kept |= {each.pod.key: pending_pod_of(each) for each in attempts if each.is_made and not each.is_placed}
         yield from (pod for key, pod in kept.items() if key not in self._tried.removed)
         yield from simulator.strangers
