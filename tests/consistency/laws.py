@@ -68,6 +68,11 @@ class Answers:
     def nodes(self) -> list[str]:
         return [obj["metadata"]["name"] for obj in self.world.items if obj["kind"] == "Node"]
 
+    def updates(self) -> bool:
+        """Whether the change is about workloads that run already."""
+        there = {(obj["kind"], obj["metadata"]["name"]) for obj in self.world.items}
+        return any((obj["kind"], obj["metadata"]["name"]) in there for obj in self.world.change)
+
     def zones(self) -> list[str]:
         labels = [obj["metadata"]["labels"] for obj in self.world.items if obj["kind"] == "Node"]
         return sorted({each["topology.kubernetes.io/zone"] for each in labels})
@@ -170,7 +175,9 @@ def who_is_asked_again_does_not_move(answers: Answers) -> Iterator[str]:
 
 @law
 def a_copy_costs_what_place_says(answers: Answers) -> Iterator[str]:
-    """Number 8: capacity beside an autoscaler."""
+    """Number 8: capacity beside an autoscaler. It counts copies beside what runs, place also what an update replaces."""
+    if answers.updates():
+        return
     for growth in answers.growths():
         placed = answers.ask("place", answers.change, *growth)["outcome"]
         one = answers.ask("capacity", answers.change, "--limit", "1", *growth)
