@@ -175,7 +175,7 @@ def who_is_asked_again_does_not_move(answers: Answers) -> Iterator[str]:
 
 @law
 def a_copy_costs_what_place_says(answers: Answers) -> Iterator[str]:
-    """Number 8: capacity beside an autoscaler. It counts copies beside what runs, place also what an update replaces."""
+    """Capacity counts copies beside what runs, place also what an update replaces."""
     if answers.updates():
         return
     for growth in answers.growths():
@@ -193,7 +193,7 @@ def a_copy_costs_what_place_says(answers: Answers) -> Iterator[str]:
 
 @law
 def a_manifest_with_more_replicas_is_the_workload_scaled(answers: Answers) -> Iterator[str]:
-    """Number 10: quotas and autoscalers of pods count the same."""
+    """Quotas and autoscalers of pods count the same."""
     name, replicas = answers.world.scaled
     home = json.loads(Path(answers.scaled).read_text())["metadata"]["namespace"]
     by_file = answers.ask("place", answers.scaled)["outcome"]
@@ -214,7 +214,6 @@ def _count_not_created(outcome: Json) -> int:
 
 @law
 def a_lost_zone_is_its_nodes_removed_and_a_no_where_pods_wait(answers: Answers) -> Iterator[str]:
-    """Numbers 11 and 12."""
     lost = {each["name"]: each for each in answers.ask("outage", "--each", "zones")["failures"]}
     for zone in answers.zones():
         removed = answers.ask("place", "--remove-node", f"topology.kubernetes.io/zone={zone}")["outcome"]
@@ -228,7 +227,6 @@ def a_lost_zone_is_its_nodes_removed_and_a_no_where_pods_wait(answers: Answers) 
 
 @law
 def the_gate_counts_nodes_and_pods_as_place_does(answers: Answers) -> Iterator[str]:
-    """Number 13."""
     gate = answers.ask("gate", answers.change, "--rule", "new-nodes=warn", *answers.grown)
     places = answers.ask("place", answers.change, *answers.grown)["outcome"]
     rules = {each["rule"]: each for each in gate["rules"]}
@@ -242,7 +240,7 @@ def the_gate_counts_nodes_and_pods_as_place_does(answers: Answers) -> Iterator[s
 
 @law
 def no_hint_speaks_of_a_node_where_none_was_tried(answers: Answers) -> Iterator[str]:
-    """Number 14: a hint names a change that was tried."""
+    """A hint names a change that was tried."""
     for finding in answers.ask("gate", answers.change)["findings"]:
         if ADVICE.search(finding["hint"]) and "tried" not in finding["hint"]:
             yield f"{finding['rule']}: {finding['hint']}"
@@ -250,7 +248,6 @@ def no_hint_speaks_of_a_node_where_none_was_tried(answers: Answers) -> Iterator[
 
 @law
 def the_headline_of_rightsize_is_its_table(answers: Answers) -> Iterator[str]:
-    """Number 15."""
     words = ("rightsize", "--usage", str(answers.folder / "usage.json"), *answers.grown)
     answer = answers.ask(*words)
     verdict, before, after = answer["outcome"]["verdict"], answer["before"], answer["after"]
@@ -273,7 +270,6 @@ def _amount(text: str) -> float:
 
 @law
 def a_node_that_refuses_a_copy_lacks_what_it_says(answers: Answers) -> Iterator[str]:
-    """Number 16."""
     found = answers.ask("capacity", answers.scaled)
     each = {part["resource"]: part["each"] for part in found["leftOver"]}
     for node in found["nodes"]:
@@ -287,7 +283,6 @@ def a_node_that_refuses_a_copy_lacks_what_it_says(answers: Answers) -> Iterator[
 
 @law
 def who_waits_on_a_side_of_a_diff_is_in_its_text(answers: Answers) -> Iterator[str]:
-    """Number 17."""
     words = ("diff", "--old", answers.scaled, "--new", answers.change)
     answer, text = answers.ask(*words), answers.text(*words)
     for side in ("a", "b"):
@@ -299,7 +294,7 @@ def who_waits_on_a_side_of_a_diff_is_in_its_text(answers: Answers) -> Iterator[s
 
 @law
 def nodes_of_an_upgrade_add_up(answers: Answers) -> Iterator[str]:
-    """Number 18: as many nodes of the pool afterwards as there were, in JSON, text and on the page."""
+    """As many nodes of the pool afterwards as there were, in JSON, text and on the page."""
     words, page = ("upgrade", "--pool", "pool=general", "--strategy", "surge"), answers.folder / "upgrade.html"
     answer = answers.ask(*words)
     pool = [name for name in answers.nodes() if name.startswith("general")]
