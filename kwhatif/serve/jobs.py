@@ -86,6 +86,8 @@ def routes(service: Service) -> list[Route]:
     jobs = jobs_of(service)
 
     async def look(request: Request) -> Response:
+        if request.method == "DELETE":
+            return cancel(request)
         job = jobs.get(request.path_params.get("job", ""))
         return _unknown() if job is None else JSONResponse(job.state)
 
@@ -97,7 +99,7 @@ def routes(service: Service) -> list[Route]:
             return response_of(problem_reply(409, "running", "not answered yet", title="Not answered yet"))
         return response_of(job.reply)
 
-    async def cancel(request: Request) -> Response:
+    def cancel(request: Request) -> Response:
         job = jobs.pop(request.path_params.get("job", ""), None)
         if job is None:
             return _unknown()
@@ -110,8 +112,7 @@ def routes(service: Service) -> list[Route]:
         return _unknown() if job is None else StreamingResponse(_events(job), media_type="text/event-stream")
 
     return [
-        Route("/v1/jobs/{job}", look, methods=["GET"]),
-        Route("/v1/jobs/{job}", cancel, methods=["DELETE"]),
+        Route("/v1/jobs/{job}", look, methods=["GET", "DELETE"]),
         Route("/v1/jobs/{job}/answer", read),
         Route("/v1/jobs/{job}/events", events),
     ]

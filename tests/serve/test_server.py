@@ -152,5 +152,7 @@ def test_a_long_question_is_begun_looked_at_and_read(server: Server) -> None:
     assert "event: done\n" in events
     assert json.loads(server.request("GET", place)[2])["status"] == "done"
     assert server.request("GET", f"{place}/answer")[2] == server.request("POST", "/v1/place", QUESTION)[2]
+    status, headers, _ = server.request("PUT", place)
+    assert (status, set(headers["allow"].split(", "))) == (405, {"GET", "HEAD", "DELETE"})
     assert server.request("DELETE", place)[0] == 204
     assert server.request("GET", place)[0] == 404
