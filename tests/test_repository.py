@@ -24,6 +24,7 @@ AT_THE_TOP = {
 # Patterns of files that are no UTF-8, and why they are here.
 BINARIES = {
     "docs/map.png": "the picture of the README, which .ci/map_picture.py takes",
+    "docs/serve*.png": "pictures of a server's page, which it takes as well",
     "tests/*.jsonl.gz": "decisions that real programs made",
     "tests/data/foreign/cluster-info*.txt": "what containers log is any bytes, and dumps have it",
 }

@@ -112,7 +112,7 @@ function compare(side, drawn) {
   const words = rows.length ? `${rows.length.toLocaleString('en')} of ${pods.length.toLocaleString('en')} pods end elsewhere` : 'Every pod ends on the same node';
   byId('difference').textContent = rows.length > MOST_ROWS ? `${words}; the first ${MOST_ROWS}:` : `${words}.`;
   byId('differences').replaceChildren(...(rows.length ? [
-    made('thead', {}, line('th', ['Pod', 'Left', 'Right'])), made('tbody', {}, ...rows.slice(0, MOST_ROWS).map((cells) => line('td', cells))),
+    made('thead', {}, line('th', ['Pod', `Left: ${left.verdict}`, `Right: ${right.verdict}`])), made('tbody', {}, ...rows.slice(0, MOST_ROWS).map((cells) => line('td', cells))),
   ] : []));
 }
 
