@@ -253,3 +253,10 @@ def test_trim_says_with_which_options_to_see_it_again(tmp_path: Path) -> None:
     options = "--kubernetes-version 1.34 --feature-gates StorageCapacityScoring=false --all-nodes"
     ran = run("snapshot", "trim", "shop/web-3", "-f", PODS, "--snapshot", CLUSTER, "-o", str(out), *options.split())
     assert ran.lines[-1] == f"To see it again: kwhatif place --with-pending --snapshot '{out}' {options}"
+
+
+def test_a_snapshot_trimmed_for_a_job_of_kueue_says_that_it_does_not_ask_kueue_again(tmp_path: Path) -> None:
+    samples = TESTS.parent / "samples" / "kueue"
+    words = (str(samples / "evaluate.yaml"), "--snapshot", str(samples / "cluster.yaml"), "--assume-empty")
+    ran = run("snapshot", "trim", *words, "-o", str(tmp_path / "small.json"))
+    assert "Kueue's decision is written into the pods" in ran.err

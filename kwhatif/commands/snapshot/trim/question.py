@@ -96,6 +96,8 @@ class Trim(PodQuestion[TrimResult]):
             if scenario.setup.configuration.profile_for(name or "default-scheduler") is None:
                 problem = f"pod {item.pod.key}: schedulerName {name} is none of the configuration's profiles"
                 raise InputError(problem, source=item.origin, place="$.spec.schedulerName")
+        if scenario.edited.queues.words:
+            notes.warn("Kueue's decision is written into the pods: its queues are not kept, and are not asked again")
         whole = scenario.snapshot
         before, waiting = unbind_pods(whole, scenario.pods_to_schedule)
         session = scenario.with_snapshot(before).new_session()
