@@ -95,7 +95,7 @@ def _fixes(report: GroupReport) -> Iterator[Block]:
         rows = tuple(
             (fix.change, fix.domain or _WHOLE, str(fix.bound), _departures(fix.leaving) or NONE) for fix in report.fixes
         )
-        yield table(("CHANGE", "RUNS IN", "BOUND", "WHO LEAVES"), rows)
+        yield table(("CHANGE", "RUNS IN", "BOUND", "EVICTED"), rows)
     elif report.tried:
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
 

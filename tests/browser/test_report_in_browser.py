@@ -21,7 +21,7 @@ from tests.render.html.test_html import hostile_placement
 
 OUTLINES = {
     "place": ["The cluster", "Where pods go", "Pods", "Victims", "What it is based on"],
-    "pending": ["The cluster", "Why", "Pods", "Why a pod has no node", "What it is based on"],
+    "pending": ["The cluster", "Why", "Pods", "Why pods are pending", "What it is based on"],
     "timeline": ["The cluster", "Where pods go", "Over time", "Timeline", "Outcome", "Victims", "What it is based on"],
     "gang": ["The cluster", "Pods", "Groups", "Domains of groups that do not run", "What it is based on"],
     "explain": ["The cluster", "Why", "What it is based on"],

@@ -272,7 +272,7 @@ def test_edits_that_lead_to_no_pods_still_need_pods_to_place() -> None:
     problem = "name the files with the pods to place, or ask for --with-pending"
     assert refused("place", "--snapshot", SAMPLE, "--cordon", "general-a-1") == problem
     ran = run("place", "--snapshot", SAMPLE, "--scale", "sts/sessions=2")
-    assert (ran.code, ran.lines[0]) == (0, "No pods to place.")
+    assert (ran.code, ran.lines[0]) == (0, "Fits: no pods to place")
     problem = (
         "name the pods to explain: manifests, or pods of the snapshot; "
         "kwhatif place --with-pending lists those that wait"

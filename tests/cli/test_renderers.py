@@ -260,7 +260,7 @@ def test_the_verdict_counts_outcomes_and_victims() -> None:
     placements = [Placement(pod=f"a/{i}", outcome=outcome) for i, outcome in enumerate(outcomes)]
     run = Run(session_of([]), (), placements, victims=(EvictedPod(pod="a/v"), EvictedPod(pod="a/w")))
     assert words_of(run) == "3 of 7 pods placed, 1 gated, 1 waiting, 1 skipped, 2 pods evicted"
-    assert words_of(Run(session_of([]))) == "No pods to place."
+    assert words_of(Run(session_of([]))) == "no pods to place"
 
 
 def test_victims_show_what_makes_them_hard_to_evict() -> None:

@@ -71,7 +71,7 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     ]
     headers = ("machine", "nodepool", "pods", "requests [spare 1]", "types, cheapest first", "cheapest", "a month")
     blocks += new_node_blocks(result.scale_up)
-    blocks += build_table("NODECLAIMS, OF THE FIRST ROUND", headers, machines, Grouping("machine"))
+    blocks += build_table("NODECLAIMS OF THE FIRST ROUND", headers, machines, Grouping("machine"))
     blocks += chance_blocks(result.chance, "Karpenter's maps are gone through")
     if loose := _loose(result):
         blocks.append(Lines((loose,)))
@@ -81,7 +81,7 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     blocks += build_table("REQUIREMENTS", ("machine", "requirements"), requirements, Grouping("machine"))
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
     blocks += build_table(
-        "PODS, AFTER THE FIRST ROUND",
+        "PODS AFTER THE FIRST ROUND",
         ("pod [pod]", "outlook [same, fails (no |is refused)]", "given up [same]"),
         pods,
         Grouping("pod"),

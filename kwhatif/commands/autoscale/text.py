@@ -47,7 +47,7 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     blocks += build_table("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
     pods = [(each.pod, *_outlook(each)) for each in result.pods]
     blocks += build_table(
-        "PODS, AFTER THE FIRST LOOP",
+        "PODS AFTER THE FIRST LOOP",
         ("pod [pod]", "outlook [same, fails no , warns waits]", "why [same]"),
         pods,
         Grouping("pod"),

@@ -44,7 +44,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     headers = ("cycle [same, spare 1]", "pod [pod]", "node [node, same]", "by [same]", "stopped by [same]")
     blocks += build_table("REFUSED", headers, refused, Grouping("pod"))
     pending = [(each.pod, each.why) for each in result.outcome.pending]
-    blocks += build_table("PENDING AFTERWARDS", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
+    blocks += build_table("PENDING", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
     blocks += refusal_blocks(result.refusals, result.failed)
     if result.helped:
         blocks.append(Lines((f"Pods that waited before and have a node now: {format_some(result.helped)}",)))
@@ -64,7 +64,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
         )
         for each in result.removed_nodes
     ]
-    blocks += build_table("NODES REMOVED", headers, removed, Grouping("node"))
+    blocks += build_table("REMOVED NODES", headers, removed, Grouping("node"))
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
     blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which [spare 1]"), protected)
     blocks.append(verdict_of(result.outcome))
@@ -176,7 +176,7 @@ def deschedule_diff_blocks(result: DescheduleDiff) -> list[Block]:
         for d in result.pods
     ]
     blocks += build_table(
-        "THE FIRST CYCLE", ("pod [pod]", "node [node, same]", "A [same]", "B [same]"), pods, Grouping("pod")
+        "FIRST CYCLE", ("pod [pod]", "node [node, same]", "A [same]", "B [same]"), pods, Grouping("pod")
     )
     blocks.append(verdict_of(result.outcome))
     return [*blocks, *fidelity_blocks(result.b.fidelity, result.outcome.unknown)]

@@ -33,7 +33,7 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
         "OTHERWISE", ("pod [pod, same]", "what [same]", "A [node]", "B [node]"), rows, Grouping("pod")
     )
     headers = ("side [same]", "pod [pod]", "workload [same]", "why [same]")
-    blocks += build_table("WITHOUT A NODE", headers, _pending(result), Grouping("pod"))
+    blocks += build_table("PENDING", headers, _pending(result), Grouping("pod"))
     away = [(each.side, each.object, each.message) for each in result.refusals]
     blocks += _rollouts(result)
     blocks += build_table("REFUSED BY ONE SIDE", ("side", "object", "message"), away)

@@ -45,17 +45,17 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     stuck = [pod for pod in result.pods if pod.outcome in ("refused", "blocked")]
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
     blocks += build_table(
-        "WHAT BLOCKS",
+        "BLOCKED BY",
         ("node [node, spare 1]", "pod [pod]", "budget [same]", "why it stays [same]"),
         reasons,
         Grouping("pod"),
     )
     pending = [(each.pod, each.why) for each in result.outcome.pending]
-    blocks += build_table("PENDING AFTERWARDS", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
+    blocks += build_table("PENDING", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
     placements = (*result.before, *result.placements)
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
     blocks += build_table(
-        "EVICTED BY OTHER PODS" if result.before else "EVICTED BY PODS RECREATED",
+        "EVICTED BY OTHER PODS" if result.before else "EVICTED BY REPLACEMENTS",
         ("pod [pod, same]", "for [pod, same]", "on [node, spare 1]", "then lands on [node, fails nowhere]"),
         victims,
         Grouping("pod"),
@@ -67,7 +67,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
     blocks += build_table("BUDGETS", headers, budgets, Grouping("budget"))
     left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
-    blocks += build_table("THE OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
+    blocks += build_table("OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     blocks.append(verdict_of(result.outcome))
     if result.warnings:
         blocks.append(Lines(tuple(map(_briefly, result.warnings))))

@@ -208,7 +208,7 @@ def _describe_placement(report: PodReport) -> str:
     if placement.outcome in ("gated", "unclaimed", "skipped"):
         return f"is {placement.outcome}"
     if placement.outcome == "autoscaled":
-        return f"finds no node that is there, but {placement.reason}"
+        return f"needs a new node: {placement.reason}"
     near = nearest(report.nodes) if not any(node.feasible for node in report.nodes) else None
     verdict = _describe_wait(placement) if placement.outcome == "waiting" else "finds no node"
     return f"{verdict}; the nearest is {near.node}: {missing([near])}" if near else verdict

@@ -154,7 +154,7 @@ def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
         for v in p.victims
     ]
     headers = ("failure", "pod [pod, same]", "for [pod, same]", "on [node]", "then lands on [node, fails nowhere]")
-    yield from build_table("EVICTED BY PODS THAT COME BACK", headers, evicted, Grouping("pod"))
+    yield from build_table("EVICTED BY REPLACEMENTS", headers, evicted, Grouping("pod"))
 
 
 MOST_DRAWN = 200

@@ -93,7 +93,7 @@ def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
     groups = result.groups if isinstance(result.groups, tuple) else ()
     names = [f"podgroup/{group.group}" for group in groups if not group.good] + [each.pod for each in shown]
     return [
-        Heading("WHY A POD HAS NO NODE"),
+        Heading("WHY PODS ARE PENDING"),
         Commands(tuple(map(result.explain_command_of, names))),
         *([Lines(tuple(more))] if more else []),
     ]
@@ -194,7 +194,7 @@ def summary_blocks(result: PlaceResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [verdict_of(result.outcome)]
     causes = [(each.pods, each.reason) for each in result.totals.causes]
-    blocks += build_table("WITHOUT A NODE", ("pods", "reason"), causes, Grouping("reason"))
+    blocks += build_table("PENDING", ("pods", "reason"), causes, Grouping("reason"))
     headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
     blocks += build_table("ALLOCATED AFTERWARDS", headers, _allocation_rows(result.totals.pools))
     return [

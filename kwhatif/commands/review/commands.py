@@ -50,7 +50,7 @@ class Commands:
         return self._join("gate", shlex.join(self.files), self.base, self.cluster)
 
     def explain(self, pod: str) -> str:
-        """Why a pod has no node."""
+        """Why pods are pending."""
         gate = self.gate
         return f"{gate} --explain {shlex.quote(pod)}" if gate else ""
 

@@ -32,7 +32,7 @@ def sweep_blocks(result: SweepResult, *, wide: bool = False) -> list[Block]:
     blocks += _influences(result, measures)
     failed = [each for each in result.points if each.error]
     blocks += build_table(
-        "NOT ASKED", ("", "policy", "error"), [(each.number, each.policy, each.error) for each in failed]
+        "FAILED", ("", "policy", "error"), [(each.number, each.policy, each.error) for each in failed]
     )
     blocks += refusal_blocks(result.refusals, result.failed)
     for fidelity in result.fidelity:
@@ -98,7 +98,7 @@ def _influences(result: SweepResult, measures: Sequence[str]) -> list[Block]:
     there = [name for name in measures if any(each.measure == name for each in result.influences)]
     settings = list(dict.fromkeys(each.setting for each in result.influences))
     rows = [(setting, *(_cell(found.get((setting, name))) for name in there)) for setting in settings]
-    blocks = build_table("WHAT MATTERS", ("setting", *map(_format_measure, there)), rows if there else [])
+    blocks = build_table("EFFECT OF SETTINGS", ("setting", *map(_format_measure, there)), rows if there else [])
     return [*blocks, Lines((_EXPLAINED,))] if blocks else []
 
 

@@ -32,7 +32,7 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
         )
         for p in result.pending
     ]
-    blocks += build_table("WITHOUT A NODE", headers, pending, Grouping("pod"))
+    blocks += build_table("PENDING", headers, pending, Grouping("pod"))
     workloads = [(w.owner, w.before, w.lowest, format_clock(w.at), w.after, _needs(w)) for w in result.workloads]
     headers = ("workload", "ready before", "lowest", "at", "ready after", "its budget needs [fails .*not met]")
     blocks += build_table("READY REPLICAS", headers, workloads, Grouping("workload"))

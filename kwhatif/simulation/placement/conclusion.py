@@ -95,9 +95,6 @@ def words_of_driven_out(run: Run) -> list[str]:
     return [f"{count} preempted"] if count else []
 
 
-NOTHING_ASKED = "No pods to place."
-
-
 def words_of(run: Run) -> str:
     """A verdict: the words about the pods of the question, and before and after them those about all others."""
     pushed_out = sum(each.cause == "evicted" for each in run.pending)
@@ -110,15 +107,13 @@ def words_of(run: Run) -> str:
     parts += words_of_never_made(run)
     if run.stuck:
         parts.append(f"{format_count(run.stuck, 'rollout')} stuck")
-    return ", ".join(parts) or NOTHING_ASKED
+    return ", ".join(parts) or "no pods to place"
 
 
 def outcome_of(run: Run, fidelity: Fidelity, plan: str = "") -> Outcome:
     """The outcome of a run of the pods of the question; the verdict ends with the ``plan`` of an autoscaler."""
-    words = words_of(run)
-    nothing = words == NOTHING_ASKED
-    verdict = "; ".join(filter(None, ("" if nothing and plan else words, plan)))
-    return conclude(run, fidelity, verdict, bad=bool(run.stuck), lead=None if nothing else FITS)
+    verdict = "; ".join(filter(None, (words_of(run), plan)))
+    return conclude(run, fidelity, verdict, bad=bool(run.stuck), lead=FITS)
 
 
 def place_result_of(run: Run, fidelity: Fidelity) -> PlaceResult:

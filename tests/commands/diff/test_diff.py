@@ -289,4 +289,4 @@ def test_a_victim_that_stays_pending_on_one_side_is_in_verdict_and_text() -> Non
     (waiting,) = result.a.outcome.pending
     assert "1 pending in A, 0 in B" in result.outcome.verdict
     text = text_of(diff_blocks(result))
-    assert f"A     {waiting.pod}" in text.partition("WITHOUT A NODE")[2]
+    assert f"A     {waiting.pod}" in text.partition("PENDING")[2]

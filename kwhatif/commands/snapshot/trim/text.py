@@ -23,9 +23,8 @@ def trim_blocks(result: TrimResult) -> list[Block]:
         ("Checked", steps),
     )
     outcomes = tuple((pod.pod, pod.outcome, pod.node or NONE, _describe_pod(pod)) for pod in result.pods)
-    pods = "the pod" if len(result.pods) == 1 else "the pods"
     blocks: list[Block] = [
-        Verdict(f"Same decision for {pods} with {after} of {format_count(before, 'object')}.", True),
+        Verdict(f"Same decision: {after} of {format_count(before, 'object')} kept.", True),
         Facts(pairs),
         table(("kind", "before", "after"), rows),
         Heading("SAME DECISION"),
