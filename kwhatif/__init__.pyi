@@ -257,6 +257,15 @@ def chances(
     That is which of several best nodes is taken, in what order the pods of several workloads arrive, and, above 100
     nodes, where a search for nodes begins and which of them its workers find."""
 
+def completion(
+    shell: Literal['bash', 'zsh', 'fish', 'powershell'],
+) -> Printed:
+    """Print the script that completes words in a shell: source <(kwhatif completion bash).
+
+    It completes commands, options, and names of the snapshot's nodes, pods and workloads.
+
+    Exit codes: 0 good, 2 usage error."""
+
 def conformance(
     files: Path | Sequence[Path],
     *,
@@ -434,9 +443,10 @@ def diff_node_pools(
     their pods wait, and all machines are bought anew."""
 
 def drain(
-    nodes: str | Sequence[str],
+    nodes: str | Sequence[str] = (),
     *,
     snapshot: ClusterSource,
+    selector: str = '',
     manifests: Manifests = (),
     ignore_daemonsets: bool = False,
     delete_emptydir_data: bool = False,

@@ -70,7 +70,14 @@ def test_who_may_answer_no_says_so_and_can_be_told_to_end_well() -> None:
     assert run("place", "nowhere.yaml", "--snapshot", CLUSTER, "--exit-zero").code == 2
 
 
-SHORT = {"-f": "--filename", "-n": "--namespace", "-o": "--output", "-R": "--recursive", "-h": "--help"}
+SHORT = {
+    "-l": "--selector",
+    "-f": "--filename",
+    "-n": "--namespace",
+    "-o": "--output",
+    "-R": "--recursive",
+    "-h": "--help",
+}
 """What a letter means, on every command that has it."""
 
 

@@ -45,7 +45,9 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
         if bool(self.old) != bool(self.new):
             raise UsageError("--old and --new go together: manifests of side A and of side B")
         if max(len(self.policy), len(snapshots)) < 2 and not self.old:
-            raise UsageError("nothing to compare: give --policy twice, --against-snapshot, or --old and --new")
+            raise UsageError(
+                "nothing to compare: give --policy twice (one may be 'default'), --against-snapshot, or --old and --new"
+            )
         if not (inputs.manifests or self.old or self.replay):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         both: list[Scenario] = []

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kwhatif.api.objects import part_of
 from kwhatif.commands.common_options import CLUSTER, ManifestsBefore
+from kwhatif.errors import UsageError
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.flag import Argument, Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
-from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ class Drain(Question[DrainResult]):
             help="The nodes, in this order: names, or label selectors such as 'pool=batch'.",
             completion="node",
         ),
-    ]
+    ] = ()
+    selector: Annotated[
+        str, Flag("--selector", short="-l", metavar="SELECTOR", help="Also the nodes whose labels match.")
+    ] = ""
     manifests: ManifestsBefore = ()
     ignore_daemonsets: Annotated[bool, Flag("--ignore-daemonsets", help="Leave DaemonSet pods where they are.")] = False
     delete_emptydir_data: Annotated[
@@ -52,6 +56,10 @@ class Drain(Question[DrainResult]):
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
+
+    def check(self, scenario: Scenario) -> None:
+        if not self.nodes and not self.selector:
+            raise UsageError("name the nodes to drain: NODE, or -l SELECTOR")
 
     def _cordon(self, scenario: PreparedScenario) -> PreparedScenario:
         from kwhatif.simulation.edits.cordon import cordon_node
@@ -65,7 +73,9 @@ class Drain(Question[DrainResult]):
         from kwhatif.api.core import Node
         from kwhatif.simulation.edits.selection import chosen_nodes
 
-        return [node for text in self.nodes for node in chosen_nodes(text, scenario.snapshot.objects.list_all(Node))]
+        nodes = scenario.snapshot.objects.list_all(Node)
+        texts = [*self.nodes, *([f"[{self.selector}]"] if self.selector else [])]
+        return [node for text in texts for node in chosen_nodes(text, nodes)]
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DrainResult]:
         from kwhatif.commands.drain.drain import drain_nodes

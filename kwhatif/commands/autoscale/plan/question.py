@@ -51,7 +51,8 @@ class Plan(KarpenterOptions, ClusterAutoscalerOptions, Command[AutoscaleResult |
 
         if not self.groups and not self.catalogue:
             raise UsageError(
-                "expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither"
+                "expected --groups FILE (cluster-autoscaler) or --catalogue FILE (Karpenter), found neither; "
+                "kwhatif autoscale groups prints those of a snapshot"
             )
         if not self.catalogue and (self.node_pools or self.consolidate):
             raise UsageError("--node-pools and --consolidate are Karpenter's: they need --catalogue FILE")

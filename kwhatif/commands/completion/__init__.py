@@ -1,0 +1,3 @@
+"""Print the script that completes words in a shell."""
+
+POSITION = 170
