@@ -552,7 +552,7 @@ MAPPINGS_OF_OURS = {
         *("admission.kinds.namespace_limits found", "cli.answer words", "commands.autoscale.karpenter_plan methods"),
         *("plugins.dynamic_resources known", "redaction.object_rules KINDS", "redaction.redact RULES"),
         *("simulation.autoscalers.ec2_machines AMI_FAMILIES", "snapshot.kustomize.build specs"),
-        *("snapshot.kustomize.build whole.configuration.specs", "snapshot.live.dump listings"),
+        *("snapshot.kustomize.build accumulated.configuration.specs", "snapshot.live.dump listings"),
         *("workloads.daemon_set_rollout rolling", "workloads.deployment limits"),
         "simulation.autoscalers.discovery sizes",
     },

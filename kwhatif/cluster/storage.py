@@ -143,13 +143,13 @@ class Storage:
 
     def prebound_volumes_of(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
         """The volumes that are kept for a claim, by name."""
-        found = self._kept.get((claim.namespace, claim.name), ())
-        return sorted((volume for volume in found if self.holds(volume, claim)), key=lambda volume: volume.name)
+        volumes = self._kept.get((claim.namespace, claim.name), ())
+        return sorted((volume for volume in volumes if self.holds(volume, claim)), key=lambda volume: volume.name)
 
     def _keep(self, claim: ClaimKey, volume: PersistentVolume) -> None:
-        found = self._kept.get(claim, ())
-        if all(known is not volume for known in found):
-            self._kept[claim] = (*found, volume)
+        volumes = self._kept.get(claim, ())
+        if all(kept is not volume for kept in volumes):
+            self._kept[claim] = (*volumes, volume)
 
     def selected_node(self, claim: PersistentVolumeClaim) -> str | None:
         """The node a claim's volume is being provisioned for."""
@@ -195,8 +195,8 @@ class Storage:
     def has_claim(self, claim: PersistentVolumeClaim) -> bool:
         """Whether there is a claim of this name, and it is not being deleted."""
         key = claim.namespace, claim.name
-        there = self.stand_ins[key] if key in self.stand_ins else self.claims.get(key)
-        return there is not None and there.metadata.deletion_timestamp is None
+        stored = self.stand_ins[key] if key in self.stand_ins else self.claims.get(key)
+        return stored is not None and stored.metadata.deletion_timestamp is None
 
     def delete_claim(self, key: ClaimKey) -> None:
         """A claim (namespace, name) is gone. Its volume stays, released: nobody else gets it."""

@@ -89,10 +89,10 @@ class FlavorAssigner:
 
     def assign(self, counts: Sequence[int] | None = None) -> Assignment:
         """Flavors for all pod sets; ``counts`` for fewer pods than they would have."""
-        found = Assignment(self._workload, self._queue.generation, self._cycle)
+        assignment = Assignment(self._workload, self._queue.generation, self._cycle)
         totals = self._workload.total_requests
         if counts is not None:
-            totals = tuple(each.scale(count) for each, count in zip(totals, counts, strict=True))
+            totals = tuple(total.scale(count) for total, count in zip(totals, counts, strict=True))
         totals = tuple(map(self._with_pods, totals))
         groups: dict[str, list[int]] = {}
         for k, pod_set in enumerate(self._workload.pod_sets):
@@ -100,18 +100,18 @@ class FlavorAssigner:
             group = wish.pod_set_group_name if wish else None
             groups.setdefault(str(k) if group is None else group, []).append(k)
         for members in groups.values():
-            if not self._assign_group(found, members, totals):
-                return found
-        if found.mode is not Mode.NO_FIT:
-            self._assign_topology(found)
-        return found
+            if not self._assign_group(assignment, members, totals):
+                return assignment
+        if assignment.mode is not Mode.NO_FIT:
+            self._assign_topology(assignment)
+        return assignment
 
     def _with_pods(self, total: PodSetRequests) -> PodSetRequests:
         if self._queue.group_of(_PODS) is None:
             return total
         return PodSetRequests(total.name, total.count, sort_requests({**total.requests, _PODS: total.count}))
 
-    def _assign_group(self, found: Assignment, members: Sequence[int], totals: Sequence[PodSetRequests]) -> bool:
+    def _assign_group(self, assignment: Assignment, members: Sequence[int], totals: Sequence[PodSetRequests]) -> bool:
         """Flavors for pod sets that go together; False if there are none."""
         requests = sum_requests(totals[k].requests for k in members)
         flavors: dict[str, FlavorChoice] | None = {}
@@ -122,7 +122,7 @@ class FlavorAssigner:
                 continue
             if resource in flavors:
                 continue
-            chosen, why = self._find_flavor(members, requests, resource, found)
+            chosen, why = self._find_flavor(members, requests, resource, assignment)
             if not chosen:
                 flavors, reasons = None, why
                 break
@@ -133,7 +133,7 @@ class FlavorAssigner:
             total = totals[k]
             choice = PodSetChoice(total.name, total.count, total.requests, reasons=list(reasons))
             choice.flavors = self._flavors_of(k, total, flavors or {})
-            found.append(choice)
+            assignment.append(choice)
             complete = complete and not choice.has_failed
         return complete
 
@@ -151,7 +151,7 @@ class FlavorAssigner:
     # --- one resource
 
     def _find_flavor(
-        self, members: Sequence[int], requests: Requests, resource: str, found: Assignment
+        self, members: Sequence[int], requests: Requests, resource: str, assignment: Assignment
     ) -> tuple[dict[str, FlavorChoice], list[str]]:
         """The best flavor for all resources that come with this one, and why it, or those before it, do not fit."""
         group = self._queue.group_of(resource)
@@ -174,7 +174,7 @@ class FlavorAssigner:
             if problem := self._flavor_problem(members, group, name):
                 reasons.append(problem)
                 continue
-            choices, grade = self._grade_flavor(name, covered, found, reasons)
+            choices, grade = self._grade_flavor(name, covered, assignment, reasons)
             if not _should_try_next(grade, self._queue.fungibility):
                 best, best_grade = choices, grade
                 break
@@ -193,18 +193,18 @@ class FlavorAssigner:
         return next(filter(None, problems), "")
 
     def _grade_flavor(
-        self, flavor: str, requests: Requests, found: Assignment, reasons: list[str]
+        self, flavor: str, requests: Requests, assignment: Assignment, reasons: list[str]
     ) -> tuple[dict[str, FlavorChoice], Grade]:
         """How the flavor could be had for all of these resources: as for the worst of them."""
         choices: dict[str, FlavorChoice] = {}
         worst = _BEST
         for resource, amount in requests.items():
             key = flavor, resource
-            key_of_grade = "grade", self._queue.name, self._rank, key, found.quota.get(key, 0), amount
-            known: tuple[Grade, str] | None = self._answers.get(key_of_grade)
-            if known is None:
-                known = self._answers[key_of_grade] = self._grade_resource(key, found.quota.get(key, 0), amount)
-            grade, reason = known
+            key_of_grade = "grade", self._queue.name, self._rank, key, assignment.quota.get(key, 0), amount
+            answer: tuple[Grade, str] | None = self._answers.get(key_of_grade)
+            if answer is None:
+                answer = self._answers[key_of_grade] = self._grade_resource(key, assignment.quota.get(key, 0), amount)
+            grade, reason = answer
             if reason:
                 reasons.append(reason)
             if _is_preferred(worst, grade, self._queue.fungibility):
@@ -237,25 +237,25 @@ class FlavorAssigner:
 
     # --- the topology
 
-    def _assign_topology(self, found: Assignment) -> None:
-        requests = found.topology = _topology_requests(found, self._queue)
-        if found.mode is Mode.FIT:
+    def _assign_topology(self, assignment: Assignment) -> None:
+        requests = assignment.topology = _topology_requests(assignment, self._queue)
+        if assignment.mode is Mode.FIT:
             placed = self._queue.place(requests)
             failed = first_failure(placed)
             if failed is None:
-                put_topology(found, placed)
+                put_topology(assignment, placed)
             else:
-                found.choice_of(failed).reasons.append(str(placed[failed]))
-                found.set_mode(failed, Mode.PREEMPT)
-        if found.mode is Mode.PREEMPT:
-            found.when_empty = self._queue.place(requests, empty=True)
-            failed = first_failure(found.when_empty)
+                assignment.choice_of(failed).reasons.append(str(placed[failed]))
+                assignment.set_mode(failed, Mode.PREEMPT)
+        if assignment.mode is Mode.PREEMPT:
+            assignment.when_empty = self._queue.place(requests, empty=True)
+            failed = first_failure(assignment.when_empty)
             if failed is not None:
-                found.set_mode(failed, Mode.NO_FIT)
+                assignment.set_mode(failed, Mode.NO_FIT)
             else:
                 # Quota may be there and room as well, only in too many pieces.
                 for request in (each for of_flavor in requests.values() for each in of_flavor):
-                    found.set_mode(request.pod_set.name, Mode.PREEMPT)
+                    assignment.set_mode(request.pod_set.name, Mode.PREEMPT)
 
 
 def _should_try_next(grade: Grade, fungibility: Fungibility) -> bool:
@@ -279,26 +279,26 @@ def _is_preferred(left: Grade, right: Grade, fungibility: Fungibility) -> bool:
     return left.borrowing < right.borrowing
 
 
-def _topology_requests(found: Assignment, queue: ClusterQueue) -> TopologyRequests:
+def _topology_requests(assignment: Assignment, queue: ClusterQueue) -> TopologyRequests:
     """What the pod sets want of the topologies of their flavors (upstream: WorkloadsTopologyRequests).
 
     A pod set whose flavors have no topology, or several, fails for it.
     """
     requests: TopologyRequests = {}
-    workload = found.workload
+    workload = assignment.workload
     for pod_set, own in zip(workload.pod_sets, workload.pod_requests, strict=True):
         if not is_topology_requested(pod_set, queue):
             continue
-        choice = found.choice_of(pod_set.name)
+        choice = assignment.choice_of(pod_set.name)
         if choice.error or not choice.count or choice.topology is not None:
             continue
         if not queue.topologies:
-            found.fail(choice, "workload requires Topology, but there is no TAS cache information")
+            assignment.fail(choice, "workload requires Topology, but there is no TAS cache information")
             continue
-        flavors = sorted({each.name for each in choice.flavors.values() if each.name in queue.topologies})
+        flavors = sorted({flavor.name for flavor in choice.flavors.values() if flavor.name in queue.topologies})
         if len(flavors) != 1:
             several = f"more than one TAS flavor assigned: {', '.join(flavors)}"
-            found.fail(choice, several if flavors else "no TAS flavor assigned")
+            assignment.fail(choice, several if flavors else "no TAS flavor assigned")
             continue
         choice.topology_flavor = flavors[0]
         if queue.is_multi_cluster or flavors[0] in queue.delayed_flavors:
@@ -315,6 +315,6 @@ def first_failure(placed: PlacementResults) -> str | None:
     return min((name for name, place in placed.items() if isinstance(place, str)), default=None)
 
 
-def put_topology(found: Assignment, placed: PlacementResults) -> None:
+def put_topology(assignment: Assignment, placed: PlacementResults) -> None:
     for name, place in placed.items():
-        found.choice_of(name).topology = None if isinstance(place, str) else place
+        assignment.choice_of(name).topology = None if isinstance(place, str) else place

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import Extenders
 
 NO_CANDIDATE = "no candidate node for preemption"
-_TRIED = 32
+_MOST_DRY_RUNS = 32
 """For how many kinds of preemptors dry runs are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedCandidate:
-    """A node, the pods that would have to leave it, and what it is measured by: how many of those evictions a budget
+    """A node, the pods that would have to leave it, and what it is ranked by: how many of those evictions a budget
     does not allow, the highest of their priorities, and their sum; ``behind`` is the measure that puts it behind the
     one before.
     """
@@ -64,7 +64,7 @@ class Preemption:
 
     def __init__(self, extenders: Extenders | None = None) -> None:
         self._tables: dict[int, VictimTable] = {}
-        self._tried: dict[int, DryRunCache] = {}
+        self._dry_runs: dict[int, DryRunCache] = {}
         self._extenders = extenders
 
     def __call__(
@@ -77,11 +77,11 @@ class Preemption:
         reason = ineligible(pod, diagnosis) if rules is None else rules.ineligible(pod, diagnosis)
         if reason:
             return PostFilterResult(Status.unschedulable(reason))
-        tried = self._dry_runs_for(diagnosis) if rules is None else None
-        search = VictimSearch(pod, diagnosis, self._table(diagnosis), tried, rules)
+        dry_runs = self._dry_runs_of(diagnosis) if rules is None else None
+        search = VictimSearch(pod, diagnosis, self._table(diagnosis), dry_runs, rules)
         candidates = search.run(args, self.random)
         if not len(candidates):
-            refusal = search.refusal() if tried is None else self._explain(pod, diagnosis, tried)
+            refusal = search.refusal() if dry_runs is None else self._explain(pod, diagnosis, dry_runs)
             return PostFilterResult(refusal, keeps_nomination=refusal.code is Code.ERROR)
         if self._extenders is not None:
             return self._after_extenders(self._extenders, search, candidates)
@@ -91,15 +91,15 @@ class Preemption:
         node = diagnosis.cluster.columns.names[row]
         return PostFilterResult(None, node, tuple(victims), criterion, len(candidates), at_once=rules is not None)
 
-    def _explain(self, pod: PodInfo, diagnosis: Diagnosis, tried: DryRunCache) -> Status:
+    def _explain(self, pod: PodInfo, diagnosis: Diagnosis, dry_runs: DryRunCache) -> Status:
         """Why no node would do. The same verdicts are handed out while no node changes."""
-        if tried.refused is not None and tried.refused[0] is diagnosis.verdicts:
-            return tried.refused[1]
+        if dry_runs.refused is not None and dry_runs.refused[0] is diagnosis.verdicts:
+            return dry_runs.refused[1]
         # Nodes tell why they would not do when they are tried, here all of them at once.
         search = VictimSearch(pod, diagnosis, self._table(diagnosis))
         search.run(None)
         refusal = search.refusal()
-        tried.refused = None if diagnosis.verdicts is None else (diagnosis.verdicts, refusal)
+        dry_runs.refused = None if diagnosis.verdicts is None else (diagnosis.verdicts, refusal)
         return refusal
 
     def _after_extenders(self, extenders: Extenders, search: VictimSearch, candidates: Candidates) -> PostFilterResult:
@@ -141,7 +141,7 @@ class Preemption:
                 started = candidates.start[place] != NEVER_STARTED
                 behind = next(apart, FIRST_BY_NAME if started else CRITERIA[-1][0])
             violations, top, priorities = (
-                int(each[place]) for each in (candidates.violations, candidates.top, candidates.priorities)
+                int(measure[place]) for measure in (candidates.violations, candidates.top, candidates.priorities)
             )
             ranked.append(RankedCandidate(node, victims, violations, top, priorities, behind))
         return ranked
@@ -153,19 +153,19 @@ class Preemption:
             table = self._tables[id(cluster)] = VictimTable(cluster)
         return table
 
-    def _dry_runs_for(self, diagnosis: Diagnosis) -> DryRunCache | None:
+    def _dry_runs_of(self, diagnosis: Diagnosis) -> DryRunCache | None:
         """The cached dry runs for pods like this one; None where they may differ from pod to pod."""
         evaluation, cluster = diagnosis.evaluation, diagnosis.cluster
         if evaluation.depends_on_other_pods:
             return None
-        tried = self._tried.pop(id(evaluation), None)
-        if tried is None or tried.evaluation is not evaluation:
-            if len(self._tried) >= _TRIED:
-                del self._tried[next(iter(self._tried))]
-            tried = DryRunCache(evaluation, cluster)
-        self._tried[id(evaluation)] = tried
-        tried.catch_up()
-        return tried
+        dry_runs = self._dry_runs.pop(id(evaluation), None)
+        if dry_runs is None or dry_runs.evaluation is not evaluation:
+            if len(self._dry_runs) >= _MOST_DRY_RUNS:
+                del self._dry_runs[next(iter(self._dry_runs))]
+            dry_runs = DryRunCache(evaluation, cluster)
+        self._dry_runs[id(evaluation)] = dry_runs
+        dry_runs.catch_up()
+        return dry_runs
 
 
 def measure_candidates(claims: Mapping[str, Victims], cluster: Cluster) -> Candidates:
@@ -188,7 +188,7 @@ def measure_candidates(claims: Mapping[str, Victims], cluster: Cluster) -> Candi
 
 
 def ineligible(pod: PodInfo, diagnosis: Diagnosis) -> str:
-    """Why the pod may not preempt at all, or None (upstream: PodEligibleToPreemptOthers)."""
+    """Why the pod may not preempt at all, empty if it may (upstream: PodEligibleToPreemptOthers)."""
     if pod.shape.spec.preemption_policy == "Never":
         return "not eligible due to preemptionPolicy=Never."
     row = diagnosis.cluster.columns.row(pod.nominated) if pod.nominated else None

@@ -66,7 +66,7 @@ class AdmissionRequest(msgspec.Struct, rename="camel", frozen=True):
             return False
         metadata = section(self.object, "metadata")
         owners = metadata.get("ownerReferences")
-        if isinstance(owners, list) and any(isinstance(each, dict) and each.get("controller") for each in owners):
+        if isinstance(owners, list) and any(isinstance(owner, dict) and owner.get("controller") for owner in owners):
             return False
         if metadata.get("deletionTimestamp"):
             return False
@@ -144,7 +144,7 @@ def answer_review(request: AdmissionRequest, reply: Reply, settings: AdmissionSe
         return finding.level != "error", subject is None or (subject.namespace, subject.name) != own
 
     findings = sorted(judgement.findings, key=order)
-    errors = [_text_of(each) for each in findings if each.level == "error"]
+    errors = [_text_of(finding) for finding in findings if finding.level == "error"]
     warnings = [*map(_text_of, findings), *judgement.warnings]
     if settings.refuses and errors:
         return response_text(request.uid, warnings[len(errors) :], refusal="; ".join(errors))

@@ -56,6 +56,9 @@ def test_a_pool_is_a_name_or_a_selector_wherever_it_is_named(text: str, nodes: s
 @pytest.mark.parametrize("command", ["outage", "upgrade"])
 def test_a_pool_that_is_not_there_gets_a_suggestion(command: str, nodes: str) -> None:
     assert refused(command, "--pool", "bach", "--snapshot", nodes) == 'there is no pool "bach"; did you mean batch?'
+    assert refused(command, "--pool", "general", "--snapshot", nodes).startswith(
+        'there is no pool "general"; there are: '
+    )
 
 
 def test_a_policy_is_the_schedulers_also_where_the_descheduler_has_one() -> None:

@@ -71,20 +71,20 @@ def usage(obj: Object, served: Mapping[str, str] = _NONE) -> Amounts:
         case "PersistentVolumeClaim":
             return _of_claim(obj)
     resource = resource_name(obj)
-    found = {f"count/{resource}": _ONE, resource: _ONE}
+    usage = {f"count/{resource}": _ONE, resource: _ONE}
     match known_kind(obj):
         case "Service":
-            found |= _of_service(section(obj, "spec"))
+            usage |= _of_service(section(obj, "spec"))
         case "ResourceClaim":
-            found |= _of_devices(section(obj, "spec"), served)
-    return found
+            usage |= _of_devices(section(obj, "spec"), served)
+    return usage
 
 
 def must_specify(pod: Object, names: Iterable[str]) -> str:
     """Upstream's complaint about containers that do not name what the quota bounds, else nothing."""
     spec = section(pod, "spec")
-    whole = section(spec, "resources")
-    if whole.get("requests") or whole.get("limits"):
+    at_pod_level = section(spec, "resources")
+    if at_pod_level.get("requests") or at_pod_level.get("limits"):
         return ""
     lacking: dict[str, set[str]] = {}
     for container in [*each(spec, "containers"), *each(spec, "initContainers")]:
@@ -117,14 +117,14 @@ def _of_pod(pod: Object) -> Amounts:
 
 
 def _compute(requests: Amounts, limits: Amounts) -> Amounts:
-    found: Amounts = {}
+    usage: Amounts = {}
     for name, amount in requests.items():
         if name in _COMPUTE or name.startswith("hugepages-"):
-            found[name] = found[f"requests.{name}"] = amount
+            usage[name] = usage[f"requests.{name}"] = amount
         elif is_extended(name) or name.startswith(_DEVICE_CLASS):
-            found[f"requests.{name}"] = amount
-    found.update({f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE})
-    return found
+            usage[f"requests.{name}"] = amount
+    usage.update({f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE})
+    return usage
 
 
 def _of_service(spec: Object) -> Amounts:
@@ -134,8 +134,8 @@ def _of_service(spec: Object) -> Amounts:
         return {}
     if kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is False:
         ports = [port for port in ports if port.get("nodePort")]
-    found = {_NODE_PORTS: Quantity.from_units(len(ports))}
-    return found | {_BALANCERS: _ONE} if kind == "LoadBalancer" else found
+    usage = {_NODE_PORTS: Quantity.from_units(len(ports))}
+    return usage | {_BALANCERS: _ONE} if kind == "LoadBalancer" else usage
 
 
 def _aliases(name: str, resource: str) -> tuple[str, str]:
@@ -153,25 +153,25 @@ def _of_devices(spec: Object, served: Mapping[str, str]) -> Amounts:
             number = _MOST_DEVICES if everything else int(one.get("count") or 1)
             most[name] = max(most.get(name, 0), number)
         numbers.update(most)
-    found = {f"{name}{_BY_DEVICE_CLASS}": Quantity.from_units(number) for name, number in numbers.items()}
+    usage = {f"{name}{_BY_DEVICE_CLASS}": Quantity.from_units(number) for name, number in numbers.items()}
     for name in numbers.keys() & served.keys():
-        found.update(dict.fromkeys(_aliases(name, served[name]), Quantity.from_units(numbers[name])))
-    return found
+        usage.update(dict.fromkeys(_aliases(name, served[name]), Quantity.from_units(numbers[name])))
+    return usage
 
 
 def _of_claim(claim: Object) -> Amounts:
     spec, annotations = section(claim, "spec"), section(claim, "metadata", "annotations")
-    found = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
+    usage = {"persistentvolumeclaims": _ONE, "count/persistentvolumeclaims": _ONE}
     storage = amounts(section(spec, "resources").get("requests")).get("storage")
     allocated = amounts(section(claim, "status").get("allocatedResources")).get("storage")
     if storage is not None:
         largest = max(storage, allocated) if allocated is not None else storage
-        whole = Quantity.from_units(largest.value())
-        found["requests.storage"] = largest if whole == largest else whole
+        rounded = Quantity.from_units(largest.value())
+        usage["requests.storage"] = largest if rounded == largest else rounded
     storage_class = annotations.get(_BETA_CLASS) or spec.get("storageClassName")
     if storage_class:
-        found.update({f"{storage_class}{_BY_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found})
-    return found
+        usage.update({f"{storage_class}{_BY_CLASS}{name}": usage[name] for name in _CLAIM_NAMES if name in usage})
+    return usage
 
 
 _NOTHING = Quantity.from_units(0)
@@ -221,16 +221,16 @@ class Quotas:
         obj, kind = request.object, request.kind
         if kind == "ResourceQuota" or not _counts(request):
             return None
-        found = [quota for quota in self._world.all("ResourceQuota", request.namespace) if self._governs(quota, obj)]
-        if not found:
+        quotas = [quota for quota in self._world.all("ResourceQuota", request.namespace) if self._governs(quota, obj)]
+        if not quotas:
             return None
-        for quota in found:
+        for quota in quotas:
             complaint = must_specify(obj, _hard(quota)) if kind == "Pod" else ""
             if complaint:
                 return request.forbidden(f"failed quota: {name_of(quota)}: {complaint}")
         more = {name: amount for name, amount in self._usage(obj).items() if not amount.is_zero}
         before = self._usage(request.old) if request.old is not None else {}
-        for quota in found:
+        for quota in quotas:
             names = [name for name in counted_names(obj, _hard(quota), self._resources_by_class(obj)) if name in more]
             problem = self._describe_excess(quota, obj, {name: more[name] for name in names}, before)
             if problem:
@@ -363,5 +363,5 @@ def _difference(more: Quantity, before: Quantity | None) -> Quantity:
     return more if before is None or before.is_zero else more + Quantity.parse(f"-{before}")
 
 
-def _format_amounts(found: Amounts, names: Iterable[str] | None = None) -> str:
-    return ",".join(f"{name}={found.get(name, _NOTHING)}" for name in sorted(found if names is None else names))
+def _format_amounts(usage: Amounts, names: Iterable[str] | None = None) -> str:
+    return ",".join(f"{name}={usage.get(name, _NOTHING)}" for name in sorted(usage if names is None else names))

@@ -121,12 +121,14 @@ class Catalogue:
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
         self.types = tuple(types)
-        self.offerings = tuple(each for type_ in self.types for each in type_.offerings)
+        self.offerings = tuple(offering for type_ in self.types for offering in type_.offerings)
         owners = [row for row, type_ in enumerate(self.types) for _ in type_.offerings]
-        self._asked = tuple(dict.fromkeys(key for each in self.offerings for key in each.requirements))
+        self._labels_of_offerings = tuple(
+            dict.fromkeys(key for offering in self.offerings for key in offering.requirements)
+        )
         self._owner: Types = np.array(owners, dtype=np.intp)
-        self._available: Mask = np.array([each.available for each in self.offerings], dtype=bool)
-        self._price = np.array([each.price for each in self.offerings], dtype=np.float64)
+        self._available: Mask = np.array([offering.available for offering in self.offerings], dtype=bool)
+        self._price = np.array([offering.price for offering in self.offerings], dtype=np.float64)
         self._resources = sorted({name for type_ in self.types for name in type_.capacity})
         self._column = {name: place for place, name in enumerate(self._resources)}
         self._allocatable = self._table([type_.allocatable for type_ in self.types])
@@ -140,8 +142,8 @@ class Catalogue:
 
     def _table(self, rows: Sequence[Amounts]) -> NDArray[np.int64]:
         table = np.zeros((len(rows), len(self._resources)), dtype=np.int64)
-        for row, found in enumerate(rows):
-            for name, amount in found.items():
+        for row, amounts in enumerate(rows):
+            for name, amount in amounts.items():
                 if name in self._column:
                     table[row, self._column[name]] = _within(amount, _MOST - 1)
         return table
@@ -150,29 +152,29 @@ class Catalogue:
         """Types by name, all of them if None."""
         if names is None:
             return np.arange(len(self.types), dtype=np.intp)
-        meant = set(names)
-        return np.array([row for row, each in enumerate(self.types) if each.name in meant], dtype=np.intp)
+        wanted = set(names)
+        return np.array([row for row, type_ in enumerate(self.types) if type_.name in wanted], dtype=np.intp)
 
     # --- what is left
 
     def compatible(self, requirements: Requirements) -> Mask:
         """bool[T]: types whose labels do not conflict with the requirements."""
-        found = np.ones(len(self.types), dtype=bool)
+        compatible = np.ones(len(self.types), dtype=bool)
         for requirement in requirements.values():
-            found &= self._mask(requirement)
-        return found
+            compatible &= self._mask(requirement)
+        return compatible
 
     def _mask(self, requirement: Requirement) -> Mask:
-        found = self._suiting.get(requirement)
-        if found is None:
+        mask = self._suiting.get(requirement)
+        if mask is None:
             key = requirement.key
             # A label that some types have, the others are known not to have; and so is one that the cloud always tells.
             defined = key in self._labels or self.known.is_of_types(key)
             without = Requirement.from_selector(key, "DoesNotExist") if defined else None
-            there = (type_.requirements.get(key, without) for type_ in self.types)
-            found = np.array([mine is None or agree(mine, requirement) for mine in there], dtype=bool)
-            self._suiting[requirement] = found
-        return found
+            of_types = (type_.requirements.get(key, without) for type_ in self.types)
+            mask = np.array([own is None or agree(own, requirement) for own in of_types], dtype=bool)
+            self._suiting[requirement] = mask
+        return mask
 
     def fitting(self, requests: Amounts) -> Mask:
         """bool[T]: types that hold the requests."""
@@ -198,25 +200,25 @@ class Catalogue:
         return self._offers(requirements)[0]
 
     def _offers(self, requirements: Requirements) -> tuple[Mask, Mask]:
-        required = tuple(requirements.get(key) for key in self._asked)
-        found = self._offered.get(required)
-        if found is None:
+        required = tuple(requirements.get(key) for key in self._labels_of_offerings)
+        offered = self._offered.get(required)
+        if offered is None:
             offers = self._available.copy()
             for requirement in required:
                 if requirement is not None:
                     offers &= self._offering_mask(requirement)
             types = np.zeros(len(self.types), dtype=bool)
             types[self._owner[offers]] = True
-            found = self._offered[required] = (offers, types)
-        return found
+            offered = self._offered[required] = (offers, types)
+        return offered
 
     def _offering_mask(self, requirement: Requirement) -> Mask:
-        found = self._offering.get(requirement)
-        if found is None:
-            there = (each.requirements.get(requirement.key) for each in self.offerings)
-            found = np.array([its is None or agree(requirement, its) for its in there], dtype=bool)
-            self._offering[requirement] = found
-        return found
+        mask = self._offering.get(requirement)
+        if mask is None:
+            of_offerings = (offering.requirements.get(requirement.key) for offering in self.offerings)
+            mask = np.array([own is None or agree(requirement, own) for own in of_offerings], dtype=bool)
+            self._offering[requirement] = mask
+        return mask
 
     def within(self, types: Types, limits: Amounts) -> Types:
         """Those of the types whose capacity exceeds none of the limits."""
@@ -232,11 +234,11 @@ class Catalogue:
 
     def distinct(self, types: Types, key: str) -> int:
         """How many values the types have for a label, together."""
-        found: set[str] = set()
+        values: set[str] = set()
         for row in types:
-            there = self.types[row].requirements.get(key)
-            found.update(there.values if there else ())
-        return len(found)
+            requirement = self.types[row].requirements.get(key)
+            values.update(requirement.values if requirement else ())
+        return len(values)
 
     # --- prices
 
@@ -258,18 +260,18 @@ class Catalogue:
             return None
         first = int(self.by_price(types, requirements)[0])
         offers = self.offers_of(first, requirements)
-        return (first, min(offers, key=lambda each: each.price)) if offers else None
+        return (first, min(offers, key=lambda offer: offer.price)) if offers else None
 
     def reservations(self, types: Iterable[int]) -> dict[str, int]:
         """Reservation -> how many machines it still has, the minimum over the offerings of the types."""
-        found: dict[str, int] = {}
+        machines: dict[str, int] = {}
         for row in types:
-            for each in self.types[row].offerings:
-                if each.capacity_type == RESERVED:
-                    found[each.reservation] = min(
-                        found.get(each.reservation, each.reserved_capacity), each.reserved_capacity
+            for offering in self.types[row].offerings:
+                if offering.capacity_type == RESERVED:
+                    machines[offering.reservation] = min(
+                        machines.get(offering.reservation, offering.reserved_capacity), offering.reserved_capacity
                     )
-        return found
+        return machines
 
     def reserved_offers(self, types: Types, requirements: Requirements) -> list[Offering]:
         """Reserved offerings of the types that are available and meet the requirements, type by type."""
@@ -285,7 +287,7 @@ class Catalogue:
 
     @cached_property
     def _has_reserved(self) -> bool:
-        return any(each.capacity_type == RESERVED for each in self.offerings)
+        return any(offering.capacity_type == RESERVED for offering in self.offerings)
 
 
 class Reservations:

@@ -33,7 +33,7 @@ _WAITS = Condition(type="PodScheduled", status="False", reason="Unschedulable")
 
 def build_autoscaling_context(
     session: Session,
-    known: ConfiguredGroups,
+    configured: ConfiguredGroups,
     waiting: Sequence[Pod],
     now: datetime | None = None,
     later: Snapshot | None = None,
@@ -49,14 +49,14 @@ def build_autoscaling_context(
         now=moment_of(snapshot, now),
         cluster=session.cluster,
         pending=[_given_up(pod) for pod in waiting],
-        groups=known.groups,
-        flags=known.flags,
+        groups=configured.groups,
+        flags=configured.flags,
         framework=scheduler.framework.filters_only(),
         daemon_sets=snapshot.whole.get("DaemonSet", ()),
         jobs=snapshot.whole.get("Job", ()),
-        gpu_label=known.gpu_label,
-        prices=known.prices,
-        priorities=known.priorities,
+        gpu_label=configured.gpu_label,
+        prices=configured.prices,
+        priorities=configured.priorities,
     )
 
 
@@ -83,10 +83,10 @@ class GroupAutoscaler:
 
     name = "cluster-autoscaler"
 
-    def __init__(self, known: ConfiguredGroups, orders: int = 0) -> None:
-        self.known = known
+    def __init__(self, configured: ConfiguredGroups, orders: int = 0) -> None:
+        self.known = configured
         self._orders = orders
-        self._sizes = {group.name: group.target for group in known.groups}
+        self._sizes = {group.name: group.target for group in configured.groups}
 
     def ask(
         self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
@@ -177,38 +177,38 @@ def _bind_copy(node: Node, pod: Pod, number: int) -> Pod:
 
 def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str, Sequence[str]]:
     """Why no group helps a pod; None if one does, or will in a later loop."""
-    found = loop.scale_up
+    scale_up = loop.scale_up
     if pod in loop.placed:
         room = world.describe_room(loop.placed[pod])
         return {"": [f"it is expected to fit on {loop.placed[pod]}{f', where {room}' if room else ''}"]}
     if (why_not := loop.ignored.get(pod) or loop.overlooked.get(pod)) is not None:
         return {"": [why_not]}
-    if pod not in found.remaining:
+    if pod not in scale_up.remaining:
         return {}
-    remaining = found.remaining[pod]
+    remaining = scale_up.remaining[pod]
     why: dict[str, Sequence[str]] = {
         group: status.reasons or [status.plugin] for group, status in remaining.rejected.items()
     }
-    return {**why, **remaining.skipped} or {"": [found.why_not(pod) or found.error or found.result]}
+    return {**why, **remaining.skipped} or {"": [scale_up.why_not(pod) or scale_up.error or scale_up.result]}
 
 
-def groups_without(known: ConfiguredGroups, nodes: Collection[str], zone: str = "") -> ConfiguredGroups:
+def groups_without(configured: ConfiguredGroups, nodes: Collection[str], zone: str = "") -> ConfiguredGroups:
     """The groups once these nodes are gone, and nobody asks the cloud for them any more; where a whole ``zone`` is,
     without those that would make new nodes there.
     """
     left = []
-    for group in known.groups:
+    for group in configured.groups:
         staying = tuple(name for name in group.nodes if name not in nodes)
         template = group.template
         if zone and template is not None and zone_of(template) == zone:
             continue
         left.append(replace(group, nodes=staying, target=group.target - (len(group.nodes) - len(staying))))
-    return replace(known, groups=NodeGroups(left))
+    return replace(configured, groups=NodeGroups(left))
 
 
-def warn_of(known: ConfiguredGroups, notes: Notes) -> None:
+def warn_of(configured: ConfiguredGroups, notes: Notes) -> None:
     """Warnings about missing properties of the groups."""
-    if known.incomplete:
-        notes.warn(f"{known.source}: {known.incomplete}")
-    for name in known.unlimited:
+    if configured.incomplete:
+        notes.warn(f"{configured.source}: {configured.incomplete}")
+    for name in configured.unlimited:
         notes.warn(f"group {name}: its maximum is unknown, so it does not grow")

@@ -18,6 +18,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.selectors import Selector, SelectorError, parse_selector
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.errors import InputError
+from kwhatif.results.amounts import format_some
 from kwhatif.simulation.node_pools import pool_of
 
 if TYPE_CHECKING:
@@ -47,10 +48,12 @@ def pool_nodes(text: str, nodes: Sequence[Node]) -> list[Node]:
 
     Raises InputError if there is none.
     """
-    mine = [node for node in nodes if pool_of(node) == text]
-    if mine or is_selector(text) or any(node.name == text for node in nodes):
-        return mine or chosen_nodes(text, nodes)
-    raise InputError(f"there is no pool {describe_value(text)}{suggest_spelling(text, {*map(pool_of, nodes)} - {''})}")
+    members = [node for node in nodes if pool_of(node) == text]
+    if members or is_selector(text) or any(node.name == text for node in nodes):
+        return members or chosen_nodes(text, nodes)
+    pools = sorted({*map(pool_of, nodes)} - {""})
+    hint = suggest_spelling(text, pools) or (f"; there are: {format_some(pools)}" if pools else "")
+    raise InputError(f"there is no pool {describe_value(text)}{hint}")
 
 
 def node_named(name: str, nodes: Sequence[Node]) -> Node:
@@ -71,33 +74,35 @@ def chosen_pods(text: str, pods: Sequence[Pod]) -> list[Pod]:
     """
     namespace, slash, inner = text.partition("/")
     if slash and inner.startswith("[") and not is_selector(namespace):
-        there = [pod for pod in pods if pod.namespace == namespace]
-        if not there:
+        in_namespace = [pod for pod in pods if pod.namespace == namespace]
+        if not in_namespace:
             hint = suggest_spelling(namespace, {pod.namespace for pod in pods})
             raise InputError(f"there are no pods in a namespace {describe_value(namespace)}{hint}")
-        return _select_objects(inner, there, "pod")
+        return _select_objects(inner, in_namespace, "pod")
     if is_selector(text):
         return _select_objects(text, pods, "pod")
     namespace, _, name = _POD_PREFIX.sub("", text, count=1).rpartition("/")
-    found = {pod.namespace: pod for pod in pods if pod.name == name and namespace in ("", pod.namespace)}
-    if len(found) > 1 and "default" not in found:
-        raise InputError(f"pod {name} is in several namespaces ({', '.join(sorted(found))}): write NAMESPACE/{name}")
-    if found:
-        return [found.get("default") or next(iter(found.values()))]
-    known = [pod.key if namespace else pod.name for pod in pods]
-    hint = suggest_spelling(f"{namespace}/{name}" if namespace else name, known)
+    by_namespace = {pod.namespace: pod for pod in pods if pod.name == name and namespace in ("", pod.namespace)}
+    if len(by_namespace) > 1 and "default" not in by_namespace:
+        raise InputError(
+            f"pod {name} is in several namespaces ({', '.join(sorted(by_namespace))}): write NAMESPACE/{name}"
+        )
+    if by_namespace:
+        return [by_namespace.get("default") or next(iter(by_namespace.values()))]
+    names = [pod.key if namespace else pod.name for pod in pods]
+    hint = suggest_spelling(f"{namespace}/{name}" if namespace else name, names)
     raise InputError(f"there is no pod {describe_value(f'{namespace}/{name}' if namespace else name)}{hint}")
 
 
 def _select_objects(text: str, objects: Sequence[R], what: str) -> list[R]:
     selector = _parse_selector(text)
-    found = [obj for obj in objects if selector.matches(obj.metadata.labels or {})]
-    if found:
-        return found
-    known = _keys(objects)
+    selected = [obj for obj in objects if selector.matches(obj.metadata.labels or {})]
+    if selected:
+        return selected
+    keys = _keys(objects)
     for requirement in selector.requirements:
-        if requirement.key not in known and requirement.operator in ("In", "Exists"):
-            hint = suggest_spelling(requirement.key, known)
+        if requirement.key not in keys and requirement.operator in ("In", "Exists"):
+            hint = suggest_spelling(requirement.key, keys)
             raise InputError(f"no {what} matches {describe_value(text)}: none has a label {requirement.key}{hint}")
     raise InputError(f"no {what} matches {describe_value(text)}")
 

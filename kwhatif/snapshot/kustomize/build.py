@@ -81,24 +81,24 @@ def build_over(
     return _finish(_Target(source, folder, overlay, room).accumulate(_Accumulated(Resources(objects))), room)
 
 
-def _finish(whole: _Accumulated, room: CopyRoom, order: Any = None) -> list[Resource]:
+def _finish(accumulated: _Accumulated, room: CopyRoom, order: Any = None) -> list[Resource]:
     """The steps that are left once all objects are there: hashes, references, variables, ``sortOptions``."""
-    resources = whole.resources
-    for each in resources:
-        if each.is_hashed:
-            each.remember()
-            each.set_name(f"{each.name}-{hash_of(each)}")
+    resources = accumulated.resources
+    for resource in resources:
+        if resource.is_hashed:
+            resource.remember()
+            resource.set_name(f"{resource.name}-{hash_of(resource)}")
     resources.settle()
-    follow_names(resources, whole.configuration)
-    if whole.variables:
-        values = variable_values(resources, whole.variables)
-        put_variables(resources, values, whole.configuration.specs["varReference"], room)
-    resources.keep(lambda each: each.texts("annotations").get(_LOCAL, "false") == "false")
-    for each in resources:
-        if "annotations" in each.metadata:
+    follow_names(resources, accumulated.configuration)
+    if accumulated.variables:
+        values = variable_values(resources, accumulated.variables)
+        put_variables(resources, values, accumulated.configuration.specs["varReference"], room)
+    resources.keep(lambda resource: resource.texts("annotations").get(_LOCAL, "false") == "false")
+    for resource in resources:
+        if "annotations" in resource.metadata:
             # kustomize takes its own ones away in the end, and writes the others anew, if there are any.
-            notes = _texts(each.metadata.pop("annotations"), "annotations")
-            each.metadata.update({"annotations": notes} if notes else {})
+            notes = _texts(resource.metadata.pop("annotations"), "annotations")
+            resource.metadata.update({"annotations": notes} if notes else {})
     if not (isinstance(order, Mapping) and order.get("order") == "fifo"):
         resources.sort()
     return list(resources)
@@ -110,17 +110,17 @@ def with_overlay(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[
     """
     done = dict(fields)
     for key, value in overlay.items():
-        there = done.get(key)
-        if key in ("images", "replicas") and isinstance(there, list):
-            names = {each.get("name") for each in value}
+        before = done.get(key)
+        if key in ("images", "replicas") and isinstance(before, list):
+            names = {entry.get("name") for entry in value}
             done[key] = [
-                *(each for each in there if not isinstance(each, dict) or each.get("name") not in names),
+                *(entry for entry in before if not isinstance(entry, dict) or entry.get("name") not in names),
                 *value,
             ]
         elif isinstance(value, list):
-            done[key] = [*(there or ()), *value]
+            done[key] = [*(before or ()), *value]
         elif isinstance(value, dict):
-            done[key] = {**(there or {}), **value}
+            done[key] = {**(before or {}), **value}
         else:
             done[key] = value
     return done
@@ -135,8 +135,8 @@ class _Accumulated:
     variables: list[Mapping[str, Any]] = field(default_factory=list)
 
     def merge(self, other: _Accumulated) -> None:
-        for each in other.resources:
-            self.resources.append(each)
+        for resource in other.resources:
+            self.resources.append(resource)
         self.configuration.merge(other.configuration)
         self.variables += other.variables
 
@@ -150,21 +150,21 @@ class _Target:
     fields: Mapping[str, Any]
     room: CopyRoom
 
-    def accumulate(self, found: _Accumulated) -> _Accumulated:
-        """Collect all of it in what a component's parent has found, or in nothing."""
+    def accumulate(self, accumulated: _Accumulated) -> _Accumulated:
+        """Collect all of it in what a component's parent has collected, or in nothing."""
         for name in self._list("resources"):
-            self._in_field("resources", partial(self._include, found, name))
+            self._in_field("resources", partial(self._include, accumulated, name))
         for name in self._list("configurations"):
             for value in self.source.documents_in(self._path(name)):
-                found.configuration.add(_mapping(value, "configurations"))
-        self._generate(found.resources)
+                accumulated.configuration.add(_mapping(value, "configurations"))
+        self._generate(accumulated.resources)
         for name in self._list("components"):
             path = self._path(name)
-            _Target(self.source, path, self.source.fields_of(path), self.room).accumulate(found)
-        for key, work in self._transformations(found.resources, found.configuration):
+            _Target(self.source, path, self.source.fields_of(path), self.room).accumulate(accumulated)
+        for key, work in self._transformations(accumulated.resources, accumulated.configuration):
             self._in_field(key, work)
-        found.variables += (_mapping(each, "vars") for each in self._list("vars"))
-        return found
+        accumulated.variables += (_mapping(variable, "vars") for variable in self._list("vars"))
+        return accumulated
 
     def _in_field(self, key: str, work: Callable[[], None]) -> None:
         try:
@@ -177,17 +177,17 @@ class _Target:
                 raise
             raise InputError(f"{key}: {error.problem}", source=self.source.origin_of(self.folder).file) from None
 
-    def _include(self, found: _Accumulated, name: str) -> None:
+    def _include(self, accumulated: _Accumulated, name: str) -> None:
         path = self._path(name)
         if self.source.is_folder(path):
             below = _Target(self.source, path, self.source.fields_of(path), self.room)
-            found.merge(below.accumulate(_Accumulated()))
+            accumulated.merge(below.accumulate(_Accumulated()))
             return
         for origin, value in self.source.objects_in(path):
             resource = Resource(value, origin)
             if not resource.name:
                 raise InputError(f"{resource.kind} has no metadata.name", source=str(origin))
-            found.resources.append(resource)
+            accumulated.resources.append(resource)
 
     def _generate(self, resources: Resources) -> None:
         options = self.fields.get("generatorOptions")
@@ -206,10 +206,10 @@ class _Target:
     ) -> Iterator[tuple[str, Callable[[], None]]]:
         """What each field does, in kustomize's order."""
         fields, specs = self.fields, configuration.specs
-        for each in self._list("patchesStrategicMerge"):
-            yield "patchesStrategicMerge", partial(self._merge, resources, each)
-        for each in self._list("patches"):
-            yield "patches", partial(self._patch, resources, each)
+        for entry in self._list("patchesStrategicMerge"):
+            yield "patchesStrategicMerge", partial(self._merge, resources, entry)
+        for entry in self._list("patches"):
+            yield "patches", partial(self._patch, resources, entry)
         if fields.get("namespace"):
             yield "namespace", partial(set_namespace, resources, str(fields["namespace"]), specs["namespace"])
         if fields.get("namePrefix"):
@@ -218,21 +218,21 @@ class _Target:
         if fields.get("nameSuffix"):
             around = ("", str(fields["nameSuffix"]), specs["nameSuffix"])
             yield "nameSuffix", partial(put_around_names, resources, *around)
-        for each in self._list("labels"):
-            yield "labels", partial(_set_labels, resources, each, configuration)
+        for entry in self._list("labels"):
+            yield "labels", partial(_set_labels, resources, entry, configuration)
         for key in ("commonLabels", "commonAnnotations"):
             if texts := _texts(fields.get(key), key):
                 yield key, partial(set_texts, resources, texts, specs[key])
-        for each in self._list("patchesJson6902"):
-            yield "patchesJson6902", partial(self._patch, resources, each)
-        for each in self._list("replicas"):
-            yield "replicas", partial(set_replicas, resources, _mapping(each, "replicas"), specs["replicas"])
-        for each in self._list("images"):
-            yield "images", partial(set_image, resources, _mapping(each, "images"), specs["images"])
-        for each in self._list("replacements"):
-            yield "replacements", partial(self._replace, resources, each)
-        for each in self._list("transformers"):
-            yield "transformers", partial(self._transform, resources, each)
+        for entry in self._list("patchesJson6902"):
+            yield "patchesJson6902", partial(self._patch, resources, entry)
+        for entry in self._list("replicas"):
+            yield "replicas", partial(set_replicas, resources, _mapping(entry, "replicas"), specs["replicas"])
+        for entry in self._list("images"):
+            yield "images", partial(set_image, resources, _mapping(entry, "images"), specs["images"])
+        for entry in self._list("replacements"):
+            yield "replacements", partial(self._replace, resources, entry)
+        for entry in self._list("transformers"):
+            yield "transformers", partial(self._transform, resources, entry)
 
     def _merge(self, resources: Resources, text: str) -> None:
         values = self.source.documents_of(text)
@@ -262,13 +262,15 @@ class _Target:
         entries: list[Any] = [entry]
         if entry.get("path"):
             documents = self.source.documents_in(self._path(str(entry["path"])))
-            entries = [one for each in documents for one in (each if isinstance(each, list) else [each])]
-        for each in entries:
-            apply_replacement(resources, _mapping(each, "replacements"), self.room)
+            entries = [
+                one for document in documents for one in (document if isinstance(document, list) else [document])
+            ]
+        for one in entries:
+            apply_replacement(resources, _mapping(one, "replacements"), self.room)
 
     def _list(self, key: str) -> list[Any]:
-        found = self.fields.get(key)
-        return found if isinstance(found, list) else []
+        entries = self.fields.get(key)
+        return entries if isinstance(entries, list) else []
 
     def _path(self, name: Any) -> str:
         if not isinstance(name, str):
@@ -299,8 +301,8 @@ def _texts(value: Any, what: str) -> dict[str, str]:
     """Labels and annotations; all that is written there becomes a text."""
     if value is None:
         return {}
-    found = _mapping(value, what)
-    return {key: text_of(each) for key, each in found.items()}
+    mapping = _mapping(value, what)
+    return {key: text_of(text) for key, text in mapping.items()}
 
 
 Patch = Callable[[Resources, Mapping[str, Any]], None]
@@ -315,7 +317,7 @@ def transform(resources: Resources, document: Any, patch: Patch, room: CopyRoom)
         case "NamespaceTransformer":
             metadata = document.get("metadata")
             namespace = str(metadata.get("namespace") or "") if isinstance(metadata, Mapping) else ""
-            own = tuple(each for each in specs if each.path not in ("metadata/namespace", "metadata/name"))
+            own = tuple(spec for spec in specs if spec.path not in ("metadata/namespace", "metadata/name"))
             if namespace:
                 set_namespace(resources, namespace, own, only_unset=bool(document.get("unsetOnly")))
         case "PrefixTransformer" | "SuffixTransformer" | "PrefixSuffixTransformer":
@@ -332,7 +334,7 @@ def transform(resources: Resources, document: Any, patch: Patch, room: CopyRoom)
         case "PatchTransformer":
             patch(resources, {key: document[key] for key in ("patch", "path", "target", "options") if key in document})
         case "ReplacementTransformer":
-            for each in document.get("replacements") or ():
-                apply_replacement(resources, each if isinstance(each, Mapping) else {}, room)
+            for replacement in document.get("replacements") or ():
+                apply_replacement(resources, replacement if isinstance(replacement, Mapping) else {}, room)
         case other:
             raise InputError(f"the transformer {other} is not known here")
