@@ -222,9 +222,14 @@ class TreeReader:
             own = [each for each in deployments.values() if self._tree.is_below(self._file_of(each), each.path)]
             if place not in self._read and own:
                 self._read_deployed(own)
-        for place, deployments in list(self._claimed.items()):
-            if place not in self._read:
-                self._read_deployed(list(deployments.values()))
+        unread = [(place, list(claims.values())) for place, claims in self._claimed.items() if place not in self._read]
+        for place, deployments in sorted(
+            unread, key=lambda each: all(self._is_claimed(self._file_of(one)) for one in each[1])
+        ):
+            # What reads a directory and does not come to a file there deploys nothing of what that file names.
+            left = [each for each in deployments if not self._is_read(self._file_of(each))]
+            if place not in self._read and left:
+                self._read_deployed(left)
         for folder in filter(self._is_claimed, self._folders):
             for file in self._manifests_in(folder):
                 if self._is_unused(file):
@@ -371,6 +376,9 @@ class TreeReader:
 
     def _is_covered(self, place: str) -> bool:
         return any(each in self._covered for each in with_parents(place))
+
+    def _is_read(self, path: str) -> bool:
+        return any(each in self._read for each in with_parents(self._tree.place_of(path)))
 
     def _is_claimed(self, path: str) -> bool:
         return any(each in self._claimed for each in with_parents(self._tree.place_of(path)))

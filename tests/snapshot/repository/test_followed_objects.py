@@ -191,6 +191,18 @@ def test_a_kustomization_that_deploys_itself_is_read_once(tmp_path: Path) -> Non
     assert report.followed == {"Kustomization": 1}
 
 
+def test_a_kustomization_of_flux_that_nothing_lists_any_more_deploys_nothing(tmp_path: Path) -> None:
+    """Its file is still there, in a directory that is deployed by a kustomization that leaves it out."""
+    write(tmp_path, {"clusters/apps.yaml": FLUX, "apps/kustomization.yaml": "resources: [web/ks.yaml]\n"})
+    for name in ("web", "old"):
+        app = FLUX.replace("./apps", f"./apps/{name}/app").replace("name: apps", f"name: {name}")
+        workload = DEPLOYMENT.replace("name: web", f"name: {name}")
+        write(tmp_path, {f"apps/{name}/ks.yaml": app, f"apps/{name}/app/deployment.yaml": workload})
+    found, report = read(tmp_path)
+    assert set(found) == {"Deployment shop/web"}
+    assert report.followed == {"Kustomization": 2}
+
+
 def test_what_points_elsewhere_is_counted_in_one_line(tmp_path: Path) -> None:
     release = RELEASE.replace("GitRepository", "HelmRepository")
     generated = APPLICATION.replace("Application", "ApplicationSet").replace("name: shop,", "name: many,")
