@@ -15,7 +15,7 @@ from tests.serve.test_server import WEB, Server, serving
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving("--workers", "1") as found:
+    with serving() as found:
         yield found
 
 

@@ -46,18 +46,25 @@ class Server:
         return response.status, {key.lower(): value for key, value in response.getheaders()}, text
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+@contextlib.contextmanager
+def serving() -> Iterator[Server]:
+    """A server on loopback about the sample cluster, which answers in a thread of this process."""
     service = replace(service_of(), log=lambda line: None)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        serving = build_server(service.app(), None)
+        program = build_server(service.app(), None)
         # A thread hears of no signals.
-        serving.capture_signals = contextlib.nullcontext
-        thread = threading.Thread(target=lambda: asyncio.run(serving.serve(sockets=[listener])))
+        program.capture_signals = contextlib.nullcontext
+        thread = threading.Thread(target=lambda: asyncio.run(program.serve(sockets=[listener])))
         thread.start()
         yield Server(listener.getsockname()[1])
-        serving.should_exit = True
+        program.should_exit = True
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
 
 
 def test_an_answer_is_the_one_that_the_command_prints(server: Server) -> None:

@@ -222,14 +222,13 @@ class TreeReader:
             own = [each for each in deployments.values() if self._tree.is_below(self._file_of(each), each.path)]
             if place not in self._read and own:
                 self._read_deployed(own)
-        unread = [(place, list(claims.values())) for place, claims in self._claimed.items() if place not in self._read]
-        for place, deployments in sorted(
-            unread, key=lambda each: all(self._is_claimed(self._file_of(one)) for one in each[1])
-        ):
-            # What reads a directory and does not come to a file there deploys nothing of what that file names.
-            left = [each for each in deployments if not self._is_read(self._file_of(each))]
-            if place not in self._read and left:
-                self._read_deployed(left)
+        # First what lies in no directory that is deployed: it may lead to the others.
+        rest = sorted(self._claimed, key=lambda place: all(map(self._is_claimed, self._files_that_claim(place))))
+        for place in rest:
+            if place not in self._read:
+                # What reads a directory and does not come to a file there deploys nothing of what that file names.
+                claims = self._claimed[place].values()
+                self._read_deployed([each for each in claims if not self._is_read(self._file_of(each))])
         for folder in filter(self._is_claimed, self._folders):
             for file in self._manifests_in(folder):
                 if self._is_unused(file):
@@ -243,6 +242,9 @@ class TreeReader:
             return may_hold_objects(self._tree.read(file).data)
         except InputError:
             return False
+
+    def _files_that_claim(self, place: str) -> Iterator[str]:
+        return map(self._file_of, self._claimed[place].values())
 
     def _file_of(self, deployment: Deployment) -> str:
         return self._tree.path_named(deployment.source.file)
