@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kwhatif.commands.gate.gate_policy import DEFAULT_RULES, rules_of
-from kwhatif.commands.gate.rule import Parameters, in_tree, register
+from kwhatif.commands.gate.rule import in_tree, register
 from kwhatif.simulation.repository_policy import GatePolicy, read_policy
 from tests.console import blocks
 
@@ -18,33 +18,6 @@ DOCS = Path(__file__).parents[3] / "docs"
 PAGES = ("how-to/gate-changes", "reference/gate", "how-to/write-a-gate-rule")
 PAGE = "\n".join((DOCS / f"{page}.md").read_text("utf-8") for page in PAGES)
 GUIDE = (DOCS / "tutorials/gate-my-pull-requests.md").read_text("utf-8")
-ROWS = {match[1]: match[0] for match in re.finditer(r"^\| `([a-z-]+)` \|.*$", PAGE, re.MULTILINE)}
-COMMON = {field.name for field in msgspec.structs.fields(Parameters)}
-
-
-def test_the_table_has_every_rule() -> None:
-    assert set(ROWS) == set(in_tree())
-
-
-@pytest.mark.parametrize("name", sorted(in_tree()))
-def test_a_row_says_level_purpose_and_thresholds(name: str) -> None:
-    known = in_tree()[name]
-    _, _, level, purpose, thresholds, _ = ROWS[name].split("|")
-    parameters = known.parameters()
-    assert (level.strip(), purpose.strip()) == (parameters.level, known.purpose)
-    own = [field for field in msgspec.structs.fields(known.parameters) if field.name not in COMMON]
-    for field in own:
-        value = getattr(parameters, field.name)
-        assert f"`{field.encode_name}" in thresholds
-        if value not in (None, (), ""):
-            spelt = (
-                f"[{', '.join(value)}]" if isinstance(value, tuple) else str(value).lower() if value is True else value
-            )
-            assert (
-                f"`{field.encode_name}: {spelt:g}`"
-                if isinstance(value, float)
-                else f"`{field.encode_name}: {spelt}`" in (thresholds)
-            )
 
 
 def test_the_rules_that_are_on_by_default_are_named() -> None:
