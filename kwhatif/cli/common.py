@@ -116,7 +116,6 @@ def _common_options(
         bool,
         typer.Option(
             "-h",
-            "--help",
             is_eager=True,
             callback=_print_brief_help,
             expose_value=False,
@@ -155,7 +154,7 @@ def complete_command(command: Any, entry: Entry) -> Any:
     own = {each.name for each in command.params}
     wanted = ["brief_help", "color", *(["exit_zero"] if entry.may_be_no else []), *(["gaps"] if entry.has_gaps else [])]
     command.params += [shared[name] for name in wanted if name not in own]
-    command.context_settings = {**command.context_settings, "help_option_names": ["--help-all"]}
+    command.context_settings = {**command.context_settings, "help_option_names": ["--help"]}
     command.get_params = partial(_plain_params, command.get_params, texts)
     command.format_options = partial(_format_options, command)
     command.format_epilog = partial(_format_examples, entry)
@@ -254,7 +253,7 @@ class LazyGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         default = next((each.default for each in all_entries() if each.name == self.path), "")
-        if default and args and args[0] not in (*self.commands_by_name, "-h", "--help", "--help-all"):
+        if default and args and args[0] not in (*self.commands_by_name, "-h", "--help"):
             args = [default, *args]
         return super().parse_args(ctx, args)
 

@@ -35,7 +35,7 @@ app = typer.Typer(
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help", "--help-all"]},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 

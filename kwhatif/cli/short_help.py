@@ -1,4 +1,4 @@
-"""``-h``: a command's own options and the most used of those that it shares, on one screen; ``--help-all`` has all."""
+"""``-h``: a command's own options and the most used of those that it shares, on one screen; ``--help`` has all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def short_help(command: Any, ctx: Any, sections: list[tuple[str, list[tuple[str,
         often = _write("Most used", used, width, wrapped=wrapped[1])
         room = MOST_LINES - len(head) - len(arguments) - len(often) - len(("title", "", "the rest"))
         shown = own if any(wrapped) else own[: max(room, 0)]
-        rest = f"{total - len(shown) - len(used)} more options and examples: {ctx.command_path} --help-all"
+        rest = f"{total - len(shown) - len(used)} more options and examples: {ctx.command_path} --help"
         lines = [*head, *arguments, *_write("Options", shown, width, wrapped=wrapped[0]), *often, rest]
         if len(lines) <= MOST_LINES:
             break

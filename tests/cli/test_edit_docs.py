@@ -35,7 +35,7 @@ def test_the_document_of_the_page_can_be_read_and_says_every_edit(tmp_path: Path
 
 
 def test_the_page_names_every_option_in_the_order_in_which_they_apply() -> None:
-    help_ = run("place", "--help-all").out
+    help_ = run("place", "--help").out
     table = [line.split("`")[1] for line in TEXT.splitlines() if line.startswith("| `--")]
     named = list(dict.fromkeys(word for text in table for word in shlex.split(text)[:1]))
     options = [
