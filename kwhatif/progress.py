@@ -62,6 +62,12 @@ def use_listener(
         _reading.reset(tokens[1])
 
 
+def replace_listener(onlooker: ProgressListener) -> None:
+    """Report to another listener from now on, until ``use_listener`` ends."""
+    clear()
+    _onlooker.set(onlooker)
+
+
 @contextmanager
 def watch_reading() -> Iterator[ReadListener]:
     """The listener for the reading of a live cluster, until that is over."""

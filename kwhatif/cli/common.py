@@ -19,7 +19,9 @@ from typer.core import TyperGroup
 
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cli.output import ColorMode, all_gaps_are_shown, answer_is_always_good, finish, remember
+from kwhatif.cli.progress_line import StepLog
 from kwhatif.commands.registry import Entry, all_entries, entries_of
+from kwhatif.progress import replace_listener
 
 
 def plain(params: Any, texts: Collection[str] = ()) -> Any:
@@ -91,7 +93,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("Workers", ("workers", "on", "out", "resume")),
-    ("Output", ("output", "everything", "gaps", "report", "color", "exit_zero", "brief_help", "help")),
+    ("Output", ("output", "everything", "gaps", "report", "color", "verbosity", "exit_zero", "brief_help", "help")),
 )
 """Title -> parameters, in the order in which every command's help has them. A command's own options come before."""
 
@@ -102,6 +104,11 @@ def _remember_exit(wanted: bool) -> None:
 
 def _remember_gaps(wanted: bool) -> None:
     all_gaps_are_shown(wanted)
+
+
+def _remember_verbosity(level: int) -> None:
+    if level:
+        replace_listener(StepLog())
 
 
 def _print_brief_help(ctx: typer.Context, wanted: bool) -> None:
@@ -126,6 +133,18 @@ def _common_options(
         ColorMode,
         typer.Option("--color", callback=remember, expose_value=False, help="Colours in text; auto: on a terminal."),
     ] = ColorMode.auto,
+    verbosity: Annotated[
+        int,
+        typer.Option(
+            "-v",
+            "--verbosity",
+            metavar="N",
+            min=0,
+            callback=_remember_verbosity,
+            expose_value=False,
+            help="From 1 on, name each step on stderr, with the seconds since the start.",
+        ),
+    ] = 0,
     exit_zero: Annotated[
         bool,
         typer.Option(
@@ -152,7 +171,13 @@ def complete_command(command: Any, entry: Entry) -> Any:
     shared = {each.name: each for each in typer.main.get_command(app).params}
     texts = _texts(command.callback) | _texts(_common_options)
     own = {each.name for each in command.params}
-    wanted = ["brief_help", "color", *(["exit_zero"] if entry.may_be_no else []), *(["gaps"] if entry.has_gaps else [])]
+    wanted = [
+        "brief_help",
+        "color",
+        "verbosity",
+        *(["exit_zero"] if entry.may_be_no else []),
+        *(["gaps"] if entry.has_gaps else []),
+    ]
     command.params += [shared[name] for name in wanted if name not in own]
     command.context_settings = {**command.context_settings, "help_option_names": ["--help"]}
     command.get_params = partial(_plain_params, command.get_params, texts)

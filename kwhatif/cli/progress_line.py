@@ -90,6 +90,27 @@ def progress() -> Progress | None:
     return None if unwanted else Progress(sys.stderr)
 
 
+class StepLog:
+    """A line for each step, with the seconds since the program began to listen: ``-v``."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._began, self._last = clock, clock(), ""
+
+    def start(self, doing: str) -> None:
+        """The step that begins."""
+        if doing != self._last:
+            self._last = doing
+            tell(f"{self._clock() - self._began:8.3f}s {clean(doing)}")
+
+    def update(self, doing: str, noun: str, done: int, of: int | None) -> None:
+        """A loop is one step, with how much there is to do."""
+        if not done:
+            self.start(f"{doing} {noun}" if of is None else f"{doing} {of:,} {noun}")
+
+    def clear(self) -> None:
+        """Lines stay."""
+
+
 class ReadProgress(ReadListener):
     """What is printed while a cluster is read, by several threads: a line that changes, and lines that stay."""
 

@@ -77,6 +77,7 @@ SHORT = {
     "-o": "--output",
     "-R": "--recursive",
     "-h": "-h",
+    "-v": "--verbosity",
 }
 """What a letter means, on every command that has it."""
 
@@ -205,6 +206,16 @@ def test_brief_help_fits_a_screen_and_says_where_the_rest_is(path: str) -> None:
     assert max(map(len, ran.lines)) <= 80
     assert ran.lines[-1].endswith(f"more options and examples: kwhatif {path} --help")
     assert len(run(*path.split(), "--help").lines) > len(ran.lines)
+
+
+def test_verbosity_names_each_step_and_changes_no_answer() -> None:
+    words = ("place", "data/small.yaml", "--snapshot", CLUSTER, "-o", "name")
+    quiet, verbose = run(*words), run(*words, "-v", "1")
+    assert (verbose.out, verbose.code) == (quiet.out, quiet.code)
+    steps = [line for line in verbose.err.splitlines() if line not in quiet.err.splitlines()]
+    assert all(re.fullmatch(r" +\d+\.\d{3}s \S.*", line) for line in steps), steps
+    assert [line.split("s ", 1)[1] for line in steps][-1] == "Placing 1 pods"
+    assert run(*words).err == quiet.err
 
 
 def test_help_says_in_the_same_words_what_exit_code_1_means() -> None:
