@@ -24,10 +24,10 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 BOMBS = {
     "aliases that stand for a billion values": LAUGHS.encode(),
     "lists in each other": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "blanks, packed": gzip.compress(b" " * (64 << 20), 1),
-    "documents, packed": gzip.compress(b"---\n" * (4 << 20), 1),
+    "blanks, packed": gzip.compress(b" " * (64 << 20)),
+    "documents, packed": gzip.compress(b"---\n" * (4 << 20)),
     "blanks, packed by zstd": zstandard.compress(b" " * (64 << 20)),
-    "blanks, packed again and again": gzip.compress(gzip.compress(gzip.compress(b" " * (64 << 20), 1))),
+    "blanks, packed again and again": gzip.compress(gzip.compress(gzip.compress(b" " * (64 << 20)))),
     "a number of a million digits": b'{"apiVersion": "v1", "kind": "Pod", "spec": ' + b"9" * 1_000_000 + b"}",
 }
 READERS = sorted(

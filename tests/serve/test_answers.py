@@ -96,7 +96,7 @@ PROBLEMS: list[tuple[str, dict[str, Any], int, str, str]] = [
     ("place", {"manifests": [{"name": "http://example.com/a", "text": WEB}]}, 422, "$.manifests[0].name", "name"),
     ("place", {"manifests": WEB, "policy": "kind: Nothing"}, 422, "", "policy"),
     ("drain", {"nodes": ["nowhere"]}, 422, "", "nowhere"),
-    ("drain", {}, 422, "$", "nodes is missing"),
+    ("drain", {}, 400, "", "name the nodes to drain"),
     ("upgrade", {"pool": None}, 422, "$", "pool is missing"),
     ("place", {"manifests": WEB, "load": {"a": 1}}, 422, "$", "load: "),
     ("place", {"manifests": WEB, "autoscale": [{"a": 1}]}, 422, "$.kind", "autoscale[0]: "),

@@ -12,9 +12,9 @@ from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingRe
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: a, image: a}]}\n"
 
+CHART = pytest.param("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart", id="a chart")
 OTHERS = [
     pytest.param("values.yaml", "replicaCount: 1\nresources: {}\n", "file of Helm values", id="values of a chart"),
-    pytest.param("Chart.yaml", "apiVersion: v2\nname: a\nversion: 1.0.0\n", "chart", id="a chart"),
     pytest.param(
         "kind.yaml", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n", "configuration of kind", id="kind"
     ),
@@ -66,7 +66,14 @@ def test_in_a_directory_what_is_no_object_is_passed_over_and_counted(
     assert list(report.notes()) == [f"passed over in directories, as no objects of a cluster: 1 {sort}"]
 
 
-@pytest.mark.parametrize(("name", "text", "sort"), [*OTHERS, *KUSTOMIZATIONS])
+def test_what_lies_beside_a_chart_belongs_to_it(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(POD)
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: a\nversion: 1.0.0\n")
+    with pytest.raises(InputError, match="no objects of a cluster in here, only 1 chart"):
+        load_manifests([str(tmp_path)])
+
+
+@pytest.mark.parametrize(("name", "text", "sort"), [*OTHERS, CHART, *KUSTOMIZATIONS])
 def test_named_by_itself_it_is_an_error(name: str, text: str, sort: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError) as caught:
