@@ -458,10 +458,10 @@ def handle_for(name: str, args: Json | None = None, *, features: Features = FEAT
         features = features_of(LEGACY_MINOR)
     if name in LEGACY:
         document: Json | None = _with_legacy_plugin(name, args)
+    elif name in OUT_OF_TREE or (name in IN_TREE and IN_TREE[name].default is None):
+        document = document_with(name, args)
     else:
         document = None if args is None else profile_document(args={name: args})
-        if name in OUT_OF_TREE:
-            document = document_with(name, args)
     profile = load_configuration(document, source="", features=features if name in LEGACY else None).profiles[0]
 
     def nobody(*_: object) -> PostFilterResult:
@@ -475,7 +475,7 @@ def document_with(name: str, args: Json | None = None) -> Json:
     """A configuration with a plugin that is not on by default, wherever it can be; it sorts the queue if it can."""
     just_it = {"enabled": [{"name": name}], "disabled": [{"name": "*"}]}
     plugins: Json = {"multiPoint": {"enabled": [{"name": name}]}}
-    if "queueSort" in OUT_OF_TREE[name].points(FEATURES):
+    if "queueSort" in (OUT_OF_TREE.get(name) or IN_TREE[name]).points(FEATURES):
         plugins["queueSort"] = just_it
     return profile_document(args={} if args is None else {name: args}, plugins=plugins)
 

@@ -128,8 +128,13 @@ def all_results() -> tuple[type[Result], ...]:
 
 
 def load(path: str, package: str = commands.__name__) -> Any:
-    """The object of ``module:name`` below a package; modules of others are named in full."""
+    """The object of ``module:name`` below a package; modules of others are named in full.
+
+    Raises KwhatifError where no object is named.
+    """
     module, _, name = path.partition(":")
+    if not name:
+        raise KwhatifError(f"view {path!r}: expected module:name below {package}, such as place.text:VIEW")
     return getattr(import_module(module if module.startswith("kwhatif.") else f"{package}.{module}"), name)
 
 

@@ -35,6 +35,9 @@ R_co = TypeVar("R_co", bound="Result", covariant=True)
 REPORTS = ("html", "json", "yaml", "markdown")
 """What every report may be; html is a page to look at, of answers that have one."""
 
+WITHOUT_PAGE = REPORTS[1:]
+"""What the report of an answer without a page may be."""
+
 
 @dataclass(frozen=True)
 class Output:
@@ -47,10 +50,13 @@ class Output:
     rows: str = "--all"
     rows_help: str = "Show every row. Default: tables from 20 rows on are grouped."
     help: str = "The format to print."
-    report_help: str = (
-        "Also write a report to a file: html (one page to look at, offline), json, yaml or markdown (repeatable)."
-    )
+    report_help: str = ""
     variable: str = ""
+
+    def __post_init__(self) -> None:
+        page = "html (one page to look at, offline), " if "html" in self.reports else ""
+        words = self.report_help or f"Also write a report to a file: {page}json, yaml or markdown (repeatable)."
+        object.__setattr__(self, "report_help", words)
 
 
 TABLES = Output()

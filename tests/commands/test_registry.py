@@ -85,7 +85,8 @@ def test_no_two_results_share_a_schema() -> None:
 @pytest.mark.parametrize("entry", COMMANDS, ids=name_of)
 def test_html_is_offered_for_answers_that_have_a_page(entry: Entry) -> None:
     if "html" in entry.command.prints.reports:
-        assert [each.__name__ for each in results_of(entry.command) if not load(each.view).page] == []
+        without = [each.__name__ for each in results_of(entry.command) if not load(each.view).page]
+        assert without == [], "its View has a page, or the command prints = Output(reports=WITHOUT_PAGE)"
 
 
 def test_an_answer_without_a_page_is_refused_in_a_sentence() -> None:

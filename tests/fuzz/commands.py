@@ -9,6 +9,8 @@ of a study that are wrong, and ``{out}`` any file to write.
 
 from __future__ import annotations
 
+import re
+
 from kwhatif.commands.parameters import parameters_of, takes_cluster
 from kwhatif.commands.registry import all_commands
 
@@ -18,7 +20,7 @@ _EDITS = (
 )
 _GATES = " --feature-gates StorageCapacityScoring=true"
 
-COMMANDS = {
+_WRITTEN = {
     "manifest": (
         "place {bad} --snapshot {cluster} -o wide",
         "place {bad} --snapshot {cluster} --timeline -o json",
@@ -169,7 +171,6 @@ COMMANDS = {
         "snapshot dump --kubeconfig x -o {out}.json --redact --translation {out}.translation",
     ),
 }
-"""Sort of file -> the commands that read one."""
 
 
 def readers() -> set[str]:
@@ -183,3 +184,16 @@ def readers() -> set[str]:
             or any(each.flag.file in ("in", "manifests", "cluster") for each in parameters_of(entry.command))
         )
     }
+
+
+def _by_example() -> list[str]:
+    """The first example of each command that nothing above names, about a cluster that is wrong."""
+    lines = [line.split() for lines in _WRITTEN.values() for line in lines]
+    left = {name for name in readers() if not any(words[: len(name.split())] == name.split() for words in lines)}
+    examples = (f"{name} {all_commands()[name].examples[0]}" for name in sorted(left))
+    wrong = (re.sub(r"samples/manifests/\S+", "{release}", example) for example in examples)
+    return [re.sub(r"samples/cluster\S*", "{bad}", example) for example in wrong]
+
+
+COMMANDS = {**_WRITTEN, "snapshot": (*_WRITTEN["snapshot"], *_by_example())}
+"""Sort of file -> the commands that read one."""

@@ -34,7 +34,8 @@ def test_every_command_answers_where_nothing_is_wrong(trial: Trial) -> None:
 
 
 def test_every_command_that_reads_files_is_given_wrong_ones() -> None:
-    tried = [command.split() for commands in COMMANDS.values() for command in commands]
+    """By a line in ``tests/fuzz/commands.py``, or by its first example, which is about the samples' cluster then."""
+    tried = [command.split() for commands in COMMANDS.values() for command in commands if "{bad}" in command]
     assert {
         name for name in readers() if not any(words[: len(name.split())] == name.split() for words in tried)
     } == set()

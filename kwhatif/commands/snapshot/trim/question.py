@@ -10,7 +10,7 @@ from kwhatif.commands.common_options import CLUSTER
 from kwhatif.commands.snapshot.trim.result import TrimResult
 from kwhatif.commands.snapshot.trim.trim import build_trim_result, check_and_write, trim, unbind_pods
 from kwhatif.errors import InputError, UsageError
-from kwhatif.simulation.command import REPORTS, Output
+from kwhatif.simulation.command import WITHOUT_PAGE, Output
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
@@ -32,11 +32,7 @@ class Trim(PodQuestion[TrimResult]):
     """
 
     lacks = frozenset({"verb", "at", "recursive"})
-    prints = Output(
-        formats=(),
-        reports=REPORTS[1:],
-        report_help="Also write a report to a file: json, yaml or markdown (repeatable).",
-    )
+    prints = Output(formats=(), reports=WITHOUT_PAGE)
     examples = (f"reindex-3-2f9gk {CLUSTER} -o reproducer.json",)
     several_runs: ClassVar[bool] = True
 
