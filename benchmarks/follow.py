@@ -10,7 +10,6 @@ the server answers as the command does from that dump. ``load`` is that of the m
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import os
@@ -25,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from serve import memory_of, serving
+from serve import memory_of, parser_of, serving
 
 import kwhatif
 from kwhatif.render.formats import as_json
@@ -149,9 +148,7 @@ def measure(folder: Path, nodes: int, pods: int, rate: float, seconds: float) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--pods", type=int, default=20_000)
+    parser = parser_of(__doc__)
     parser.add_argument("--rate", type=float, default=100)
     parser.add_argument("--seconds", type=float, default=300)
     arguments = parser.parse_args()

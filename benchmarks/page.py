@@ -10,11 +10,8 @@ the machine. Needs playwright and Chromium, as make test-browser installs them.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from gate import write
 from report import busy
-from serve import Client, seconds_of
+from serve import parser_of, seconds_of, serving
 
 from tests.browser.conftest import CHROMIUM, QUIET, QUIETER
 
@@ -36,23 +33,13 @@ ASKED = "() => performance.getEntriesByType('resource').findLast((each) => each.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=2_000)
-    parser.add_argument("--pods", type=int, default=40_000)
+    parser = parser_of(__doc__, 2_000, 40_000)
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         write(Path(name), given.nodes, given.pods, 0)
-        words = ["-m", "kwhatif", "serve", "--snapshot", f"{name}/cluster.json", "--listen", "127.0.0.1:0"]
-        with subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True) as server:
-            assert server.stderr is not None
-            port = int(re.findall(r":(\d+)$", server.stderr.readline().strip())[0])
-            try:
-                while Client(port).ask(0)[0] == 503:
-                    time.sleep(0.2)
-                look(f"http://127.0.0.1:{port}/", server.pid, given.rounds)
-            finally:
-                server.terminate()
+        with serving("--snapshot", f"{name}/cluster.json") as (pid, port):
+            look(f"http://127.0.0.1:{port}/", pid, given.rounds)
 
 
 def look(address: str, server: int, rounds: int) -> None:

@@ -142,10 +142,16 @@ def _measure(pid: int, port: int, begun: float, questions: int, clients: int, se
     }
 
 
+def parser_of(text: str | None, nodes: int = 1000, pods: int = 20_000) -> argparse.ArgumentParser:
+    """The options of a benchmark of a server: how large its cluster is."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, default=nodes)
+    parser.add_argument("--pods", type=int, default=pods)
+    return parser
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=1000)
-    parser.add_argument("--pods", type=int, default=20_000)
+    parser = parser_of(__doc__)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=300)

@@ -38,7 +38,7 @@ class Answer:
     def options(prints: Output) -> Iterator[Parameter]:
         """The options of an answer that is printed in this way."""
         if prints.reports:
-            flag = Flag("--report", metavar="FORMAT=FILE", help=prints.report_help)
+            flag = Flag("--report", metavar="FORMAT=FILE", help=prints.describe_reports())
             yield Parameter("report", Sequence[str], (), flag, own=False)
         if prints.rows:
             yield Parameter("everything", bool, False, Flag(prints.rows, help=prints.rows_help), own=False)

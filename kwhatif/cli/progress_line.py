@@ -100,7 +100,7 @@ class StepLog:
         """The step that begins."""
         if doing != self._last:
             self._last = doing
-            tell(f"{self._clock() - self._began:8.3f}s {clean(doing)}")
+            tell(f"{self._clock() - self._began:8.3f}s {doing}")
 
     def update(self, doing: str, noun: str, done: int, of: int | None) -> None:
         """A loop is one step, with how much there is to do."""

@@ -53,10 +53,10 @@ class Output:
     report_help: str = ""
     variable: str = ""
 
-    def __post_init__(self) -> None:
+    def describe_reports(self) -> str:
+        """The help of ``--report``."""
         page = "html (one page to look at, offline), " if "html" in self.reports else ""
-        words = self.report_help or f"Also write a report to a file: {page}json, yaml or markdown (repeatable)."
-        object.__setattr__(self, "report_help", words)
+        return self.report_help or f"Also write a report to a file: {page}json, yaml or markdown (repeatable)."
 
 
 TABLES = Output()

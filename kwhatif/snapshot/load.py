@@ -132,8 +132,8 @@ def load_manifests(
     """
     manifests: list[Manifest] = []
     seen: dict[tuple[str, ...], int] = {}
-    report_kept = ReadingReport() if report is None else report
-    for document, item, is_named in read_items(sources, options, report_kept):
+    report = ReadingReport() if report is None else report
+    for document, item, is_named in read_items(sources, options, report):
         if item.place == "$" and is_snapshot(document, item.api_version, item.kind):
             problem = f"expected manifests, found a whole {KIND}"
             raise InputError(problem, source=document.source, place="$.kind")
@@ -142,7 +142,7 @@ def load_manifests(
         except InputError as error:
             if is_named:
                 raise
-            report_kept.leave_out(error, item.origin.file)
+            report.leave_out(error, item.origin.file)
             continue
         if not is_named:
             manifest = replace(manifest, is_named=False)
@@ -157,7 +157,7 @@ def load_manifests(
         if is_named and _may_make_pods(item, key[0]):
             raise _twice(key, item, first.origin)
         if first.origin.file != item.origin.file:
-            report_kept.files.explain(first.origin.file, f"of {_name_of(key)} another file counts: {item.origin.file}")
+            report.files.explain(first.origin.file, f"of {_name_of(key)} another file counts: {item.origin.file}")
         manifests[place] = replace(manifest, instead_of=first.origin)
     return list(_tell_apart(manifests))
 

@@ -10,6 +10,7 @@ of a study that are wrong, and ``{out}`` any file to write.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from kwhatif.commands.parameters import parameters_of, takes_cluster
 from kwhatif.commands.registry import all_commands
@@ -186,11 +187,16 @@ def readers() -> set[str]:
     }
 
 
+def readers_without(lines: Iterable[str]) -> set[str]:
+    """The commands that read files of others and that none of these lines calls."""
+    called = [line.split() for line in lines]
+    return {name for name in readers() if not any(words[: len(name.split())] == name.split() for words in called)}
+
+
 def _by_example() -> list[str]:
     """The first example of each command that nothing above names, about a cluster that is wrong."""
-    lines = [line.split() for lines in _WRITTEN.values() for line in lines]
-    left = {name for name in readers() if not any(words[: len(name.split())] == name.split() for words in lines)}
-    examples = (f"{name} {all_commands()[name].examples[0]}" for name in sorted(left))
+    left = sorted(readers_without(line for lines in _WRITTEN.values() for line in lines))
+    examples = (f"{name} {all_commands()[name].examples[0]}" for name in left)
     wrong = (re.sub(r"samples/manifests/\S+", "{release}", example) for example in examples)
     return [re.sub(r"samples/cluster\S*", "{bad}", example) for example in wrong]
 

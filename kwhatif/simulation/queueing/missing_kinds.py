@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kwhatif.api import kueue as api
-from kwhatif.api.kinds import Objects
+from kwhatif.api.kinds import Objects, plural_of
 from kwhatif.api.meta import Resource
 from kwhatif.kueue.kueue_objects import KueueObjects
 from kwhatif.results.base import Gap
@@ -53,5 +53,5 @@ def missing_kinds(snapshot: Objects, found: KueueObjects) -> Iterator[Gap]:
         return
     for kind in _KINDS:
         if kind.struct.__name__ not in known and kind.is_needed(found):
-            closed_by = f"kubectl get {kind.name.lower()}s.{api.GROUP} --all-namespaces -o yaml"
+            closed_by = f"kubectl get {plural_of(kind.name)}.{api.GROUP} --all-namespaces -o yaml"
             yield Gap(what=f"the snapshot has no {kind.name} of Kueue", effect=kind.effect, closed_by=(closed_by,))
