@@ -97,7 +97,7 @@ def test_limits_hold_whichever_types_are_launched(
         types_of(found), [pod_of(number, *each) for number, each in enumerate(asked)], limits={"cpu": limit}
     )
     largest = [
-        max(world.catalogue.types[row].capacity["cpu"] for row in claim.types)
+        max(world.catalogue.types[row].capacity["cpu"].milli_value() for row in claim.types)
         for claim in provision(world).results.claims
     ]
     assert sum(largest) <= limit * 1000

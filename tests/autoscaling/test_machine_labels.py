@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.requirements import ZONE_ID, Requirement
 
@@ -11,8 +12,8 @@ NVME = "karpenter.k8s.aws/instance-local-nvme"
 
 
 def type_of(name: str, labels: dict[str, str], zone_id: str = "") -> InstanceType:
-    offering = Offering("eu-a", "on-demand", 1.0, zone_id=zone_id)
-    return InstanceType(name, labels, {"cpu": 4}, {}, (offering,))
+    offering = Offering(zone="eu-a", capacity_type="on-demand", price=1.0, zone_id=zone_id)
+    return InstanceType(name=name, labels=labels, capacity={"cpu": Quantity.from_units(4)}, offerings=[offering])
 
 
 PLAIN = type_of("m5.large", {"karpenter.k8s.aws/instance-family": "m5"})

@@ -169,7 +169,7 @@ def _price(world: KarpenterSnapshot, node: StateNode, row: int | None) -> float 
     prices = [
         each.price
         for each in world.catalogue.types[row].offerings
-        if not incompatible(labels, each.requirements, world.catalogue.known.labels)
+        if not incompatible(labels, world.catalogue.requirements[each], world.catalogue.known.labels)
     ]
     return min(prices, default=None)
 

@@ -8,17 +8,20 @@ pkg/controllers/provisioning/scheduling/reservationmanager.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, Literal
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from kwhatif.autoscaling.karpenter.pod_data import Amounts, subtract
+from kwhatif.api.core import ResourceList
+from kwhatif.api.document_numbers import Count, Price
+from kwhatif.autoscaling.karpenter.pod_data import Amounts, amounts, subtract
 from kwhatif.autoscaling.karpenter.requirements import (
     CAPACITY_TYPE,
     INSTANCE_TYPE,
-    RESERVATION_ID,
     RESERVED,
     ZONE,
     ZONE_ID,
@@ -28,6 +31,7 @@ from kwhatif.autoscaling.karpenter.requirements import (
     agree,
     merge_requirements,
     of_labels,
+    reservation_labels,
 )
 
 Types = NDArray[np.intp]
@@ -35,61 +39,41 @@ Types = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Offering:
-    """A type in a zone, for a price by the hour."""
+class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of the document InstanceTypes."""
 
-    zone: str
-    capacity_type: str
-    price: float
+
+class Offering(_Part, frozen=True, kw_only=True):
+    """A type in a zone. What a reservation holds has its ``reservationId`` and how many machines are left of it.
+
+    ``reservationType`` is AWS's: ``default`` or ``capacity-block``. ``zoneId`` is what AWS calls the zone everywhere.
+    """
+
+    zone: Annotated[str, Meta(min_length=1)]
+    capacity_type: Literal["on-demand", "spot", "reserved"]
+    price: Annotated[Price, Meta(description="Price of a machine, per hour.")]
     available: bool = True
-    reservation: str = ""
-    reserved_capacity: int = 0
-    reservation_type: str = ""
-    reservation_labels: tuple[str, ...] = (RESERVATION_ID,)
-    """That of the reservation, and where its cloud has one, that of its type."""
+    reservation_id: str = ""
+    reservation_capacity: Count = 0
+    reservation_type: Literal["default", "capacity-block"] = "default"
     zone_id: str = ""
-    """What AWS calls the zone in all accounts."""
-
-    @cached_property
-    def requirements(self) -> Requirements:
-        reserved_by = self._reserved_by
-        return merge_requirements(
-            of_labels(self.labels),
-            *(
-                Requirement.from_selector(key, "DoesNotExist", ())
-                for key in self.reservation_labels[:2]
-                if key not in reserved_by
-            ),
-        )
-
-    @cached_property
-    def labels(self) -> Mapping[str, str]:
-        """The labels that a machine has because it was launched from this offering."""
-        zone_id = {ZONE_ID: self.zone_id} if self.zone_id else {}
-        return {ZONE: self.zone, CAPACITY_TYPE: self.capacity_type, **self._reserved_by, **zone_id}
-
-    @cached_property
-    def _reserved_by(self) -> Mapping[str, str]:
-        values = zip(self.reservation_labels, (self.reservation, self.reservation_type), strict=False)
-        return {key: value for key, value in values if value}
 
 
-@dataclass(frozen=True)
-class InstanceType:
-    """An instance type: its capacity, its overhead, and its offerings."""
+class InstanceType(_Part, frozen=True, kw_only=True, dict=True):
+    """An instance type. ``overhead`` is what it does not leave for pods."""
 
-    name: str
-    labels: Mapping[str, str]
-    capacity: Amounts
-    overhead: Amounts
-    offerings: tuple[Offering, ...]
+    name: Annotated[str, Meta(min_length=1)]
+    labels: dict[str, str] = {}
+    capacity: ResourceList
+    overhead: ResourceList = {}
+    offerings: list[Offering] = []
 
     @cached_property
     def allocatable(self) -> Amounts:
         """What is left for pods; huge pages are taken off the memory."""
-        left = subtract(self.capacity, self.overhead)
-        for name, amount in self.capacity.items():
+        capacity = amounts(self.capacity)
+        left = subtract(capacity, amounts(self.overhead))
+        for name, amount in capacity.items():
             if name.startswith("hugepages-"):
                 left["memory"] = max(left.get("memory", 0) - amount, 0)
         return left
@@ -123,27 +107,46 @@ class Catalogue:
         self.types = tuple(types)
         self.offerings = tuple(offering for type_ in self.types for offering in type_.offerings)
         owners = [row for row, type_ in enumerate(self.types) for _ in type_.offerings]
-        self._labels_of_offerings = tuple(
-            dict.fromkeys(key for offering in self.offerings for key in offering.requirements)
-        )
+        self._labels = frozenset(label for type_ in self.types for label in type_.labels)
+        self.reservation_labels = reservation_labels(self._labels)
+        """That of a reservation's name, and where the cloud has one, that of its type."""
+        self.requirements = {offering: self._requirements_of(offering) for offering in self.offerings}
+        self._labels_of_offerings = tuple(dict.fromkeys(key for each in self.requirements.values() for key in each))
         self._owner: Types = np.array(owners, dtype=np.intp)
         self._available: Mask = np.array([offering.available for offering in self.offerings], dtype=bool)
         self._price = np.array([offering.price for offering in self.offerings], dtype=np.float64)
         self._resources = sorted({name for type_ in self.types for name in type_.capacity})
         self._column = {name: place for place, name in enumerate(self._resources)}
         self._allocatable = self._table([type_.allocatable for type_ in self.types])
-        self._capacity = self._table([type_.capacity for type_ in self.types])
+        self._capacity = self._table([amounts(type_.capacity) for type_ in self.types])
         self._broken: Mask = np.asarray((self._allocatable < 0).any(axis=1), dtype=bool)
-        self._labels = frozenset(label for type_ in self.types for label in type_.labels)
         self.known = WellKnown.from_labels(self._labels)
         self._suiting: dict[Requirement, Mask] = {}
         self._offering: dict[Requirement, Mask] = {}
         self._offered: dict[tuple[Requirement | None, ...], tuple[Mask, Mask]] = {}
 
+    def labels_of(self, offering: Offering) -> dict[str, str]:
+        """The labels that a machine has because it was launched from an offering."""
+        values = (offering.reservation_id, offering.reservation_type) if offering.reservation_id else ()
+        zone_id = {ZONE_ID: offering.zone_id} if offering.zone_id else {}
+        return {
+            ZONE: offering.zone,
+            CAPACITY_TYPE: offering.capacity_type,
+            **dict(zip(self.reservation_labels, values, strict=False)),
+            **zone_id,
+        }
+
+    def _requirements_of(self, offering: Offering) -> Requirements:
+        labels = self.labels_of(offering)
+        absent = [key for key in self.reservation_labels if key not in labels]
+        return merge_requirements(
+            of_labels(labels), *(Requirement.from_selector(key, "DoesNotExist", ()) for key in absent)
+        )
+
     def _table(self, rows: Sequence[Amounts]) -> NDArray[np.int64]:
         table = np.zeros((len(rows), len(self._resources)), dtype=np.int64)
-        for row, amounts in enumerate(rows):
-            for name, amount in amounts.items():
+        for row, named in enumerate(rows):
+            for name, amount in named.items():
                 if name in self._column:
                     table[row, self._column[name]] = _within(amount, _MOST - 1)
         return table
@@ -215,7 +218,7 @@ class Catalogue:
     def _offering_mask(self, requirement: Requirement) -> Mask:
         mask = self._offering.get(requirement)
         if mask is None:
-            of_offerings = (offering.requirements.get(requirement.key) for offering in self.offerings)
+            of_offerings = (self.requirements[offering].get(requirement.key) for offering in self.offerings)
             mask = np.array([own is None or agree(requirement, own) for own in of_offerings], dtype=bool)
             self._offering[requirement] = mask
         return mask
@@ -268,9 +271,8 @@ class Catalogue:
         for row in types:
             for offering in self.types[row].offerings:
                 if offering.capacity_type == RESERVED:
-                    machines[offering.reservation] = min(
-                        machines.get(offering.reservation, offering.reserved_capacity), offering.reserved_capacity
-                    )
+                    left = offering.reservation_capacity
+                    machines[offering.reservation_id] = min(machines.get(offering.reservation_id, left), left)
         return machines
 
     def reserved_offers(self, types: Types, requirements: Requirements) -> list[Offering]:
@@ -298,12 +300,12 @@ class Reservations:
         self._held: dict[str, set[str]] = {}
 
     def may_hold(self, hostname: str, offering: Offering) -> bool:
-        return offering.reservation in self._held.get(hostname, ()) or self._left[offering.reservation] > 0
+        return offering.reservation_id in self._held.get(hostname, ()) or self._left[offering.reservation_id] > 0
 
     def hold(self, hostname: str, offerings: Iterable[Offering]) -> None:
         """Hold these reservations for a machine, and release the others that it held."""
         held = self._held.setdefault(hostname, set())
-        wanted = {offering.reservation for offering in offerings}
+        wanted = {offering.reservation_id for offering in offerings}
         for reservation in wanted - held:
             self._left[reservation] -= 1
         for reservation in held - wanted:

@@ -233,8 +233,8 @@ class NewClaim:
         found = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
         if self.reserved:
             found[CAPACITY_TYPE] = Requirement.from_selector(CAPACITY_TYPE, "In", (RESERVED,))
-            label = self.reserved[0].reservation_labels[0]
-            held = Requirement.from_selector(label, "In", {each.reservation for each in self.reserved})
+            label = self._world.catalogue.reservation_labels[0]
+            held = Requirement.from_selector(label, "In", {each.reservation_id for each in self.reserved})
             found = dict(merge_requirements(found, held))
         self.requirements = found
         self.types = self._world.catalogue.by_price(self.types, found)[:MOST_TYPES]

@@ -27,7 +27,7 @@ from kwhatif.autoscaling.cluster_autoscaler.orchestrator import NoScaleUpInfo, R
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown, Unremovable
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.autoscaling.karpenter import pod_data as amounts
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
@@ -39,7 +39,7 @@ from kwhatif.commands.conformance.scenario import plain_objects, read_objects
 from kwhatif.framework.status import Status
 from kwhatif.golang.parsing import SECOND
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.autoscalers.instance_types_document import KarpenterOptions, KnownType
+from kwhatif.simulation.autoscalers.instance_types_document import KarpenterOptions
 
 
 class Group(msgspec.Struct, rename="camel"):
@@ -228,7 +228,7 @@ class KarpenterScenario(msgspec.Struct, rename="camel"):
     objects: list[msgspec.Raw]
     pods: list[Pod]
     node_pools: list[NodePool]
-    instance_types: list[KnownType]
+    instance_types: list[InstanceType]
     pool_instance_types: dict[str, list[str]] = {}
     options: KarpenterOptions = KarpenterOptions()
     disruption: bool = False
@@ -285,7 +285,7 @@ def snapshot_of_scenario(scenario: KarpenterScenario) -> KarpenterSnapshot:
         objects,
         scenario.pods,
         scenario.node_pools,
-        Catalogue([each.as_instance_type() for each in scenario.instance_types]),
+        Catalogue(scenario.instance_types),
         scenario.pool_instance_types,
         # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
         scenario.options.as_settings(volume_places_known=False),

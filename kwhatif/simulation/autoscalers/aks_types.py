@@ -15,12 +15,11 @@ import msgspec
 from kwhatif.api.core import ResourceList
 from kwhatif.api.decode import describe_value
 from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.karpenter.catalogue import InstanceType, Offering
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import finite
 from kwhatif.simulation.autoscalers.instance_types_document import (
     InstanceTypesFile,
-    KnownOffering,
-    KnownType,
     assemble_file,
 )
 
@@ -133,7 +132,7 @@ def aks_types(
     skus: Sequence[AzureSku], on_demand: Mapping[str, float], spot: Mapping[str, float], source: str
 ) -> InstanceTypesFile:
     """All sizes that AKS takes, offered where they are and a price is known. Raises InputError with a place."""
-    found: dict[str, KnownType] = {}
+    found: dict[str, InstanceType] = {}
     for number, sku in enumerate(skus):
         if sku.resource_type != "virtualMachines" or any(each.type == "Location" for each in sku.restrictions or ()):
             continue
@@ -155,7 +154,7 @@ def aks_types(
 
 def _offerings(
     sku: AzureSku, capabilities: Mapping[str, str], on_demand: Mapping[str, float], spot: Mapping[str, float]
-) -> Iterator[KnownOffering]:
+) -> Iterator[Offering]:
     barred = {
         zone
         for each in sku.restrictions or ()
@@ -168,9 +167,9 @@ def _offerings(
         for zone in zones:
             named = f"{place.location.lower()}-{zone}" if zone != "0" else "0"
             if sku.name in on_demand:
-                yield KnownOffering(zone=named, capacity_type="on-demand", price=on_demand[sku.name])
+                yield Offering(zone=named, capacity_type="on-demand", price=on_demand[sku.name])
             if sku.name in spot and capabilities.get("LowPriorityCapable") == "True":
-                yield KnownOffering(zone=named, capacity_type="spot", price=spot[sku.name])
+                yield Offering(zone=named, capacity_type="spot", price=spot[sku.name])
 
 
 def _describe_size(
@@ -179,8 +178,8 @@ def _describe_size(
     capabilities: Mapping[str, str],
     cores: int,
     gibibytes: float,
-    offerings: list[KnownOffering],
-) -> KnownType:
+    offerings: list[Offering],
+) -> InstanceType:
     memory = int(gibibytes) * _GI
     gpus = int(float(capabilities.get("GPUs", 0)))
     maker = "" if not gpus else "amd" if _AMD.search(name) else "nvidia"
@@ -218,7 +217,7 @@ def _describe_size(
         capacity[f"{maker}.com/gpu"] = Quantity.from_units(gpus)
     kept = Quantity.from_units(int(1024 * reserved_share(_MEMORY, gibibytes)) * 2**20, binary=True)
     overhead = {"cpu": Quantity.from_milli(int(1000 * reserved_share(_CPU, cores))), "memory": kept + _EVICTION}
-    return KnownType(name=name, labels=labels, capacity=capacity, overhead=overhead, offerings=offerings)
+    return InstanceType(name=name, labels=labels, capacity=capacity, overhead=overhead, offerings=offerings)
 
 
 def _largest_os_disk(capabilities: Mapping[str, str]) -> int:

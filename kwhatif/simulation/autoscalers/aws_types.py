@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kwhatif.api.core import Node
 from kwhatif.api.node_provisioning import EC2NodeClass, NodePool
 from kwhatif.api.objects import section
+from kwhatif.autoscaling.karpenter.catalogue import InstanceType, Offering
 from kwhatif.autoscaling.karpenter.requirements import EKS
 from kwhatif.errors import InputError
 from kwhatif.simulation.autoscalers.ec2_description import EC2Type, Places, Price, SpotPrices, Types
@@ -18,8 +19,6 @@ from kwhatif.simulation.autoscalers.ec2_machines import EC2Machine, ProviderOpti
 from kwhatif.simulation.autoscalers.instance_types_document import (
     KIND,
     InstanceTypesFile,
-    KnownOffering,
-    KnownType,
     Lack,
     lacking_prices,
 )
@@ -110,14 +109,14 @@ def _offerings(
     spot: Mapping[tuple[str, str], float],
     on_demand: Mapping[str, float],
     ids: Mapping[str, str],
-) -> Iterator[KnownOffering]:
+) -> Iterator[Offering]:
     name, classes = type_.instance_type, type_.supported_usage_classes
     for zone in zones:
         zone_id = ids.get(zone, "")
         if "on-demand" in classes and name in on_demand:
-            yield KnownOffering(zone=zone, capacity_type="on-demand", price=on_demand[name], zone_id=zone_id)
+            yield Offering(zone=zone, capacity_type="on-demand", price=on_demand[name], zone_id=zone_id)
         if "spot" in classes and (name, zone) in spot:
-            yield KnownOffering(zone=zone, capacity_type="spot", price=spot[name, zone], zone_id=zone_id)
+            yield Offering(zone=zone, capacity_type="spot", price=spot[name, zone], zone_id=zone_id)
 
 
 def _latest(history: Sequence[Price]) -> Iterator[tuple[tuple[str, str], float]]:
@@ -132,16 +131,16 @@ def _describe_type(
     node_class: EC2NodeClass | None,
     options: ProviderOptions,
     zones: Sequence[str],
-    offerings: list[KnownOffering],
+    offerings: list[Offering],
     *,
     auto_mode: bool,
-) -> KnownType:
+) -> InstanceType:
     if node_class is None:
         machine = EC2Machine(type_, EC2NodeClass(), options)
     else:
         machine = EC2Machine(type_, node_class, options, family_of(node_class))
     region = zones[0].rstrip("abcdefghijklmnopqrstuvwxyz") if zones and zones[0][-1:].isalpha() else ""
-    return KnownType(
+    return InstanceType(
         name=type_.instance_type,
         labels=machine.labels(region, auto_mode=auto_mode),
         capacity=machine.capacity(),

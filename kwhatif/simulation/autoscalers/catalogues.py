@@ -18,6 +18,7 @@ from kwhatif.api.decode import convert, decode_json
 from kwhatif.api.node_provisioning import EC2NodeClass, NodeClaim
 from kwhatif.api.quantity import Quantity
 from kwhatif.api.spelling_hints import suggest_spelling
+from kwhatif.autoscaling.karpenter.catalogue import InstanceType, Offering
 from kwhatif.autoscaling.karpenter.requirements import (
     CAPACITY_TYPE,
     CAPACITY_TYPES,
@@ -42,8 +43,6 @@ from kwhatif.simulation.autoscalers.instance_types_document import (
     KIND,
     CatalogueGap,
     InstanceTypesFile,
-    KnownOffering,
-    KnownType,
     OfferedCatalogue,
 )
 from kwhatif.snapshot.format.model import API_VERSION, Snapshot
@@ -54,7 +53,7 @@ _OVERHEAD = {"cpu": Quantity.parse("100m"), "memory": Quantity.parse("10Mi")}
 _PODS = {"pods": Quantity.from_units(110)}
 
 
-class _Offering(msgspec.Struct):
+class KwokOffering(msgspec.Struct):
     price: float = msgspec.field(name="Price")
     requirements: list[NodeSelectorRequirement] = msgspec.field(name="Requirements")
     reservation_capacity: int = msgspec.field(default=0, name="ReservationCapacity")
@@ -62,7 +61,7 @@ class _Offering(msgspec.Struct):
 
 class KwokType(msgspec.Struct, rename="camel"):
     name: str
-    offerings: list[_Offering]
+    offerings: list[KwokOffering]
     architecture: str
     operating_systems: list[str]
     resources: ResourceList
@@ -78,14 +77,14 @@ def kwok_types(types: Sequence[KwokType], source: str) -> InstanceTypesFile:
     )
 
 
-def _build_type(type_: KwokType, place: str) -> KnownType:
+def _build_type(type_: KwokType, place: str) -> InstanceType:
     if len(type_.operating_systems) != 1:
         found = ", ".join(type_.operating_systems) or "none"
         raise InputError(f"expected one operating system, found {found}", place=f"{place}.operatingSystems")
     capacity = {**_PODS, **type_.resources}
     size = _AWS_NAME.fullmatch(type_.name)
     family = re.split("[.-]", type_.name, maxsplit=1)
-    return KnownType(
+    return InstanceType(
         name=type_.name,
         labels={
             "kubernetes.io/arch": type_.architecture,
@@ -107,7 +106,7 @@ def _text(capacity: ResourceList, name: str, place: str) -> str:
     return capacity[name].canonical
 
 
-def _offering(offering: _Offering, place: str) -> KnownOffering:
+def _offering(offering: KwokOffering, place: str) -> Offering:
     requirements = {each.key: (each.values or [""])[0] for each in offering.requirements}
     for key in (ZONE, CAPACITY_TYPE):
         if not requirements.get(key):
@@ -120,7 +119,7 @@ def _offering(offering: _Offering, place: str) -> KnownOffering:
         "reservationCapacity": offering.reservation_capacity,
     }
     try:
-        return convert(plain, KnownOffering)
+        return convert(plain, Offering)
     except InputError as error:
         raise InputError(error.problem, place=place + error.place.removeprefix("$")) from None
 
@@ -139,18 +138,18 @@ _INCOMPLETE = "only types that the snapshot has a node of, as nodes have them; p
 
 def observed_types(snapshot: Snapshot) -> InstanceTypesFile:
     """Each type as its first node has it, in alphabetical order, offered where it occurs, at no price."""
-    found: dict[str, KnownType] = {}
+    found: dict[str, InstanceType] = {}
     for labels, capacity, allocatable in _machines(snapshot):
         name = labels.get(INSTANCE_TYPE)
         if not name or not capacity:
             continue
         kind = labels.get(CAPACITY_TYPE, "on-demand")
-        offering = KnownOffering(zone=labels.get(ZONE) or "unknown", capacity_type=kind, price=0.0)  # type: ignore[arg-type]
+        offering = Offering(zone=labels.get(ZONE) or "unknown", capacity_type=kind, price=0.0)  # type: ignore[arg-type]
         offerings = [offering] if kind in CAPACITY_TYPES and kind != RESERVED else []
         there = found.get(name)
         if there is None:
             overhead = {key: amount - allocatable.get(key, _NONE) for key, amount in capacity.items()}
-            found[name] = KnownType(
+            found[name] = InstanceType(
                 name=name,
                 labels={key: value for key, value in labels.items() if key in _PLATFORM or key.startswith(_OF_TYPES)},
                 capacity=dict(capacity),

@@ -14,10 +14,9 @@ from msgspec import Meta
 
 from kwhatif.api.core import ResourceList
 from kwhatif.api.quantity import Quantity
+from kwhatif.autoscaling.karpenter.catalogue import InstanceType, Offering
 from kwhatif.simulation.autoscalers.instance_types_document import (
     InstanceTypesFile,
-    KnownOffering,
-    KnownType,
     assemble_file,
 )
 
@@ -92,15 +91,15 @@ def gcp_types(
 
 def _offerings(
     name: str, zones: set[str], on_demand: Mapping[str, float], spot: Mapping[str, float]
-) -> Iterator[KnownOffering]:
+) -> Iterator[Offering]:
     for zone in sorted(zones):
         if name in on_demand:
-            yield KnownOffering(zone=zone, capacity_type="on-demand", price=on_demand[name])
+            yield Offering(zone=zone, capacity_type="on-demand", price=on_demand[name])
         if name in spot:
-            yield KnownOffering(zone=zone, capacity_type="spot", price=spot[name])
+            yield Offering(zone=zone, capacity_type="spot", price=spot[name])
 
 
-def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[KnownOffering]) -> KnownType:
+def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[Offering]) -> InstanceType:
     whole = type_.memory_mb * _MI
     partitions = type_.bundled_local_ssds.partition_count if type_.bundled_local_ssds else 0
     disks = _local_disks(type_.name, partitions)
@@ -122,7 +121,7 @@ def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[
         "ephemeral-storage": Quantity.from_units((evicts + reserved) * _GI, binary=True),
     }
     labels = _labels(type_, zones)
-    return KnownType(name=type_.name, labels=labels, capacity=capacity, overhead=overhead, offerings=offerings)
+    return InstanceType(name=type_.name, labels=labels, capacity=capacity, overhead=overhead, offerings=offerings)
 
 
 def _labels(type_: MachineType, zones: Sequence[str]) -> dict[str, str]:

@@ -21,18 +21,15 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, structs
 
-from kwhatif.api.core import ResourceList
 from kwhatif.api.decode import step
-from kwhatif.api.document_numbers import Count, Price
 from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.spelling_hints import suggest_spelling
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import Settings
 from kwhatif.autoscaling.karpenter.node_pool import pool_requirements
-from kwhatif.autoscaling.karpenter.pod_data import amounts
-from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, requirement_of, reservation_labels
+from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, requirement_of
 from kwhatif.errors import InputError
 from kwhatif.snapshot.format.documents import own_document, read_only
 from kwhatif.snapshot.format.model import API_VERSION
@@ -43,50 +40,6 @@ KIND = "InstanceTypes"
 
 class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A part of the document."""
-
-
-class KnownOffering(_Part, frozen=True, kw_only=True):
-    """A type in a zone. What a reservation holds has its ``reservationId`` and how many machines are left of it.
-
-    ``reservationType`` is AWS's: ``default`` or ``capacity-block``. ``zoneId`` is what AWS calls the zone everywhere.
-    """
-
-    zone: Annotated[str, Meta(min_length=1)]
-    capacity_type: Literal["on-demand", "spot", "reserved"]
-    price: Annotated[Price, Meta(description="Price of a machine, per hour.")]
-    available: bool = True
-    reservation_id: str = ""
-    reservation_capacity: Count = 0
-    reservation_type: Literal["default", "capacity-block"] = "default"
-    zone_id: str = ""
-
-
-class KnownType(_Part, frozen=True, kw_only=True):
-    """An instance type. ``overhead`` is what it does not leave for pods."""
-
-    name: Annotated[str, Meta(min_length=1)]
-    labels: dict[str, str] = {}
-    capacity: ResourceList
-    overhead: ResourceList = {}
-    offerings: list[KnownOffering] = []
-
-    def as_instance_type(self) -> InstanceType:
-        labels = reservation_labels(self.labels)
-        offerings = (
-            Offering(
-                o.zone,
-                o.capacity_type,
-                o.price,
-                o.available,
-                o.reservation_id,
-                o.reservation_capacity,
-                o.reservation_type if o.reservation_id else "",
-                labels,
-                o.zone_id,
-            )
-            for o in self.offerings
-        )
-        return InstanceType(self.name, self.labels, amounts(self.capacity), amounts(self.overhead), tuple(offerings))
 
 
 class FeatureGates(_Part, frozen=True, kw_only=True):
@@ -136,7 +89,7 @@ class InstanceTypesFile(_Part, frozen=True, kw_only=True):
     node_pools: Annotated[
         dict[str, list[str]], Meta(description="What is offered to these NodePools. To others, all types are.")
     ] = {}
-    types: list[KnownType]
+    types: list[InstanceType]
 
 
 def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> list[Lack]:
@@ -148,7 +101,7 @@ def lacking_prices(on_demand: Collection[object], spot: Collection[object]) -> l
 
 
 def assemble_file(
-    types: Sequence[KnownType],
+    types: Sequence[InstanceType],
     on_demand: Collection[object],
     spot: Collection[object],
     source: str,
@@ -230,9 +183,9 @@ def catalogue_in(document: Document) -> OfferedCatalogue:
 def without_zone(known: OfferedCatalogue, zone: str) -> OfferedCatalogue:
     """The catalogue while nothing is to be had in a zone."""
     types = [
-        replace(
+        structs.replace(
             each,
-            offerings=tuple(replace(one, available=one.available and one.zone != zone) for one in each.offerings),
+            offerings=[structs.replace(one, available=one.available and one.zone != zone) for one in each.offerings],
         )
         for each in known.catalogue.types
     ]
@@ -267,7 +220,7 @@ def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalog
                 problem = f"there is no type {name}{suggest_spelling(name, names)}"
                 raise InputError(problem, place=f"$.nodePools{step(pool)}[{number}]")
     return OfferedCatalogue(
-        Catalogue([type_.as_instance_type() for type_ in file.types]),
+        Catalogue(file.types),
         file.node_pools,
         file.options.as_settings(),
         file.incomplete or "",

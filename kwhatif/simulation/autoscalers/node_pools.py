@@ -112,7 +112,7 @@ class PoolAutoscaler:
         labels = {
             **type_.labels,
             **claim.labels(),
-            **offer.labels,
+            **catalogue.labels_of(offer),
             INSTANCE_TYPE: type_.name,
             HOSTNAME: name,
             REGISTERED: "true",
@@ -120,7 +120,7 @@ class PoolAutoscaler:
         }
         annotations = pool.spec.template.metadata.annotations
         meta = ObjectMeta(name=name, uid=name, labels=labels, annotations=annotations)
-        capacity, allocatable = _quantities(type_.capacity), _quantities(type_.allocatable)
+        capacity, allocatable = type_.capacity, _quantities(type_.allocatable)
         provider_id = f"kwhatif:///{name}"
         node = Node(
             metadata=meta,
