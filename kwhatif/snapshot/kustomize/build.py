@@ -47,6 +47,9 @@ class KustomizationSource(Protocol):
 
     def is_folder(self, path: str) -> bool: ...
 
+    def objects_of_charts(self, folder: str, namespace: str) -> Iterable[tuple[Origin, dict[str, Any]]]:
+        """The objects of the charts of a directory's kustomization in a namespace, to be changed."""
+
     def is_incomplete(self, folder: str) -> bool:
         """Whether a directory's kustomization leads to something that is not here, and is built without."""
 
@@ -149,6 +152,12 @@ class _Target:
     folder: str
     fields: Mapping[str, Any]
     room: CopyRoom
+    inherited: str = ""
+    """The namespace of the kustomization above: what charts get if their own sets none."""
+
+    @property
+    def namespace(self) -> str:
+        return str(self.fields.get("namespace") or self.inherited)
 
     def accumulate(self, accumulated: _Accumulated) -> _Accumulated:
         """Collect all of it in what a component's parent has collected, or in nothing."""
@@ -160,11 +169,14 @@ class _Target:
         self._generate(accumulated.resources)
         for name in self._list("components"):
             path = self._path(name)
-            _Target(self.source, path, self.source.fields_of(path), self.room).accumulate(accumulated)
+            self._below(path).accumulate(accumulated)
         for key, work in self._transformations(accumulated.resources, accumulated.configuration):
             self._in_field(key, work)
         accumulated.variables += (_mapping(variable, "vars") for variable in self._list("vars"))
         return accumulated
+
+    def _below(self, path: str) -> _Target:
+        return _Target(self.source, path, self.source.fields_of(path), self.room, self.namespace)
 
     def _in_field(self, key: str, work: Callable[[], None]) -> None:
         try:
@@ -180,7 +192,7 @@ class _Target:
     def _include(self, accumulated: _Accumulated, name: str) -> None:
         path = self._path(name)
         if self.source.is_folder(path):
-            below = _Target(self.source, path, self.source.fields_of(path), self.room)
+            below = self._below(path)
             accumulated.merge(below.accumulate(_Accumulated()))
             return
         for origin, value in self.source.objects_in(path):
@@ -200,6 +212,8 @@ class _Target:
                     resources.absorb(generate(kind, _mapping(entry, kind), of_all, self._content, origin))
 
                 self._in_field(key, work)
+        for origin, value in self.source.objects_of_charts(self.folder, self.namespace):
+            self._in_field("helmCharts", partial(resources.absorb, Resource(value, origin)))
 
     def _transformations(
         self, resources: Resources, configuration: FieldConfiguration

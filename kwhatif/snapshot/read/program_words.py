@@ -45,6 +45,10 @@ VERSION = WordSort("version of Kubernetes", re.compile(r"v?[0-9]+(?:\.[0-9]+){1,
 PARAMETER = WordSort(
     "parameter of a chart", re.compile(r"[^\0]+=[^\0]*", re.DOTALL), "`parameters` of an Application", 65_536
 )
+API_VERSION = WordSort(
+    "API version", re.compile(r"[A-Za-z0-9][-A-Za-z0-9./]*"), "`apiVersions` of a chart in a kustomization", 253
+)
+YES = WordSort("yes", re.compile("true"), "`skipHooks` of a chart in a kustomization")
 OWN_PATH = WordSort("path", re.compile(r"[^\0\n]+"), "a directory of our own")
 REVISION = WordSort(
     "revision of git", re.compile(r"(?!-)[^\0-\x1f\x7f]+"), "the command line, which a pipeline may fill in"
@@ -74,6 +78,8 @@ HELM_TEMPLATE = ProgramCommand(
     {
         "namespace": NAMESPACE,
         "kube-version": VERSION,
+        "api-versions": API_VERSION,
+        "no-hooks": YES,
         "values": OWN_PATH,
         "set": PARAMETER,
         "set-string": PARAMETER,

@@ -7,7 +7,7 @@ pulled charts. Upstream: helm (pkg/chart/dependency.go, pkg/action/dependency.go
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +58,26 @@ class ChartReader:
             self._charts[place] = self._read(folder, depth)
         return self._charts[place]
 
-    def files_of(self, chart: Chart) -> dict[str, bytes]:
+    def problem_of(self, chart: Chart | PulledChart) -> str:
+        """Why a chart cannot be rendered; empty if it can."""
+        if isinstance(chart, Chart):
+            return chart.problem
+        known, ahead = {chart.place}, [chart]
+        while ahead:
+            each = ahead.pop()
+            for wanted, part in self._parts_of_pulled(each):
+                if part is None:
+                    return _describe_absent([wanted])
+                if part.place not in known:
+                    known.add(part.place)
+                    ahead.append(part)
+        return ""
+
+    def _parts_of_pulled(self, chart: PulledChart) -> Iterator[tuple[ChartReference, PulledChart | None]]:
+        """What a pulled chart depends on and does not bring along, as far as somebody has pulled that."""
+        return ((wanted, self._library.find(wanted)) for wanted in chart.absent_dependencies())
+
+    def files_of(self, chart: Chart | PulledChart) -> dict[str, bytes]:
         """The files of a chart and its parts as helm gets them. Raises InputError for what it must not get."""
         files: dict[str, bytes] = {}
         ahead: list[tuple[str, Chart | PulledChart]] = [("", chart)]
@@ -71,7 +90,7 @@ class ChartReader:
             if count > _MOST_PARTS or size > bounds.MANIFEST_BYTES:
                 raise InputError(f"it and its dependencies are more than {_MOST_PARTS:,} charts, or too large")
             files |= {f"{place}{name}": data for name, data in own.items()}
-            parts = () if isinstance(each, PulledChart) else each.parts
+            parts = each.parts if isinstance(each, Chart) else [part for _, part in self._parts_of_pulled(each) if part]
             ahead += ((f"{place}charts/part-{number}/", part) for number, part in enumerate(parts))
         return complete_chart(files)
 
@@ -98,19 +117,19 @@ class ChartReader:
         if not isinstance(value.get("name"), str):
             return Chart(folder, name, problem="its Chart.yaml has no name")
         parts: list[Chart | PulledChart] = []
-        absent: list[str] = []
+        absent: list[ChartReference] = []
         problem = "" if depth < _MOST_DEEP else f"charts depend on each other more than {_MOST_DEEP} levels deep"
         for each in list_at({"dependencies": listed}, "dependencies") if not problem else ():
             if not isinstance(each, dict) or self._is_vendored(folder, str(each.get("name"))):
                 continue
             part = self._find(folder, each, depth)
             if part is None:
-                absent.append(str(each.get("name")))
+                absent.append(_reference_of(each))
             else:
-                problem = problem or (part.problem and f"{text_at(each, 'name')}: {part.problem}")
+                problem = problem or ((why := self.problem_of(part)) and f"{text_at(each, 'name')}: {why}")
                 parts.append(part)
         if absent:
-            problem = f"it depends on {', '.join(absent)}, which is not in its charts directory"
+            problem = _describe_absent(absent)
         version, is_library = str(value.get("version") or ""), value.get("type") == "library"
         return Chart(folder, value["name"], version, is_library, problem, parts)
 
@@ -123,14 +142,27 @@ class ChartReader:
         return any(os.path.basename(file).startswith(f"{name}-") for file in self._tree.archives_in(charts))
 
     def _find(self, folder: str, entry: Mapping[str, Any], depth: int) -> Chart | PulledChart | None:
-        name, version, repository = (text_at(entry, key) for key in ("name", "version", "repository"))
+        repository = text_at(entry, "repository")
         if not repository.startswith(_AT_PATH):
-            return self._library.find(ChartReference(name, version, repository))
+            return self._library.find(_reference_of(entry))
         path = self._tree.path_in(folder, repository.removeprefix(_AT_PATH))
         if self._tree.leads_out(path) or not has_chart(self._tree, path):
             return None
         chart = self.chart_of(path, depth + 1)
-        return chart if chart.problem or is_allowed(chart.version, version) else None
+        return chart if chart.problem or is_allowed(chart.version, text_at(entry, "version")) else None
+
+
+def _describe_absent(charts: Sequence[ChartReference]) -> str:
+    names, commands = ", ".join(each.name for each in charts), "; ".join(each.command for each in charts)
+    return f"it depends on {names}, which is not in its charts directory ({commands}; then --charts DIR)"
+
+
+def _reference_of(entry: Mapping[str, Any]) -> ChartReference:
+    """What a chart says of one that it depends on."""
+    name, repository = text_at(entry, "name"), text_at(entry, "repository")
+    if repository.startswith("oci://"):
+        repository = f"{repository.rstrip('/')}/{name}"
+    return ChartReference(name, text_at(entry, "version"), repository)
 
 
 def _fields_of(tree: FileTree, folder: str, name: str) -> dict[str, Any]:

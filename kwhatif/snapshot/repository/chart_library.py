@@ -17,10 +17,11 @@ import msgspec
 from kwhatif import bounds
 from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.errors import InputError
+from kwhatif.results.amounts import format_some
 from kwhatif.snapshot.read.files import Text, display_path
 from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.read.rooted_files import FileRoot, walk_folders
-from kwhatif.snapshot.repository.chart_files import complete_chart, unpack_chart
+from kwhatif.snapshot.repository.chart_files import unpack_chart
 from kwhatif.snapshot.repository.version_constraints import Version, is_allowed
 
 CHART = "Chart.yaml"
@@ -64,23 +65,13 @@ class PulledChart:
     place: str
     files: dict[str, bytes] = field(repr=False, hash=False, compare=False)
 
-    def complete_files(self) -> dict[str, bytes]:
-        """The files as helm gets them. Raises InputError for what it must not get."""
-        return complete_chart(dict(self.files))
-
-    @property
-    def problem(self) -> str:
-        """Why it cannot be rendered; empty if it can."""
-        absent = [name for name in self._dependencies() if not self._has(name)]
-        return f"it depends on {', '.join(absent)}, which is not in its charts directory" if absent else ""
-
-    def _dependencies(self) -> Iterator[str]:
-        for name in (CHART, "requirements.yaml"):
-            for each in list_at(_read(self.files.get(name, b"")), "dependencies"):
-                yield text_at(section(each), "name")
-
-    def _has(self, name: str) -> bool:
-        return any(file.startswith((f"charts/{name}/", f"charts/{name}-")) for file in self.files)
+    def absent_dependencies(self) -> Iterator[ChartReference]:
+        """The charts that it depends on and that are not in its own directory ``charts``."""
+        for file in (CHART, "requirements.yaml"):
+            for each in map(section, list_at(_read(self.files.get(file, b"")), "dependencies")):
+                name = text_at(each, "name")
+                if not any(part.startswith((f"charts/{name}/", f"charts/{name}-")) for part in self.files):
+                    yield ChartReference(name, text_at(each, "version"), text_at(each, "repository"))
 
 
 def _read(data: bytes) -> dict[str, Any]:
@@ -99,14 +90,22 @@ class ChartLibrary:
         """The newest version that a reference allows; None if there is none. Raises InputError for a directory that
         cannot be read.
         """
-        wanted = reference.name.rpartition("/")[2]
-        found = [each for each in self._charts.get(wanted, ()) if is_allowed(each.version, reference.version)]
+        found = [each for each in self._named(reference) if is_allowed(each.version, reference.version)]
         return max(found, key=lambda each: (Version(each.version), each.place), default=None)
 
     def refusal_of(self, reference: ChartReference) -> str:
         """Why an archive is not read that is called as a chart; empty if there is none."""
         start = f"{reference.name.rpartition('/')[2]}-"
         return next((why for place, why in self._refused.items() if os.path.basename(place).startswith(start)), "")
+
+    def describe_absence(self, reference: ChartReference) -> str:
+        """Why a chart is not found, and what to do."""
+        others = sorted({each.version for each in self._named(reference)}, key=Version)
+        what = f"its chart is not here, but {format_some(others, 3)} of it" if others else "its chart is not here"
+        return self.refusal_of(reference) or f"{what} ({reference.command}; then --charts DIR)"
+
+    def _named(self, reference: ChartReference) -> Sequence[PulledChart]:
+        return self._charts.get(reference.name.rpartition("/")[2], ())
 
     @cached_property
     def _charts(self) -> dict[str, list[PulledChart]]:

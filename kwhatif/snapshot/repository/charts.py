@@ -28,7 +28,7 @@ CHART = "Chart.yaml"
 class ChartRelease:
     """With what a chart is installed: later ``value_files`` count more than earlier ones, ``values`` more than these.
 
-    ``parameters`` are the words of ``set`` and ``set-string``, each with its option.
+    ``parameters`` are words of ``set`` and other options of ``helm template``, each with its option.
     """
 
     name: str

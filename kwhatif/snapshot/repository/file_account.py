@@ -120,11 +120,12 @@ class TreeFiles:
         for path in paths:
             self._account.note(self._tree.display(path), use, reason, partial(self._tree.identity_of, path))
 
-    def note_absent(self, path: str, names: Iterable[str], state: Callable[[], str]) -> None:
-        """Say what a file names that is not here; if a name or its ``state`` changes, so does what is not judged."""
-        for name in names:
-            shown = f"{self._tree.display(path)}{ARROW}{name}"
-            self._account.note(shown, FileUse.failed, "it is not here, and nothing is fetched", state)
+    def note_absent(self, path: str, names: Mapping[str, str], state: Callable[[], str]) -> None:
+        """Say what a file names that is not here, and why; if a name or its ``state`` changes, so does what is not
+        judged.
+        """
+        for name, why in names.items():
+            self._account.note(f"{self._tree.display(path)}{ARROW}{name}", FileUse.failed, why, state)
 
     def note_rest(self, folder: str, excluded: Sequence[str]) -> None:
         """Say of the other files of a directory why nobody looked at them."""

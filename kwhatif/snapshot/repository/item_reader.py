@@ -10,8 +10,7 @@ from kwhatif.api.objects import section
 from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, plain_of
-from kwhatif.snapshot.read.other_documents import CHART, PATCH, DocumentSort, OtherDocumentError
-from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
+from kwhatif.snapshot.read.other_documents import PATCH, DocumentSort, OtherDocumentError
 from kwhatif.snapshot.repository.deployments import Deployment
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_items, find_items
@@ -20,7 +19,6 @@ from kwhatif.snapshot.repository.followed_objects import move_to_namespace
 from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
-from kwhatif.snapshot.repository.renderer import Renderer, RenderRequest
 
 _KEPT = {
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
@@ -40,28 +38,13 @@ class ItemReader:
         report: ReadingReport,
         graph: KustomizationGraph,
         builder: KustomizationBuilder,
-        renderer: Renderer,
     ) -> None:
         self._tree, self._options, self._report = tree, options, report
-        self._graph, self._builder, self._renderer = graph, builder, renderer
+        self._graph, self._builder = graph, builder
         self._account = TreeFiles(tree, report.files)
         self.files_read: set[str] = set()
         self._texts_read: set[str] = set()
         self._bytes_again = 0
-
-    def note_chart(self, request: RenderRequest, text: Text | None) -> None:
-        """Say what became of the files of a chart."""
-        folders = () if request.pulled is not None else sorted(self._renderer.folders_of(request.folder))
-        own = [file for folder in folders for file in self._tree.files_below(folder)]
-        files = [*(file for file in own if not file.endswith(".md")), *request.release.value_files]
-        if text is not None:
-            self._account.note(files, FileUse.rendered)
-            return
-        source = self._renderer.name_of(request)
-        file = self._tree.display(self._tree.path_in(request.folder, CHART_FILE))
-        self._report.pass_over(CHART, file if request.pulled is None else source)
-        why = self._report.not_rendered.get(source, "--render auto has charts rendered")
-        self._account.note(files, FileUse.unread, f"its chart was not rendered: {why}")
 
     def items_of_files(self, files: Iterable[ResourceFile], deployment: Deployment) -> Iterator[FoundItem]:
         for given, namespace in self._texts_of(files):
@@ -133,8 +116,7 @@ class ItemReader:
         for document, item in find_items(given, deployment.variables, self._options, self._report):
             yield document, _as_deployed(item, deployment), given.is_named
 
-    def items_of_chart(self, deployment: Deployment, request: RenderRequest, text: Text | None) -> Iterator[FoundItem]:
-        self.note_chart(request, text)
+    def items_of_chart(self, deployment: Deployment, text: Text | None) -> Iterator[FoundItem]:
         if text is None:
             self._report.lost.setdefault(deployment.owner, ["a chart that cannot be rendered"])
             return

@@ -12,15 +12,25 @@ from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, Origin, decode, items_of, plain_of, read_documents
 from kwhatif.snapshot.read.path_patterns import is_excluded
 from kwhatif.snapshot.repository.file_trees import FileTree
+from kwhatif.snapshot.repository.inflated_charts import InflatedCharts
 from kwhatif.snapshot.repository.kustomization_fields import is_inline
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph
 
 
 class KustomizationBuilder:
-    """Builds what a ``graph`` knows. Files of resources that are ``excluded`` have none."""
+    """Builds what a ``graph`` knows, with the ``charts`` that were rendered for it.
 
-    def __init__(self, tree: FileTree, graph: KustomizationGraph, excluded: Sequence[str] = ()) -> None:
-        self._tree, self._graph, self._excluded = tree, graph, excluded
+    Files of resources that are ``excluded`` have none.
+    """
+
+    def __init__(
+        self,
+        tree: FileTree,
+        graph: KustomizationGraph,
+        charts: InflatedCharts | None = None,
+        excluded: Sequence[str] = (),
+    ) -> None:
+        self._tree, self._graph, self._charts, self._excluded = tree, graph, charts, excluded
         self._objects: dict[str, list[tuple[Origin, dict[str, Any]]]] = {}
         self._documents: dict[str, list[Any]] = {}
 
@@ -57,6 +67,10 @@ class KustomizationBuilder:
 
     def is_folder(self, path: str) -> bool:
         return self._tree.is_folder(path)
+
+    def objects_of_charts(self, folder: str, namespace: str) -> Iterable[tuple[Origin, dict[str, Any]]]:
+        made = () if self._charts is None else self._charts.objects_of(folder, namespace)
+        return ((origin, copy_values(value)) for origin, value in made)
 
     def is_incomplete(self, folder: str) -> bool:
         return any(one.absent for one in self._graph.reach_of(folder))

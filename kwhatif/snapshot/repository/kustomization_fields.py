@@ -17,10 +17,10 @@ from kwhatif.snapshot.read.objects import decode, read_documents
 TREES = ("resources", "components")
 """Fields that name files and directories."""
 
-ADDS_MORE = ("helmCharts", "helmChartInflationGenerator", "generators", "crds")
+ADDS_MORE = ("helmChartInflationGenerator", "crds")
 """Fields that add objects, or references of custom ones, by what is not here; the others come out without as well."""
 
-CHANGES_NOTHING = ("helmGlobals", "validators")
+_CHANGES_NOTHING = ("helmGlobals", "validators")
 
 _INPUTS = ("crds", "configurations")
 _WITH_PATHS = {
@@ -30,6 +30,12 @@ _WITH_PATHS = {
 }
 _OF_GENERATORS = ("name", "namespace", "behavior", "type", "options", "literals", "files", "envs", "env")
 _GENERATORS = {"configMapGenerator": _OF_GENERATORS, "secretGenerator": _OF_GENERATORS}
+_OF_CHARTS = (
+    *("name", "version", "repo", "releaseName", "namespace", "valuesFile", "additionalValuesFiles", "valuesInline"),
+    *("valuesMerge", "includeCRDs", "skipHooks", "apiVersions", "kubeVersion", "nameTemplate", "skipTests", "debug"),
+    "devel",
+)
+_CHARTS = {"helmCharts": _OF_CHARTS}
 _OTHERS = (
     *("apiVersion", "kind", "metadata", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels"),
     *("commonAnnotations", "images", "replicas", "vars", "sortOptions", "generatorOptions", "inventory"),
@@ -40,12 +46,14 @@ _SAID_OF_ORIGINS = ("buildMetadata",)
 
 _VERSIONS = {"Kustomization": "kustomize.config.k8s.io/v1beta1", "Component": "kustomize.config.k8s.io/v1alpha1"}
 _PATCHES, _SCHEMA = "patchesStrategicMerge", "openapi"
-_LISTS = (*TREES, "transformers", *_INPUTS, *_WITH_PATHS, *_GENERATORS, *_FORMER, _PATCHES)
+_LISTS = (*TREES, "transformers", "generators", *_INPUTS, *_WITH_PATHS, *_GENERATORS, *_CHARTS, *_FORMER, _PATCHES)
 _KNOWN = (
     *TREES,
     "transformers",
+    "generators",
+    *_CHARTS,
     *ADDS_MORE,
-    *CHANGES_NOTHING,
+    *_CHANGES_NOTHING,
     *_INPUTS,
     *_WITH_PATHS,
     *_GENERATORS,
@@ -100,7 +108,7 @@ def canonical_fields(value: Mapping[str, Any], problems: list[str]) -> dict[str,
     if any(isinstance(each, str) for each in fields.get("patches") or ()):
         # What was called so once.
         fields[_PATCHES] = [*(fields.get(_PATCHES) or ()), *fields.pop("patches")]
-    for key, known in (_WITH_PATHS | _GENERATORS).items():
+    for key, known in (_WITH_PATHS | _GENERATORS | _CHARTS).items():
         if fields.get(key):
             entries = [each for each in fields[key] if isinstance(each, dict)]
             if len(entries) < len(fields[key]):

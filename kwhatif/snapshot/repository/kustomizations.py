@@ -7,21 +7,26 @@ directory of the repository, and what else it reads a file in its own directory,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.errors import InputError
+from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.kustomization_fields import ADDS_MORE, TREES, read_fields, with_references
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _DEEPEST = 64
-_OBJECTS = ("resources", "configMapGenerator", "secretGenerator")
+_OBJECTS = ("resources", "configMapGenerator", "secretGenerator", "helmCharts", "helmGlobals", "generators")
 """Fields that add objects and leave those of others alone."""
 _ADDRESS = re.compile(
     r"(?:[a-z]+::)?(?:https?://|ssh://|git://|git@|[a-z0-9-]+(?:\.[a-z0-9-]+)+[/:]\S)|\S+\?(?:ref|version)="
 )
+_NOT_HERE = "it is not here, and nothing is fetched"
+_CHART_GENERATOR = "HelmChartInflationGenerator"
 _MOST_REFERENCES = 20_000
 _MOST_BUILDS = 10_000
 """Directories that kustomize builds for one: each as often as a way leads to it."""
@@ -34,15 +39,22 @@ class ResourceFile(NamedTuple):
     namespace: str = ""
 
 
+class ChartEntry(NamedTuple):
+    """A chart that a kustomization names: with which ``fields``, and the files of its ``values``."""
+
+    fields: Mapping[str, Any]
+    values: Sequence[str] = ()
+
+
 @dataclass
 class Kustomization:
     """What the kustomization of a directory reads: ``resources`` in their order, and ``files``, these among them.
 
     ``fields`` are what it says, and ``namespace`` the one it sets, if any; ``patches`` are files that are no objects,
-    ``inputs`` those of which ConfigMaps and Secrets are generated. ``problem`` says why it cannot be built offline,
-    ``restriction`` why not by kubectl, which reads files of its directory alone, and ``outside`` has what it names
-    outside of the repository. What is ``absent`` is at an address, or made by a chart or a plugin: the rest is built
-    without, as it is ``left_out`` with what is generated of it.
+    ``inputs`` those of which ConfigMaps and Secrets are generated, or that are values of ``charts``. ``problem`` says
+    why it cannot be built offline, ``restriction`` why not by kubectl, which reads files of its directory alone, and
+    ``outside`` has what it names outside of the repository. What is ``absent``, and why, is at an address, or made by a
+    chart or a plugin: the rest is built without, as it is ``left_out`` with what is generated of it.
     """
 
     folder: str
@@ -56,7 +68,8 @@ class Kustomization:
     is_component: bool = False
     problem: str = ""
     restriction: str = ""
-    absent: list[str] = field(default_factory=list)
+    charts: list[ChartEntry] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
     left_out: list[Any] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     references: int = 0
@@ -127,8 +140,9 @@ class KustomizationGraph:
             if one.is_component or any(self._tree.place_of(each.folder) == place for each in self.reach_of(one.folder))
         ]
         fields = [{key: value for key, value in one.fields.items() if key not in _OBJECTS} for one in above]
-        patches = [self._tree.identity_of(each) for one in above for each in sorted(one.patches)]
-        return repr((fields, patches, holder.left_out))
+        files = [self._tree.identity_of(each) for one in above for each in sorted(one.patches)]
+        charts = [(each.fields, [*map(self._tree.identity_of, each.values)]) for each in holder.charts]
+        return repr((fields, files, holder.left_out, charts))
 
     def resources_of(self, folder: str, namespace: str = "") -> list[ResourceFile]:
         """The files with the resources of a directory's kustomization and of all that it leads to.
@@ -197,7 +211,8 @@ class KustomizationGraph:
         one.namespace = one.fields["namespace"] if isinstance(one.fields.get("namespace"), str) else ""
         one.is_component = one.fields.get("kind") == "Component"
         one.files |= one.patches
-        one.absent += (key for key in ADDS_MORE if one.fields.get(key))
+        one.absent |= {key: _NOT_HERE for key in ADDS_MORE if one.fields.get(key)}
+        self._add_charts(one, problems)
         _leave_out_absent(one)
         problems += (
             ["it has a schema of its own"]
@@ -211,6 +226,44 @@ class KustomizationGraph:
             self.components |= set(map(self._tree.place_of, one.files))
         for each in one.folders:
             self._follow(each, depth + 1)
+
+    def _add_charts(self, one: Kustomization, problems: list[str]) -> None:
+        """Add the charts of ``helmCharts``, and of generators that are documents of kustomize's own."""
+        of_all = section(one.fields, "helmGlobals")
+        entries = [{**of_all, **each} for each in list_at(one.fields, "helmCharts")]
+        for each in list_at(one.fields, "generators"):
+            documents = self._documents_of(one, str(each), problems)
+            if all(text_at(value, "kind") == _CHART_GENERATOR for value in documents):
+                entries += documents
+            else:
+                one.absent["generators"] = _NOT_HERE
+        references = _References(self._tree, one)
+        for entry in entries:
+            try:
+                if not text_at(entry, "name"):
+                    raise InputError("expected a name")
+                names = [entry["valuesFile"]] if entry.get("valuesFile") else []
+                names = [str(each) for each in (*names, *list_at(entry, "additionalValuesFiles"))]
+                values = [self._tree.path_in(one.folder, references.input(each)) for each in names]
+                one.charts.append(ChartEntry(entry, values))
+            except InputError as error:
+                problems.append(f"helmCharts: {error.problem}")
+
+    def _documents_of(self, one: Kustomization, text: str, problems: list[str]) -> list[dict[str, Any]]:
+        """The documents of a generator: those of its file or, where it stands in the kustomization, its own."""
+        path = self._tree.path_in(one.folder, text)
+        if self._tree.is_folder(path):
+            # Built, it is generators; none of them is looked for.
+            return [{}]
+        try:
+            given = Text("generators", text.encode())
+            if self._tree.is_file(path):
+                one.files.add(path)
+                given = self._tree.read(path)
+            return [decode(each.value, dict[str, Any]) for each in read_documents(given)]
+        except InputError as error:
+            problems.append(f"generators: {error.problem}")
+            return []
 
 
 def _leave_out_absent(one: Kustomization) -> None:
@@ -277,7 +330,7 @@ class _References:
         """Whether it is at an address, which nobody fetches from."""
         if not _ADDRESS.match(name) or self.files.is_folder(path) or self.files.is_file(path):
             return False
-        self.one.absent.append(name)
+        self.one.absent[name] = _NOT_HERE
         return True
 
     def _path_of(self, name: str) -> str:

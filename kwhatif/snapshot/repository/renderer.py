@@ -12,10 +12,13 @@ from functools import partial
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.other_documents import CHART
 from kwhatif.snapshot.read.programs import ProgramFailureError, end_programs
 from kwhatif.snapshot.repository.chart_dependencies import Chart, ChartReader
 from kwhatif.snapshot.repository.chart_library import ChartLibrary, PulledChart
+from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
 from kwhatif.snapshot.repository.charts import ChartCopy, ChartRelease, is_helm_installed
+from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from kwhatif.snapshot.repository.scratch_directories import scratch_directory
@@ -38,6 +41,7 @@ class Renderer:
     def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport, library: ChartLibrary) -> None:
         self._tree, self._options, self._report = tree, options, report
         self._reader = ChartReader(tree, library)
+        self._account = TreeFiles(tree, report.files)
         self._seconds = 0.0
 
     def chart_of(self, folder: str) -> Chart:
@@ -50,8 +54,15 @@ class Renderer:
 
     def render(self, requests: Sequence[RenderRequest]) -> list[Text | None]:
         """What becomes of each, None for what is not rendered. Raises InputError if all has to be."""
-        if self._options.render == "never" or not requests:
-            return [None] * len(requests)
+        if self._options.render == "never":
+            texts: list[Text | None] = [None] * len(requests)
+        else:
+            texts = self._render(requests)
+        for request, text in zip(requests, texts, strict=True):
+            self._note(request, text)
+        return texts
+
+    def _render(self, requests: Sequence[RenderRequest]) -> list[Text | None]:
         outcomes: list[Text | InputError] = []
         for some in (requests[at : at + _MOST_AT_ONCE] for at in range(0, len(requests), _MOST_AT_ONCE)):
             outcomes += self._attempt_all(some)
@@ -68,6 +79,22 @@ class Renderer:
             self._report.not_rendered[source] = outcome.problem
             texts.append(None)
         return texts
+
+    def _note(self, request: RenderRequest, text: Text | None) -> None:
+        """Say what became of the files of a chart."""
+        folders = () if request.pulled is not None else sorted(self.folders_of(request.folder))
+        own = [file for folder in folders for file in self._tree.files_below(folder)]
+        files = [*(file for file in own if not file.endswith(".md")), *request.release.value_files]
+        if text is not None:
+            self._account.note(files, FileUse.rendered)
+            return
+        file = self._tree.display(self._tree.path_in(request.folder, CHART_FILE))
+        self._report.pass_over(CHART, file if request.pulled is None else request.pulled.place)
+        self._account.note(files, FileUse.unread, f"its chart was not rendered: {self.reason_of(request)}")
+
+    def reason_of(self, request: RenderRequest) -> str:
+        """Why something was not rendered."""
+        return self._report.not_rendered.get(self.name_of(request), "--render auto has charts rendered")
 
     def _attempt_all(self, requests: Sequence[RenderRequest]) -> list[Text | InputError]:
         """What becomes of a few, at the same time. All copies are made before the first program runs."""
@@ -94,8 +121,8 @@ class Renderer:
 
     def problem_of(self, request: RenderRequest) -> str:
         """Why something cannot be rendered, as far as that can be known before; empty if it can."""
-        chart = request.pulled or self.chart_of(request.folder)
-        return chart.problem or ("" if is_helm_installed() else "helm is not installed")
+        problem = self._reader.problem_of(request.pulled or self.chart_of(request.folder))
+        return problem or ("" if is_helm_installed() else "helm is not installed")
 
     def _work_of(self, request: RenderRequest, stack: ExitStack) -> Callable[[], Text]:
         """What renders something, once it is written where programs may read it."""
@@ -105,10 +132,7 @@ class Renderer:
             if problem:
                 raise InputError(problem)
             scratch = stack.enter_context(scratch_directory())
-            if request.pulled is not None:
-                files = request.pulled.complete_files()
-            else:
-                files = self._reader.files_of(self.chart_of(request.folder))
+            files = self._reader.files_of(request.pulled or self.chart_of(request.folder))
             chart = ChartCopy(self._tree, scratch, files, request.release)
             return self._measure(lambda: chart.render(source, self._options.kubernetes_version))
         except InputError as error:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from kwhatif.api.objects import text_at
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, Origin, plain_of
@@ -32,6 +33,7 @@ from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText
 from kwhatif.snapshot.repository.file_trees import FileTree, with_parents
 from kwhatif.snapshot.repository.followed_objects import FollowedObjects, is_chosen, is_follower
+from kwhatif.snapshot.repository.inflated_charts import InflatedCharts, local_folder
 from kwhatif.snapshot.repository.item_reader import ItemReader
 from kwhatif.snapshot.repository.kustomization_builds import KustomizationBuilder
 from kwhatif.snapshot.repository.kustomizations import KustomizationGraph, ResourceFile
@@ -62,10 +64,11 @@ class TreeReader:
     def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
         self._tree, self._options, self._report = tree, options, report
         self._graph = KustomizationGraph(tree)
-        self._builder = KustomizationBuilder(tree, self._graph, options.exclude)
         library = ChartLibrary(options.charts)
         self._renderer = Renderer(tree, options, report, library)
-        self._items = ItemReader(tree, options, report, self._graph, self._builder, self._renderer)
+        self._charts = InflatedCharts(tree, self._graph, self._renderer, library, report)
+        self._builder = KustomizationBuilder(tree, self._graph, self._charts, options.exclude)
+        self._items = ItemReader(tree, options, report, self._graph, self._builder)
         self._account = TreeFiles(tree, report.files)
         self._followed = FollowedObjects(tree, options.variables, report.room, options.clusters, library)
         self._claimed: dict[str, dict[str, Deployment]] = {}
@@ -128,7 +131,9 @@ class TreeReader:
 
     def _cover(self, folder: str) -> None:
         for one in self._graph.reach_of(folder):
-            self._covered |= set(map(self._tree.place_of, one.files))
+            # A chart beside a kustomization is rendered for it alone.
+            charts = (local_folder(self._tree, one.folder, each.fields) for each in one.charts)
+            self._covered |= set(map(self._tree.place_of, (*one.files, *filter(None, charts))))
 
     def _manifests_below(self, folder: str) -> Iterator[str]:
         for each in self._tree.folders_below(folder):
@@ -136,7 +141,9 @@ class TreeReader:
 
     def _render_free(self) -> None:
         free = [folder for folder in self._folders if not self._is_claimed(folder)]
-        for folder in self._graph.roots_of(free):
+        roots = self._graph.roots_of(free)
+        self._charts.inflate((folder, "") for folder in roots)
+        for folder in roots:
             place = self._tree.place_of(folder)
             # Flux, which is likely to build it, lets kustomizations read what is beside them.
             built = self._build(folder, {}, restricted=self._followed.restricted)
@@ -148,6 +155,8 @@ class TreeReader:
                 self._resources[place] = self._resources_of(folder)
         requests: list[RenderRequest] = []
         for folder in filter(self._is_chart, free):
+            if self._is_covered(self._tree.place_of(folder)):
+                continue
             # Its templates, and what these read, may look like objects.
             self._covered.add(self._tree.place_of(folder))
             chart = self._renderer.chart_of(folder)
@@ -156,7 +165,6 @@ class TreeReader:
             else:
                 requests.append(RenderRequest(folder, ChartRelease(chart.name)))
         for request, text in zip(requests, self._renderer.render(requests), strict=True):
-            self._items.note_chart(request, text)
             if text is not None:
                 self._rendered[self._tree.place_of(request.folder)] = text
 
@@ -167,9 +175,10 @@ class TreeReader:
         self._items.files_read |= set(map(self._tree.place_of, files))
         try:
             built = self._builder.build(folder, overlay, restricted=restricted)
-            absent = [each for one in self._graph.reach_of(folder) for each in one.absent]
+            absent = [each for one in self._graph.reach_of(folder) for each in one.absent.items()]
             if absent and self._options.render == "always":
-                raise InputError(f"{absent[0]!a} is not here")
+                name, why = absent[0]
+                raise InputError(f"{name!a}: {why}")
         except InputError as error:
             if self._options.render == "always":
                 raise InputError(f"cannot be built: {error}", source=source) from None
@@ -309,11 +318,13 @@ class TreeReader:
                 if each.lost:
                     self._report.lost.setdefault(each.owner, [*each.lost])
         units = [(each, unit) for each in new for unit in self._units_of(each)]
+        builds = [(unit.kustomization, each.overlay) for each, unit in units if unit.kustomization]
+        self._charts.inflate((folder, text_at(overlay, "namespace")) for folder, overlay in builds)
         requests = [unit.request for _, unit in units if unit.request is not None]
         texts = iter(self._renderer.render(requests))
         for deployment, unit in units:
             if unit.request is not None:
-                yield from self._items.items_of_chart(deployment, unit.request, next(texts))
+                yield from self._items.items_of_chart(deployment, next(texts))
             elif unit.kustomization:
                 yield from self._items_of_kustomization(deployment, unit)
             else:

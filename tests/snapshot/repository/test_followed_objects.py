@@ -281,9 +281,10 @@ def test_a_chart_whose_dependencies_are_not_vendored_is_not_rendered(tmp_path: P
     needs = CHART["charts/web/Chart.yaml"] + "dependencies: [{name: redis, version: 1.0.0}]\n"
     write(tmp_path, {**CHART, "charts/web/Chart.yaml": needs, "pod.yaml": DEPLOYMENT})
     _, report = read(tmp_path, "auto")
-    assert any(note.endswith("it depends on redis, which is not in its charts directory") for note in report.notes()), (
-        list(report.notes())
+    problem = (
+        "it depends on redis, which is not in its charts directory (helm pull redis --version 1.0.0; then --charts DIR)"
     )
+    assert [*report.not_rendered.values()] == [problem]
 
 
 def test_a_path_that_leads_out_of_the_repository_is_not_followed(tmp_path: Path) -> None:

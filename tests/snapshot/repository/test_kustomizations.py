@@ -64,7 +64,9 @@ def test_accounts_of_unbuilt_bindings_are_in_the_namespace_and_variables_of_kust
     assert "1 template" in next(report.notes())
 
 
-@pytest.mark.parametrize("absent", ["github.com/a/b?ref=v1", "https://a.example/x.yaml", "helmCharts", "generators"])
+@pytest.mark.parametrize(
+    "absent", ["github.com/a/b?ref=v1", "https://a.example/x.yaml", "helmChartInflationGenerator", "generators"]
+)
 def test_what_only_adds_objects_and_is_not_here_is_a_gap_and_the_rest_is_built(repository: Path, absent: str) -> None:
     is_field = absent.isalpha()
     field = f"resources: [web.yaml]\n{absent}: [{{name: a}}]" if is_field else f"resources: [web.yaml, '{absent}']"
@@ -76,7 +78,7 @@ def test_what_only_adds_objects_and_is_not_here_is_a_gap_and_the_rest_is_built(r
     file = f"{repository}/base/kustomization.yaml"
     assert list(report.gaps()) == [(f"{file} asks for {absent!r}", "its objects are judged without")]
     assert f"{file} -> {absent}" in report.files
-    with pytest.raises(InputError, match=r"prod: cannot be built: .* is not here"):
+    with pytest.raises(InputError, match=r"prod: cannot be built: .*: it is not here"):
         names(repository, "always")
 
 

@@ -179,14 +179,23 @@ def test_what_a_release_that_is_gone_takes_with_it_is_not_known_without_its_char
     assert commands == ("helm pull web --version 2.x",)
 
 
-def test_a_chart_with_a_dependency_that_is_not_here_is_not_rendered(tmp_path: Path) -> None:
-    write_files(
-        tmp_path / "charts/web",
-        {**FILES, "Chart.yaml": FILES["Chart.yaml"] + "dependencies: [{name: redis, version: 1.0.0}]\n"},
-    )
-    (chart,) = [ChartLibrary([str(tmp_path / "charts")]).find(ChartReference("web"))]
-    assert chart is not None
-    assert chart.problem == "it depends on redis, which is not in its charts directory"
+@needs_helm
+def test_a_pulled_chart_takes_what_it_depends_on_from_the_library_too(tmp_path: Path) -> None:
+    needs = FILES["Chart.yaml"] + "dependencies: [{name: redis, version: 1.x, repository: 'https://c.example.com'}]\n"
+    write_files(tmp_path / "charts/web", {**FILES, "Chart.yaml": needs})
+    text = RELEASE.replace("3, cpu", "3, redis: {replicas: 2}, cpu")
+    found, report = read(tmp_path / "without", text, [str(tmp_path / "charts")])
+    assert not [name for name in found if name.startswith("Deployment")]
+    why = "it depends on redis, which is not in its charts directory"
+    command = "helm pull redis --repo https://c.example.com --version 1.x"
+    assert [*report.not_rendered.values()] == [f"{why} ({command}; then --charts DIR)"]
+    redis = {name: text.replace("web", "redis").replace("Release.Name", "Chart.Name") for name, text in FILES.items()}
+    write_files(tmp_path / "charts/redis", redis)
+    found, _ = read(tmp_path / "with", text, [str(tmp_path / "charts")])
+    assert {name: spec["replicas"] for name, spec in found.items() if name.startswith("Dep")} == {  # type: ignore[index]
+        "Deployment shop/redis": 2,
+        "Deployment shop/shop-shop": 3,
+    }
 
 
 def test_a_library_that_is_no_directory_is_refused(tmp_path: Path) -> None:
