@@ -90,7 +90,7 @@ class ChartLibrary:
         """The newest version that a reference allows; None if there is none. Raises InputError for a directory that
         cannot be read.
         """
-        found = [each for each in self._named(reference) if is_allowed(each.version, reference.version)]
+        found = [each for each in self._charts_of(reference) if is_allowed(each.version, reference.version)]
         return max(found, key=lambda each: (Version(each.version), each.place), default=None)
 
     def refusal_of(self, reference: ChartReference) -> str:
@@ -100,11 +100,11 @@ class ChartLibrary:
 
     def describe_absence(self, reference: ChartReference) -> str:
         """Why a chart is not found, and what to do."""
-        others = sorted({each.version for each in self._named(reference)}, key=Version)
+        others = sorted({each.version for each in self._charts_of(reference)}, key=Version)
         what = f"its chart is not here, but {format_some(others, 3)} of it" if others else "its chart is not here"
         return self.refusal_of(reference) or f"{what} ({reference.command}; then --charts DIR)"
 
-    def _named(self, reference: ChartReference) -> Sequence[PulledChart]:
+    def _charts_of(self, reference: ChartReference) -> Sequence[PulledChart]:
         return self._charts.get(reference.name.rpartition("/")[2], ())
 
     @cached_property

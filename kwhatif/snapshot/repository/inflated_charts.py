@@ -56,9 +56,9 @@ class InflatedCharts:
                         continue
                     self._made[key] = []
                     try:
-                        requests.append((key, one, _shown(entry), self._request_of(one, entry, within)))
+                        requests.append((key, one, _name_of(entry), self._request_of(one, entry, within)))
                     except InputError as error:
-                        one.absent[_shown(entry)] = error.problem
+                        one.absent[_name_of(entry)] = error.problem
         texts = self._renderer.render([request for _, _, _, request in requests])
         for (key, one, name, request), text in zip(requests, texts, strict=True):
             try:
@@ -154,7 +154,7 @@ def _reference_of(entry: Mapping[str, Any]) -> ChartReference:
     return ChartReference(name, str(entry.get("version") or ""), url)
 
 
-def _shown(entry: Mapping[str, Any]) -> str:
+def _name_of(entry: Mapping[str, Any]) -> str:
     return f"chart {text_at(entry, 'releaseName') or text_at(entry, 'name')}"
 
 
