@@ -5,8 +5,10 @@ Upstream: pkg/cache/scheduler/clusterqueue.go and clusterqueue_snapshot.go.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 from kwhatif.api import kueue as api
 from kwhatif.api.selectors import Selector
@@ -78,6 +80,11 @@ class ClusterQueue(QuotaNode):
         self.delayed_flavors: frozenset[str] = frozenset()
         self.provisioning: frozenset[str] = frozenset()
         self.is_multi_cluster = False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made = super().__deepcopy__(memo)
+        made.workloads, made.topologies = copy.deepcopy((self.workloads, self.topologies), memo)
+        return made
 
     @property
     def is_active(self) -> bool:

@@ -5,6 +5,7 @@ Upstream: the event handlers of pkg/controller/core and pkg/controller/tas, whic
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -108,6 +109,15 @@ class KueueState:
         self.workloads: dict[str, Workload] = {}
         self._counted: set[str] = set()
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> KueueState:
+        """What the cluster has besides queues, quotas, workloads and topologies is shared."""
+        made = copy.copy(self)
+        for name in ("workloads", "topologies", "queues", "cohorts", "pending"):
+            setattr(made, name, copy.deepcopy(getattr(self, name), memo))
+        made.items = {key: set(waiting) for key, waiting in self.items.items()}
+        made._counted = set(self._counted)
+        return made
+
     def make_workload(self, source: api.KueueWorkload) -> Workload:
         try:
             return Workload(source, self.pods)
@@ -167,6 +177,15 @@ class KueueState:
         return f"queue {queue.name}" if queue.parent is None else f"cohort {queue.parent.root.name}"
 
     # --- quota
+
+    def set_quotas(self, name: str, groups: Sequence[api.ResourceGroup]) -> None:
+        """Give a ClusterQueue other quotas of the same flavors."""
+        queue = self.queues[name]
+        queue.set_quotas(groups)
+        queue.generation += 1
+        if queue.parent is not None:
+            queue.parent.root.accumulate()
+        queue.root.answers.clear()
 
     def hold_quota(self, workload: Workload) -> None:
         """Count what it uses, if it holds quota."""

@@ -5,8 +5,10 @@ Upstream: pkg/cache/queue/cluster_queue.go and inadmissible_workloads.go.
 
 from __future__ import annotations
 
+import copy
 import heapq
 from collections.abc import Callable
+from typing import Any
 
 from kwhatif.kueue.cluster_queue import BEST_EFFORT, STRICT
 from kwhatif.kueue.workload import REQUEUED, Workload
@@ -29,6 +31,12 @@ class PendingQueue:
         self._shapes_aside: set[bytes] = set()
         self._preemptor = ""
         self.in_flight: Workload | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PendingQueue:
+        made = copy.copy(self)
+        made._in_line, made.aside = copy.deepcopy((self._in_line, self.aside), memo)
+        made._heap, made._shapes_aside = list(self._heap), set(self._shapes_aside)
+        return made
 
     def __len__(self) -> int:
         return len(self._in_line) + len(self.aside)

@@ -5,10 +5,11 @@ Upstream: pkg/cache/scheduler/resource_node.go, cohort.go and resource.go.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from kwhatif.api.kueue import FairSharing, ResourceGroup
 from kwhatif.kueue.amounts import FlavorResource, Quantities, add, limit_of, subtract
@@ -46,10 +47,11 @@ class QuotaNode:
     def __init__(self, name: str, groups: Iterable[ResourceGroup], fair_sharing: FairSharing | None) -> None:
         self.name = name
         self.parent: CohortNode | None = None
-        self.quotas = _quotas_of(groups)
-        self.subtree_quota: Quantities = {key: quota.nominal for key, quota in self.quotas.items()}
+        self.quotas: dict[FlavorResource, Quota]
+        self.subtree_quota: Quantities
+        self._local_quotas: Quantities
+        self.set_quotas(groups)
         self.usage: Quantities = {}
-        self._local_quotas: Quantities = {}
         self.answers: dict[Hashable, Any] = {}
         """Of a root: what was worked out of its tree as it is. Whoever changes the usage for good clears it."""
         weight = fair_sharing.weight if fair_sharing else None
@@ -57,6 +59,19 @@ class QuotaNode:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """With all of its tree. Quotas are shared, and nothing is known of the new tree."""
+        made = memo[id(self)] = copy.copy(self)
+        made.usage, made.answers = dict(self.usage), {}
+        made.parent = copy.deepcopy(self.parent, memo)
+        return made
+
+    def set_quotas(self, groups: Iterable[ResourceGroup]) -> None:
+        """Give it other quotas; the root's ``accumulate`` works out those above."""
+        self.quotas = _quotas_of(groups)
+        self.subtree_quota = {key: quota.nominal for key, quota in self.quotas.items()}
+        self._local_quotas = {}
 
     def quota(self, key: FlavorResource) -> Quota:
         return self.quotas.get(key, _NOTHING)
@@ -160,6 +175,12 @@ class CohortNode(QuotaNode):
         self.cohorts: list[CohortNode] = []
         self.members: list[QuotaNode] = []
         self.active_members: tuple[Any, ...] | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made = super().__deepcopy__(memo)
+        made.active_members = None
+        made.cohorts, made.members = copy.deepcopy((self.cohorts, self.members), memo)
+        return made
 
     @property
     def root(self) -> CohortNode:

@@ -6,8 +6,10 @@ and what was set aside comes back once the cycles have come to rest.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kwhatif.api import kueue as api
 from kwhatif.golang.parsing import SECOND
@@ -64,6 +66,13 @@ class KueueRun:
         there = self.state.workloads
         return [there[key] for key, admission in self._began_with.items() if there[key].admission is not admission]
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> KueueRun:
+        """A run that goes on from here apart from this one."""
+        made = copy.copy(self)
+        made.state = copy.deepcopy(self.state, memo)
+        made._known, made._released = dict(self._known), set(self._released)
+        return made
+
     def create(self, workloads: Iterable[api.KueueWorkload]) -> None:
         for source in workloads:
             workload = self.state.make_workload(source)
@@ -81,6 +90,11 @@ class KueueRun:
             workload.set_condition(FINISHED, True, "Succeeded", "Job finished successfully", self.now)
             self.state.release_quota(workload, queue, workload.usage)
             self._note_release(workload)
+
+    def set_quotas(self, name: str, groups: Sequence[api.ResourceGroup]) -> None:
+        """A ClusterQueue gets other quotas of the same flavors, so that what was set aside in its tree comes back."""
+        self.state.set_quotas(name, groups)
+        self._released.add(self.state.root_of(self.state.queues[name]))
 
     def delete(self, keys: Iterable[str]) -> None:
         """Workloads are gone, whether they wait or have quota."""

@@ -5,8 +5,10 @@ Upstream: pkg/workload/workload.go and admissionchecks.go.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -154,6 +156,13 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"<Workload {self.key}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Workload:
+        """What is only ever replaced as a whole is shared."""
+        made = copy.copy(self)
+        made.conditions = dict(self.conditions)
+        made.checks = [Check(each.name, each.state, each.message) for each in self.checks]
+        return made
 
     def _count_left(self, pod_set: str, count: int) -> int:
         return max(count - self._reclaimed.get(pod_set, 0), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections import Counter
 from typing import Any
@@ -10,6 +11,7 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kwhatif.api.kueue import KueueWorkload
 from kwhatif.kueue.kueue_objects import KueueState, kueue_objects
 from kwhatif.kueue.preemption.oracle import PreemptionOracle
 from kwhatif.kueue.quota_tree import QuotaNode
@@ -179,3 +181,21 @@ def test_what_is_kept_of_a_quota_tree_decides_nothing(objects: OBJECTS, fair: bo
     kept = answer(rest(objects, fair=fair))
     with patch.object(PreemptionOracle, "answers_for", lambda *_: {}):
         assert answer(rest(objects, fair=fair)) == kept
+
+
+@settings(deadline=None, max_examples=40)
+@given(clusters(), st.booleans(), workloads(8))
+def test_a_copy_of_a_run_goes_on_alike_and_leaves_no_trace_in_it(
+    objects: OBJECTS, fair: bool, late: dict[str, Any]
+) -> None:
+    run = rest(objects, fair=fair)
+    before, copied = answer(run), copy.deepcopy(run)
+    asked = decode_objects([late]).list_all(KueueWorkload)
+    for each in copied, run:
+        assert answer(each) == before
+        each.finish(list(each.state.workloads)[:2])
+        each.create(asked)
+        for queue in list(each.state.queues.values())[:1]:
+            each.set_quotas(queue.name, [])
+        each.rest()
+    assert answer(copied) == answer(run)

@@ -1,9 +1,9 @@
-"""What lets a waiting workload start: whose end frees the quota, and changes, each tried in a run of its own."""
+"""What lets a waiting workload start: whose end frees the quota, and changes, each tried on a copy of the run."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -21,10 +21,10 @@ from kwhatif.kueue.room import holders_below, room_at
 from kwhatif.kueue.run import KueueRun, RecordedCycle
 from kwhatif.kueue.workload import ADMITTED, Workload
 from kwhatif.results.amounts import format_count, format_some
-from kwhatif.simulation.queueing.decisions import Decisions, QueueStart
+from kwhatif.simulation.queueing.decisions import Decisions
 
 MOST_WORKLOADS = 2_000
-"""In a larger cluster nothing is tried, since each change is a run of everything."""
+"""In a larger cluster nothing is tried, since each change is tried on a copy of everything."""
 _MOST_FREED, _MOST_OF_A_SORT, _MOST_BEFORE = 40, 4, 15
 
 
@@ -32,21 +32,21 @@ class Remedies:
     """Tries what would help one workload. What is said to help was seen to help."""
 
     def __init__(self, decisions: Decisions, workload: Workload) -> None:
-        self._start, self._state, self._workload = decisions.start, decisions.state, workload
-        self._source = next(each for each in self._start.workloads if each.key == workload.key)
+        self._decisions, self._state, self._workload = decisions, decisions.state, workload
+        self._source = next(each for each in decisions.workloads if each.key == workload.key)
         self._queue = self._state.queues.get(self._state.queue_name_of(workload))
         self._was_preempted = {target.workload.key for each in decisions.preempted.values() for target in each}
 
     @property
     def is_small(self) -> bool:
-        return len(self._start.objects.workloads) <= MOST_WORKLOADS
+        return len(self._decisions.objects.workloads) <= MOST_WORKLOADS
 
     # --- whose end helps
 
     def freed_by(self) -> tuple[FreeingWorkload, ...]:
         """The fewest of those that run whose end lets it start, in the order in which they are likely to end."""
         order = self._holders()
-        run, _, _ = self._start.run()
+        run = copy.deepcopy(self._decisions.run)
         gone: list[Workload] = []
         for holder in order[:_MOST_FREED]:
             run.finish([holder.key])
@@ -71,7 +71,7 @@ class Remedies:
         )
 
     def _start_after(self, holders: Sequence[Workload]) -> bool:
-        run, _, _ = self._start.run()
+        run = copy.deepcopy(self._decisions.run)
         run.finish([each.key for each in holders])
         run.rest()
         return self._starts(run)
@@ -102,12 +102,20 @@ class Remedies:
         ):
             yield from sort()
 
-    def _try(self, change: str, start: QueueStart) -> QueueFix | None:
-        run, first, then = start.run()
-        workload = run.state.workloads[self._workload.key]
+    def _try(self, change: str, spec: api.WorkloadSpec, quotas: Sequence[api.ResourceGroup] = ()) -> QueueFix | None:
+        """With another spec, or other quotas of its ClusterQueue."""
+        run = copy.deepcopy(self._decisions.before)
+        cycles: list[RecordedCycle] = []
+        if quotas and self._queue is not None:
+            run.set_quotas(self._queue.name, quotas)
+            cycles += run.rest()
+        changed = replace(self._source, spec=spec)
+        run.create(changed if each is self._source else each for each in self._decisions.workloads)
+        cycles += run.rest()
         if not self._starts(run):
             return None
-        lost = {target.workload.key for cycle in (*first, *then) for target in _targets_in(cycle)}
+        workload = run.state.workloads[self._workload.key]
+        lost = {target.workload.key for cycle in cycles for target in _targets_in(cycle)}
         return QueueFix(
             change=change,
             cluster_queue=workload.cluster_queue,
@@ -118,28 +126,22 @@ class Remedies:
     def _starts(self, run: KueueRun) -> bool:
         return run.state.workloads[self._workload.key].holds_quota
 
-    def _with(self, change: Callable[[api.WorkloadSpec], api.WorkloadSpec]) -> QueueStart:
-        """The same with another workload in its place."""
-        changed = replace(self._source, spec=change(self._source.spec))
-        made = [changed if each is self._source else each for each in self._start.workloads]
-        return dataclasses.replace(self._start, workloads=made)
-
     def _other_queues(self) -> Iterator[QueueFix]:
         own = self._state.local_queues.get(self._workload.queue_key)
         seen = {"" if own is None else own.spec.cluster_queue}
         for local in self._state.local_queues.values():
             if local.namespace == self._workload.namespace and local.spec.cluster_queue not in seen:
                 seen.add(local.spec.cluster_queue)
-                start = self._with(lambda spec, name=local.name: replace(spec, queue_name=name))  # type: ignore[misc]
-                if found := self._try(f"LocalQueue {local.name} instead of {self._workload.queue_name}", start):
+                change = f"LocalQueue {local.name} instead of {self._workload.queue_name}"
+                if found := self._try(change, replace(self._source.spec, queue_name=local.name)):
                     yield found
 
     def _partial(self) -> Iterator[QueueFix]:
         """Kueue itself looks for the most pods that fit; upstream has it of one pod set alone."""
         pod_sets = self._source.spec.pod_sets or []
         if len(pod_sets) == 1 and pod_sets[0].count > 1 and pod_sets[0].min_count is None:
-            start = self._with(lambda spec: replace(spec, pod_sets=[replace(pod_sets[0], min_count=1)]))
-            if found := self._try("partial admission", start):
+            spec = replace(self._source.spec, pod_sets=[replace(pod_sets[0], min_count=1)])
+            if found := self._try("partial admission", spec):
                 yield replace(found, change=f"partial admission: {found.pods} of {pod_sets[0].count} pods")
 
     def _fewer_pods(self) -> Iterator[QueueFix]:
@@ -156,10 +158,9 @@ class Remedies:
                 replace(pod_sets[index], count=middle, min_count=None),
                 *pod_sets[index + 1 :],
             ]
-            start = self._with(lambda spec, smaller=smaller: replace(spec, pod_sets=smaller))  # type: ignore[misc]
             of = f" of pod set {pod_sets[index].name}" if len(pod_sets) > 1 else ""
             change = f"{format_count(middle, 'pod')}{of} instead of {pod_sets[index].count}"
-            if found := self._try(change, start):
+            if found := self._try(change, replace(self._source.spec, pod_sets=smaller)):
                 best, low = found, middle + 1
             else:
                 high = middle - 1
@@ -178,26 +179,22 @@ class Remedies:
             if not taints:
                 continue
             more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
-
-            def tolerate(spec: api.WorkloadSpec, more: Sequence[Toleration] = more) -> api.WorkloadSpec:
-                made = []
-                for each in spec.pod_sets or ():
-                    pod = each.template.spec
-                    pod = replace(pod, tolerations=[*(pod.tolerations or ()), *more])
-                    made.append(replace(each, template=replace(each.template, spec=pod)))
-                return replace(spec, pod_sets=made)
-
+            made = []
+            for each in self._source.spec.pod_sets or ():
+                pod = each.template.spec
+                pod = replace(pod, tolerations=[*(pod.tolerations or ()), *more])
+                made.append(replace(each, template=replace(each.template, spec=pod)))
             words = format_some([f"{each.key}={each.value or ''}:{each.effect}" for each in taints])
-            if found := self._try(f"tolerate {words} of flavor {name}", self._with(tolerate)):
+            if found := self._try(f"tolerate {words} of flavor {name}", replace(self._source.spec, pod_sets=made)):
                 yield found
 
     def _other_classes(self) -> Iterator[QueueFix]:
         """The lowest WorkloadPriorityClass that helps."""
-        classes = sorted(self._start.objects.priority_classes, key=lambda each: (each.value, each.name))
+        classes = sorted(self._decisions.objects.priority_classes, key=lambda each: (each.value, each.name))
         for each in classes:
             if each.value > self._workload.priority:
-                start = self._with(lambda spec, value=each.value: replace(spec, priority=value))  # type: ignore[misc]
-                if found := self._try(f"priority class {each.name} ({each.value})", start):
+                change = f"priority class {each.name} ({each.value})"
+                if found := self._try(change, replace(self._source.spec, priority=each.value)):
                     yield found
                     return
 
@@ -231,14 +228,9 @@ class Remedies:
 
     def _raise(self, queue: ClusterQueue, flavor: str, missing: Mapping[str, int], others: int) -> QueueFix | None:
         more = {name: add(amount, clamp(self._asks(name) * others)) for name, amount in missing.items()}
-        raised = [
-            _raise_quota(each, flavor, more) if each.name == queue.name else each
-            for each in self._start.objects.cluster_queues
-        ]
-        objects = dataclasses.replace(self._start.objects, cluster_queues=raised)
         words = ", ".join(f"{quantity_text(name, amount)} more {name}" for name, amount in more.items())
         change = f"{words} of {flavor} in ClusterQueue {queue.name}"
-        return self._try(change, dataclasses.replace(self._start, objects=objects))
+        return self._try(change, self._source.spec, _raise_quotas(queue, flavor, more))
 
     def _asks(self, resource: str) -> int:
         total = 0
@@ -261,14 +253,13 @@ def _likely_end(workload: Workload) -> tuple[bool, int, str]:
     return limit is None, began + (limit or 0) * SECOND, workload.key
 
 
-def _raise_quota(queue: api.ClusterQueue, flavor: str, more: Mapping[str, int]) -> api.ClusterQueue:
-    groups = [
+def _raise_quotas(queue: ClusterQueue, flavor: str, more: Mapping[str, int]) -> list[api.ResourceGroup]:
+    return [
         replace(
             group, flavors=[_raise_flavor(each, more) if each.name == flavor else each for each in group.flavors or ()]
         )
-        for group in queue.spec.resource_groups or ()
+        for group in queue.source.spec.resource_groups or ()
     ]
-    return replace(queue, spec=replace(queue.spec, resource_groups=groups))
 
 
 def _raise_flavor(flavor: api.FlavorQuotas, more: Mapping[str, int]) -> api.FlavorQuotas:

@@ -50,7 +50,7 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
     waiting = sum(map(len, decisions.state.pending.values()))
     good = not refusals and (not asked or all(each.status in _STARTS for each in workloads))
     verdict = _verdict(workloads, len(refusals), waiting, asked=asked)
-    if decisions.is_restless:
+    if decisions.run.is_restless:
         verdict = f"{verdict.rstrip('.')}; Kueue never comes to rest."
     return QueueResult(
         outcome=Outcome.from_words(verdict, good=good, lead=("Admitted", "Not admitted") if asked else None),
@@ -58,7 +58,7 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
         taken_at=scenario.snapshot.taken_at,
         asked=asked,
         cycles=decisions.cycles,
-        restless=decisions.is_restless,
+        restless=decisions.run.is_restless,
         workloads=tuple(workloads),
         waiting=waiting,
         evicted=tuple(report.all_losses()),

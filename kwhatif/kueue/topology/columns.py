@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,12 @@ class LeafColumns:
         self.version = 0
         self._used = np.zeros_like(self.free)
         self.left = self.free.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LeafColumns:
+        made = copy.copy(self)
+        made._column = dict(self._column)
+        made.free, made._used, made.left = self.free.copy(), self._used.copy(), self.left.copy()
+        return made
 
     def column_of(self, name: str) -> int | None:
         """The column of a resource; None if no leaf has any."""

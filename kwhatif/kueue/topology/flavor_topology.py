@@ -5,7 +5,9 @@ Upstream: TASFlavorSnapshot in pkg/cache/scheduler/tas_flavor_snapshot.go, tas_f
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -43,6 +45,12 @@ class FlavorTopology:
         self._places: KnownPlaces = {}
         self._places_version = 0
         self._when_empty: KnownPlaces = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FlavorTopology:
+        """Domains are shared, since each placement counts anew what fits into them."""
+        made, made.tree = copy.copy(self), copy.copy(self.tree)
+        made.tree.columns = copy.deepcopy(self.tree.columns, memo)
+        return made
 
     def take(self, node: str, requests: Requests) -> None:
         """Take room for a pod that Kueue does not place."""

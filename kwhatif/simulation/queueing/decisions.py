@@ -12,7 +12,6 @@ from kwhatif.kueue.jobs.job_framework import JobOutcome
 from kwhatif.kueue.kueue_objects import KueueObjects, KueueState
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.run import KueueRun, RecordedCycle
-from kwhatif.kueue.workload import Workload
 from kwhatif.results.base import Gap
 
 
@@ -35,47 +34,32 @@ class AskedJob:
         return None if self.outcome is None else self.outcome.workload
 
 
-@dataclass(frozen=True)
-class QueueStart:
-    """What Kueue begins with, so that the run can be repeated with something else: the objects of the cluster, the
-    workloads that come after its first rest, and the time.
-    """
-
-    objects: KueueObjects
-    workloads: Sequence[KueueWorkload]
-    now: int
-    answers_provisioning: bool = False
-
-    def run(self) -> tuple[KueueRun, Sequence[RecordedCycle], Sequence[RecordedCycle]]:
-        """A run at rest, and its cycles before and after the workloads came."""
-        state = KueueState(self.objects)
-        run = KueueRun(state, self.objects.workloads, self.now, answers_provisioning=self.answers_provisioning)
-        first = run.rest()
-        if not self.workloads:
-            return run, first, ()
-        run.create(self.workloads)
-        return run, first, run.rest()
-
-
 @dataclass
 class Decisions:
     """The state after the last cycle, and what happened on the way: who was admitted, borrowing how far up, and who
     had to go for whom.
 
-    Asked about were ``jobs``, and workloads by their ``keys``, those of the jobs first. ``evicted`` ran in the
-    beginning. ``start`` repeats it.
+    Asked about were ``jobs`` and ``workloads``, those of the jobs first. ``run`` has come to rest with them, ``before``
+    without them.
     """
 
-    state: KueueState
+    objects: KueueObjects
     jobs: Sequence[AskedJob]
-    keys: Sequence[str]
+    workloads: Sequence[KueueWorkload]
     gaps: Sequence[Gap]
-    start: QueueStart
-    evicted: Sequence[Workload] = ()
+    run: KueueRun
+    before: KueueRun
     cycles: int = 0
-    is_restless: bool = False
     borrowing: dict[str, int] = field(default_factory=dict)
     preempted: dict[str, list[Target]] = field(default_factory=dict)
+
+    @property
+    def state(self) -> KueueState:
+        return self.run.state
+
+    @property
+    def keys(self) -> list[str]:
+        return [each.key for each in self.workloads]
 
     def note(self, cycles: Sequence[RecordedCycle]) -> None:
         self.cycles += len(cycles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -14,12 +15,13 @@ from kwhatif.api.times import convert_object, format_time, nanoseconds_of
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.errors import InputError, UsageError
 from kwhatif.golang.parsing import SECOND
-from kwhatif.kueue.kueue_objects import KueueObjects, kueue_objects
+from kwhatif.kueue.kueue_objects import KueueObjects, KueueState, kueue_objects
+from kwhatif.kueue.run import KueueRun
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
 from kwhatif.simulation.queueing.asked_jobs import AskedJobs, names_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
-from kwhatif.simulation.queueing.decisions import Decisions, QueueStart
+from kwhatif.simulation.queueing.decisions import Decisions
 from kwhatif.simulation.queueing.missing_kinds import missing_kinds
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
@@ -50,12 +52,12 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     taken, anew = {each.key for each in workloads}, names_of(jobs)
     found.workloads = [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)]
     answers = asks_autoscalers or bool(scenario.inputs.autoscale)
-    start = QueueStart(found, workloads, now, answers_provisioning=answers)
-    run, first, then = start.run()
-    decisions = Decisions(run.state, jobs, [each.key for each in workloads], gaps, start)
-    decisions.note(first)
-    decisions.note(then)
-    decisions.is_restless, decisions.evicted = run.is_restless, run.evicted_workloads
+    run = KueueRun(KueueState(found), found.workloads, now, answers_provisioning=answers)
+    first = run.rest()
+    before = copy.deepcopy(run) if workloads else run
+    run.create(workloads)
+    decisions = Decisions(found, jobs, workloads, gaps, run, before)
+    decisions.note([*first, *run.rest()] if workloads else first)
     gaps += _gaps_of_usage(found)
     if claiming := [
         each.key for each in workloads if any(one.template.spec.resource_claims for one in each.spec.pod_sets or ())

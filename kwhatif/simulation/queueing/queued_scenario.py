@@ -188,7 +188,7 @@ class _QueuedScenario:
         seen = set(self._decisions.keys)
         own = [each for each in self._state.workloads.values() if each.key not in seen]
         of_workloads = WorkloadPods(own, self._scenario.snapshot)
-        evicted = {each.key for each in self._decisions.evicted}
+        evicted = {each.key for each in self._decisions.run.evicted_workloads}
         there: set[str] = set()
         for pod in pods:
             workload = of_workloads.find(pod)
@@ -251,7 +251,7 @@ class _QueuedScenario:
         if workloads:
             admitted = sum(each.status in _STARTED for each in workloads)
             yield f"Kueue admits {admitted} of {format_count(len(workloads), 'workload')}"
-        if lost := len(self._decisions.evicted):
+        if lost := len(self._decisions.run.evicted_workloads):
             yield f"Kueue evicts {format_count(lost, 'workload')}"
 
     def _check_gaps(self) -> Iterator[Gap]:

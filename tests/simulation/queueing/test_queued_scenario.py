@@ -12,8 +12,8 @@ import yaml
 import kwhatif
 from kwhatif.api.kueue import KueueWorkload
 from kwhatif.errors import UsageError
-from kwhatif.kueue.kueue_objects import kueue_objects
-from kwhatif.simulation.queueing.decisions import QueueStart
+from kwhatif.kueue.kueue_objects import KueueState, kueue_objects
+from kwhatif.kueue.run import KueueRun
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.objects import decode_objects
 from tests.commands.queue.test_queue import cluster_queue, job, kueue, queues, there, workload
@@ -147,7 +147,8 @@ def test_autoscalers_answer_provisioning_requests_and_nobody_other_checks(answer
     )
     found = kueue_objects(made.objects, {}, {})
     asked = decode_objects([workload("train", "a", "1")]).list_all(KueueWorkload)
-    run, _, _ = QueueStart(found, asked, 0, answers_provisioning=answers).run()
+    run = KueueRun(KueueState(found), [*found.workloads, *asked], 0, answers_provisioning=answers)
+    run.rest()
     assert run.state.workloads["ml/train"].status == status
 
 
