@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets of a repository, whose values Flux takes for substitutions and for charts."""
+"""ConfigMaps and Secrets of a repository, whose values Flux takes for substitutions and for charts, and its sources."""
 
 from __future__ import annotations
 
@@ -9,57 +9,100 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section, text_at
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.objects import items_of, plain_of, read_documents
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import is_encrypted
 
+SOURCE_GROUPS = ("source.toolkit.fluxcd.io", "fluxcd.controlplane.io")
 _KINDS = ("ConfigMap", "Secret")
+_MARKS = tuple(text.encode() for text in (*_KINDS, *SOURCE_GROUPS))
+
+_Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Values:
-    """What an object of some ``file`` holds; of one that is encrypted the names alone."""
+class _InFile:
+    """What stands in an object of some ``file``; the namespace is empty where the object leaves it open."""
 
     file: str
     namespace: str
+
+
+_T = TypeVar("_T", bound=_InFile)
+
+
+@dataclass(frozen=True)
+class Values(_InFile):
+    """What an object holds; of one that is encrypted the names alone."""
+
     data: Mapping[str, str]
     is_encrypted: bool = False
 
 
+@dataclass(frozen=True)
+class Source(_InFile):
+    """What an object says of where Flux gets files or charts from."""
+
+    spec: Mapping[str, Any]
+
+
+def source_in(file: str, obj: Mapping[str, Any]) -> tuple[_Key, Source] | None:
+    """A source by its kind and name, or the one that a FluxInstance makes; None for another object.
+
+    Upstream: controlplaneio-fluxcd/flux-operator (api/v1/fluxinstance_types.go, internal/builder).
+    """
+    metadata, spec = section(obj, "metadata"), section(obj, "spec")
+    kind, name, namespace = part_of(obj, "kind"), text_at(metadata, "name"), text_at(metadata, "namespace")
+    if part_of(obj, "apiVersion").partition("/")[0] not in SOURCE_GROUPS:
+        return None
+    if kind == "FluxInstance":
+        spec = section(spec, "sync")
+        kind, name = text_at(spec, "kind"), text_at(spec, "name") or namespace
+    return (kind, name), Source(file, namespace, spec)
+
+
 class ConfigMapIndex:
-    """The ConfigMaps and Secrets of all manifests of a repository, which is read at the first look-up."""
+    """The ConfigMaps, Secrets and sources of all manifests of a repository, which is read at the first look-up."""
 
     def __init__(self, tree: FileTree) -> None:
         self._tree = tree
 
+    def sources_of(self, kind: str, name: str) -> Sequence[Source]:
+        """The sources of a name, in all namespaces."""
+        return self._sources_by_name.get((kind, name), ())
+
     def find(self, kind: str, name: str, namespace: str, file: str) -> Values | None:
         """What one holds; None if it is not there, or several differ and none is nearest to ``file``."""
-        file = self._tree.path_named(file)
-        found = self._values_by_name.get((kind, name), [])
-        here = [each for each in found if each.namespace in ("", namespace)] or found
-        if not here:
-            return None
-        nearest = max(_common_length(each.file, file) for each in here)
-        first, *others = (each for each in here if _common_length(each.file, file) == nearest)
-        is_one = all((each.data, each.is_encrypted) == (first.data, first.is_encrypted) for each in others)
-        return first if is_one else None
+        nearest = nearest_of(self._values_by_name.get((kind, name), ()), namespace, self._tree.path_named(file))
+        is_one = len({(*sorted(each.data.items()), each.is_encrypted) for each in nearest}) == 1
+        return nearest[0] if is_one else None
 
     @cached_property
-    def _values_by_name(self) -> dict[tuple[str, str], list[Values]]:
+    def _objects(self) -> list[tuple[str, dict[str, Any]]]:
         top = self._tree.at_top(os.curdir)
         files = [file for folder in self._tree.folders_below(top) for file in _manifests_in(self._tree, folder)]
         self._tree.prepare(files)
-        found: dict[tuple[str, str], list[Values]] = {}
-        for file in files:
-            for obj in _objects_in(self._tree, file):
-                metadata = obj.get("metadata")
-                if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
-                    values = Values(file, str(metadata.get("namespace") or ""), *_data_of(obj))
-                    found.setdefault((part_of(obj, "kind"), metadata["name"]), []).append(values)
+        return [(file, obj) for file in files for obj in _objects_in(self._tree, file)]
+
+    @cached_property
+    def _values_by_name(self) -> dict[_Key, list[Values]]:
+        found: dict[_Key, list[Values]] = {}
+        for file, obj in self._objects:
+            metadata = section(obj, "metadata")
+            if part_of(obj, "kind") in _KINDS and text_at(metadata, "name"):
+                values = Values(file, text_at(metadata, "namespace"), *_data_of(obj))
+                found.setdefault((part_of(obj, "kind"), text_at(metadata, "name")), []).append(values)
+        return found
+
+    @cached_property
+    def _sources_by_name(self) -> dict[_Key, list[Source]]:
+        found: dict[_Key, list[Source]] = {}
+        for key, source in filter(None, (source_in(file, obj) for file, obj in self._objects)):
+            found.setdefault(key, []).append(source)
         return found
 
 
@@ -73,10 +116,14 @@ def _manifests_in(tree: FileTree, folder: str) -> Sequence[str]:
 def _objects_in(tree: FileTree, file: str) -> list[dict[str, Any]]:
     try:
         text = tree.read(file)
-        if not any(kind.encode() in text.data for kind in _KINDS):
+        if not any(mark in text.data for mark in _MARKS):
             return []
         items = [item for document in read_documents(text) for item in items_of(document)]
-        return [plain_of(item) for item in items if item.kind in _KINDS and item.api_version == "v1"]
+        return [
+            plain_of(item)
+            for item in items
+            if (item.kind in _KINDS and item.api_version == "v1") or item.api_version.partition("/")[0] in SOURCE_GROUPS
+        ]
     except InputError:
         return []
 
@@ -98,6 +145,13 @@ def _decode_text(value: str) -> str:
         return base64.b64decode(value, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return ""
+
+
+def nearest_of(found: Sequence[_T], namespace: str, file: str) -> list[_T]:
+    """Those of a namespace, as far as files say it, in the files that share most directories with one."""
+    here = [each for each in found if each.namespace in ("", namespace)] or found
+    most = max((_common_length(each.file, file) for each in here), default=0)
+    return [each for each in here if _common_length(each.file, file) == most]
 
 
 def _common_length(file: str, other: str) -> int:

@@ -25,7 +25,8 @@ class Deployment:
     own. With a ``release`` the directory is a chart. Files of directories below count only if ``is_recursive``;
     ``include`` and ``exclude`` are patterns of names. ``lost`` names what is asked for and not done here.
     ``restricted`` kustomizations read no files but those in their directories, as kubectl has it and Flux has not.
-    ``keeps`` is why objects stay in the cluster that git has no more; empty where they go.
+    ``keeps`` is why objects stay in the cluster that git has no more; empty where they go. ``assumed`` is the source
+    that is taken for this repository, though no file says so.
     """
 
     owner: str
@@ -43,6 +44,7 @@ class Deployment:
     restricted: bool = True
     keeps: str = ""
     pulled: PulledChart | None = None
+    assumed: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,12 @@ def is_here(tree: FileTree, url: str) -> bool:
     Mirrors, forks and other protocols differ in all but the last part of the URL, so only that is compared. If the
     tree's own URL is unknown, any URL matches.
     """
-    own, other = _repository_of(tree.url), _repository_of(url)
+    own, other = repository_of(tree.url), repository_of(url)
     return not own or not other or own == other
 
 
-def _repository_of(url: str) -> str:
+def repository_of(url: str) -> str:
+    """The name of a URL's repository."""
     return re.split(r"[/:]", url.rstrip("/"))[-1].removesuffix(".git").lower()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,10 @@ import msgspec
 
 from kwhatif import bounds
 from kwhatif.api.objects import list_at, section, text_at
-from kwhatif.snapshot.read.objects import Item
+from kwhatif.snapshot.read.objects import Item, plain_of
 from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
-from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
+from kwhatif.snapshot.repository.config_maps import ConfigMapIndex, Source, nearest_of
 from kwhatif.snapshot.repository.deployments import (
     NO_VALUES,
     NOT_HERE,
@@ -28,15 +28,16 @@ from kwhatif.snapshot.repository.deployments import (
     NotFollowed,
     absent_chart,
     existing_path,
-    is_here,
     owner_of,
+    repository_of,
 )
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import Variables
 
 KUSTOMIZE_GROUP = "kustomize.toolkit.fluxcd.io"
 HELM_GROUP = "helm.toolkit.fluxcd.io"
-SOURCE_GROUP = "source.toolkit.fluxcd.io"
+_OF_BOOTSTRAP = "flux-system"
+"""How ``flux bootstrap`` and FluxInstances call the source that they make of the repository they sync."""
 
 _OVERLAY = ("namePrefix", "nameSuffix", "images", "patches", "components", "patchesJson6902")
 _ARTIFACTS = ("Bucket", "OCIRepository")
@@ -47,16 +48,25 @@ _SET_DOT = re.compile(r"(?<!\\)\.")
 
 @dataclass(frozen=True)
 class FluxSources:
-    """Where Flux finds what it deploys: ``specs`` of sources by kind and name, and the charts that somebody pulled."""
+    """Where Flux finds what it deploys: ``known`` sources by kind and name, and the charts that somebody pulled.
+
+    Other sources may stand elsewhere in the repository.
+    """
 
     tree: FileTree
     maps: ConfigMapIndex
-    specs: Mapping[tuple[str, str], Mapping[str, Any]]
+    known: Mapping[tuple[str, str], Sequence[Source]]
     library: ChartLibrary
 
-    def spec_of(self, reference: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What a source says; nothing if it is not known."""
-        return self.specs.get((text_at(reference, "kind"), text_at(reference, "name")), {})
+    def spec_of(self, reference: Mapping[str, Any], item: Item) -> Mapping[str, Any]:
+        """What a source that an object names says; nothing if it is not known."""
+        kind, name = text_at(reference, "kind"), text_at(reference, "name")
+        found = self.known.get((kind, name), ())
+        if not found and not (name == _OF_BOOTSTRAP and self.tree.url):
+            found = self.maps.sources_of(kind, name)
+        namespace = text_at(reference, "namespace") or text_at(section(plain_of(item), "metadata"), "namespace")
+        nearest = nearest_of(found, namespace, self.tree.path_named(item.origin.file))
+        return nearest[-1].spec if nearest else {}
 
 
 def deployments_of_flux(item: Item, value: Mapping[str, Any], sources: FluxSources) -> Deployed:
@@ -66,16 +76,36 @@ def deployments_of_flux(item: Item, value: Mapping[str, Any], sources: FluxSourc
     return [_of_release(item, value, sources)]
 
 
-def _is_of_this_repository(reference: Mapping[str, Any], sources: FluxSources) -> bool:
+@dataclass(frozen=True)
+class _Standing:
+    """Whether files of a source are those of this repository, and what that is assumed of, if it is not known."""
+
+    is_here: bool
+    assumed: str = ""
+
+
+def _standing_of(reference: Mapping[str, Any], item: Item, sources: FluxSources) -> _Standing:
+    """What is known of a source, of which Flux takes the files whatever repository this one is.
+
+    Upstream: kustomize-controller (internal/controller/kustomization_controller.go, getSource).
+    """
+    kind, name = text_at(reference, "kind"), text_at(reference, "name")
     if not reference:
         # Whoever leaves it to a patch of the Kustomization above means the source that this one has.
-        return True
-    if text_at(reference, "kind") in _ARTIFACTS:
-        # They hold what somebody pushed; a path that is here is taken to be where it came from.
-        return True
-    if text_at(reference, "kind") != "GitRepository":
-        return False
-    return is_here(sources.tree, text_at(sources.spec_of(reference), "url"))
+        return _Standing(True)
+    if kind not in ("GitRepository", *_ARTIFACTS):
+        return _Standing(False)
+    spec = sources.spec_of(reference, item)
+    url = text_at(spec, "url") or text_at(spec, "bucketName")
+    bootstrap = sources.spec_of({"kind": "GitRepository", "name": _OF_BOOTSTRAP}, item)
+    own = repository_of(sources.tree.url or text_at(bootstrap, "url"))
+    if not url or "${" in url.rpartition("/")[2] or not own:
+        # What bootstrap makes of the repository that it writes to need be in no file of it.
+        return _Standing(True, "" if name == _OF_BOOTSTRAP else f"{kind} {name}")
+    if kind == "GitRepository":
+        return _Standing(repository_of(url) == own)
+    # They hold what somebody pushed, mostly below the name of the repository that it came from.
+    return _Standing(own in re.split(r"[/:@.]", url.lower()))
 
 
 def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources) -> Deployment | NotFollowed:
@@ -83,7 +113,8 @@ def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources
     path, source = text_at(spec, "path") or ".", section(spec, "sourceRef")
     is_whole = path.strip("./") == "" and text_at(source, "kind") in _ARTIFACTS
     path = existing_path(sources.tree, path)
-    if not path or is_whole or not _is_of_this_repository(source, sources):
+    standing = _standing_of(source, item, sources) if path and not is_whole else _Standing(False)
+    if not standing.is_here:
         return NOT_HERE
     overlay = {key: spec[key] for key in _OVERLAY if spec.get(key)}
     if spec.get("patchesStrategicMerge"):
@@ -105,6 +136,7 @@ def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources
         lost=_suspension(spec),
         restricted=False,
         keeps="" if spec.get("prune", True) else "prune: false",
+        assumed=standing.assumed,
     )
 
 
@@ -155,10 +187,12 @@ def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> D
     chart = section(spec, "chart", "spec")
     reference = section(spec, "chartRef")
     if text_at(reference, "kind") == "HelmChart":
-        chart = dict(sources.spec_of(reference))
+        chart = dict(sources.spec_of(reference, item))
     path, pulled = existing_path(tree, text_at(chart, "chart")), None
-    if not (path and has_chart(tree, path)) or not _is_of_this_repository(section(chart, "sourceRef"), sources):
-        wanted = _chart_elsewhere(chart, reference, sources)
+    is_chart = bool(path) and has_chart(tree, path)
+    standing = _standing_of(section(chart, "sourceRef"), item, sources) if is_chart else _Standing(False)
+    if not standing.is_here:
+        wanted = _chart_elsewhere(chart, reference, item, sources)
         if wanted is None:
             return NOT_HERE
         pulled = sources.library.find(wanted)
@@ -198,22 +232,23 @@ def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> D
         overlay=_post_rendering(spec),
         lost=_suspension(spec),
         pulled=pulled,
+        assumed=standing.assumed,
     )
 
 
 def _chart_elsewhere(
-    chart: Mapping[str, Any], reference: Mapping[str, Any], sources: FluxSources
+    chart: Mapping[str, Any], reference: Mapping[str, Any], item: Item, sources: FluxSources
 ) -> ChartReference | None:
     """The chart of a repository of charts, or of a registry; None for one of a directory."""
     if text_at(reference, "kind") == "OCIRepository":
-        source = sources.spec_of(reference)
+        source = sources.spec_of(reference, item)
         url, tag = text_at(source, "url"), section(source, "ref")
         version = text_at(tag, "tag") or text_at(tag, "semver")
         return ChartReference(url.rpartition("/")[2] or text_at(reference, "name"), version, url)
     name, source_ref = text_at(chart, "chart"), section(chart, "sourceRef")
     if not name or text_at(source_ref, "kind") != "HelmRepository":
         return None
-    url = text_at(sources.spec_of(source_ref), "url")
+    url = text_at(sources.spec_of(source_ref, item), "url")
     if url.startswith("oci://"):
         url = f"{url.rstrip('/')}/{name}"
     return ChartReference(name, text_at(chart, "version"), url)

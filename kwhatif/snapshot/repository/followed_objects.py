@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from kwhatif.api.kinds import NAMESPACED, kind_of
-from kwhatif.api.objects import list_at, section, text_at
+from kwhatif.api.objects import list_at, section
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, items_of, plain_of, read_documents
@@ -18,12 +17,12 @@ from kwhatif.snapshot.repository import flux_deployments as flux
 from kwhatif.snapshot.repository.application_sets import ApplicationSets
 from kwhatif.snapshot.repository.argo_clusters import ArgoCluster
 from kwhatif.snapshot.repository.chart_library import ChartLibrary
-from kwhatif.snapshot.repository.config_maps import ConfigMapIndex
+from kwhatif.snapshot.repository.config_maps import SOURCE_GROUPS, ConfigMapIndex, Source, source_in
 from kwhatif.snapshot.repository.deployments import Deployed, Deployment
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.substitutions import Substitution, SubstitutionRoom, Variables
 
-_MARKS = tuple(group.encode() for group in (argo.GROUP, flux.KUSTOMIZE_GROUP, flux.HELM_GROUP, flux.SOURCE_GROUP))
+_MARKS = tuple(group.encode() for group in (argo.GROUP, flux.KUSTOMIZE_GROUP, flux.HELM_GROUP, *SOURCE_GROUPS))
 
 
 def is_follower(item: Item) -> bool:
@@ -52,8 +51,8 @@ class FollowedObjects:
     def __post_init__(self) -> None:
         self._sets = ApplicationSets(self.tree, self.clusters)
         self._argo = argo.ArgoSources(self.tree, self.library)
-        self._specs: dict[tuple[str, str], dict[str, Any]] = {}
-        self._flux = flux.FluxSources(self.tree, ConfigMapIndex(self.tree), self._specs, self.library)
+        self._sources: dict[tuple[str, str], list[Source]] = {}
+        self._flux = flux.FluxSources(self.tree, ConfigMapIndex(self.tree), self._sources, self.library)
 
     def deployments_of(self, item: Item) -> Deployed:
         """What an object deploys."""
@@ -70,9 +69,9 @@ class FollowedObjects:
         self.restricted &= self._argo.restricted
         for item in items:
             self.restricted &= not item.api_version.startswith(f"{flux.KUSTOMIZE_GROUP}/")
-            if item.api_version.startswith(f"{flux.SOURCE_GROUP}/"):
-                value = plain_of(item)
-                self._specs[item.kind, text_at(section(value, "metadata"), "name")] = section(value, "spec")
+            found = source_in(self.tree.path_named(item.origin.file), plain_of(item))
+            if found is not None:
+                self._sources.setdefault(found[0], []).append(found[1])
         for item in filter(is_follower, items):
             whole = Substitution(Variables(self.variables), self.room, is_text=True).apply(plain_of(item))
             for each in self.deployments_of(replace(item, value=whole)):

@@ -64,8 +64,9 @@ class ReadingReport:
     and charts; ``not_rendered`` has the reason why others were not, by their names in messages. ``followed`` counts
     objects of Argo CD and Flux that were replaced by what they deploy, ``not_followed`` the others by reason and kind,
     ``absent_charts`` has who deploys charts that are somewhere else, by the command that pulls each, and ``lost`` has
-    requested things that were not found. ``unreadable`` is what is wrong with files, documents and objects of
-    directories, of which the others are read. ``documents`` are those of files named explicitly,
+    requested things that were not found. ``assumed`` has who deploys files of sources that are taken for this
+    repository though no file says so. ``unreadable`` is what is wrong with files, documents and objects of directories,
+    of which the others are read. ``documents`` are those of files named explicitly,
     ``duplicates`` are keys of YAML that appear twice, ``room`` counts what variables put into objects, and ``files`` is
     the account of all files.
     """
@@ -79,6 +80,7 @@ class ReadingReport:
     followed: Counter[str] = field(default_factory=Counter)
     not_followed: dict[str, Counter[str]] = field(default_factory=dict)
     lost: dict[str, list[str]] = field(default_factory=dict)
+    assumed: dict[str, list[str]] = field(default_factory=dict)
     absent_charts: dict[str, list[str]] = field(default_factory=dict)
     unreadable: list[InputError] = field(default_factory=list)
     documents: int = 0
@@ -117,6 +119,7 @@ class ReadingReport:
             # What a release that is gone takes with it is not known either.
             charts.setdefault(call, []).extend(each for each in who if each not in owners)
         self.absent_charts = {call: who for call, who in charts.items() if who}
+        self.assumed = {source: who for source, who in self.assumed.items() if source not in before.assumed}
         self.lost = {owner: fields for owner, fields in self.lost.items() if before.lost.get(owner) != fields}
 
     def notes(self) -> Iterator[str]:
@@ -156,6 +159,9 @@ class ReadingReport:
             if any(self.missing[file].named for file in (first, *others)):
                 effects.append("in names and labels their own names stand for variables")
             yield f"{where}: Flux substitutes {', '.join(names)}; give {options}", "; ".join(effects)
+        for source, deployers in self.assumed.items():
+            what = f"{source} is taken for this repository, which no file says: that of {_some_of(deployers)}"
+            yield what, "what is deployed may come from elsewhere"
         owners: dict[tuple[str, ...], list[str]] = {}
         for owner, fields in self.lost.items():
             owners.setdefault(tuple(fields), []).append(owner)

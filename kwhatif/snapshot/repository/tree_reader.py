@@ -315,6 +315,8 @@ class TreeReader:
                 self._done.add(key)
                 self._read.add(key[1])
                 new.append(each)
+                if each.assumed:
+                    self._report.assumed.setdefault(each.assumed, []).append(each.owner)
                 if each.lost:
                     self._report.lost.setdefault(each.owner, [*each.lost])
         units = [(each, unit) for each in new for unit in self._units_of(each)]

@@ -140,7 +140,7 @@ kind: Kustomization
 metadata: {name: web, namespace: flux-system}
 spec:
   path: ./web
-  sourceRef: {kind: GitRepository, name: home}
+  sourceRef: {kind: GitRepository, name: flux-system}
   postBuild:
     substitute: {ROLE: batch, ARG: fast}
     substituteFrom: [{kind: Secret, name: settings}]
