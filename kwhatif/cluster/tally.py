@@ -134,18 +134,18 @@ class Tally:
             return np.ones(len(self.by_node), np.int64)
         return (self._domain_of >= 0).astype(np.int64)
 
-    def open_domains(self, there: BoolArray, comings: int) -> BoolArray:
+    def open_domains(self, active: BoolArray, membership_version: int) -> BoolArray:
         """bool[D + 1]: domains with at least one founding node which is ``active`` (bool[N]).
 
         They are computed again when ``membership_version`` has changed.
         """
-        if self._open is None or self._open[0] != comings:
+        if self._open is None or self._open[0] != membership_version:
             found, topology, founding = np.zeros(len(self.by_domain), np.bool_), self.spec.topology, self.spec.founding
             founding = self.spec.eligible if founding is None else founding
             if topology is not None:
-                found[topology.codes[there if founding is None else there & founding]] = True
+                found[topology.codes[active if founding is None else active & founding]] = True
                 found[-1] = False
-            self._open = comings, found
+            self._open = membership_version, found
         return self._open[1]
 
 

@@ -43,7 +43,7 @@ class Attempt(msgspec.Struct, eq=False):
     nominated    name of the node that ``victims`` leave for the pod; ``criterion`` made it the best of ``candidates``
     waiting      the pod is held by permit plugins
     lost         the pod had its node already when it was turned away: while it waited, or when it was bound
-    asking       what extenders said, if they were asked
+    extender_cycle  what extenders said, if they were called
     next_start   where the next search begins after a decision that was only asked about
     states       what plugins' PreFilter made, for those that have a say once the node is chosen
     chosen       the row that was chosen, though a plugin may have turned the pod away since

@@ -32,14 +32,14 @@ class NodeSearch:
             rows = evaluation.narrowed
             enough = self.nodes_to_find(len(rows))
             search, start = self._shared.search, self._shared.next_start % max(len(rows), 1)
-            places, looked = search(evaluation.passing(pod)[rows], start, enough)
-            return rows[places], looked
+            places, visited = search(evaluation.passing(pod)[rows], start, enough)
+            return rows[places], visited
         if not self.is_whole:
             evaluation.refresh(pod)
             rows = self._cluster.node_order
             enough = self.nodes_to_find(len(rows))
-            places, looked = self._shared.search(evaluation.passing(pod)[rows], self._shared.next_start, enough)
-            return rows[places], looked
+            places, visited = self._shared.search(evaluation.passing(pod)[rows], self._shared.next_start, enough)
+            return rows[places], visited
         return self.find_among_all(pod, evaluation, self.nodes_to_find(len(self._cluster)))
 
     def find_among_all(self, pod: PodInfo, evaluation: Evaluation, enough: int) -> tuple[IntpArray, int]:
@@ -51,12 +51,12 @@ class NodeSearch:
         stale = evaluation.find_stale_rows()
         if stale and (enough >= size or len(stale) > _MOST_STALE):
             evaluation.refresh(pod)
-        rows, looked = self._sample(pod, evaluation, start, enough)
+        rows, visited = self._sample(pod, evaluation, start, enough)
         # Whether one of the nodes looked at has changed since its answers were worked out.
-        if stale and any((row - start) % size <= looked for row in stale):
+        if stale and any((row - start) % size <= visited for row in stale):
             evaluation.refresh(pod)
-            rows, looked = self._sample(pod, evaluation, start, enough)
-        return rows, looked
+            rows, visited = self._sample(pod, evaluation, start, enough)
+        return rows, visited
 
     def _sample(self, pod: PodInfo, evaluation: Evaluation, start: int, enough: int) -> tuple[IntpArray, int]:
         """As ``sample``, of all nodes. Filters of scope CLUSTER run on few nodes at first."""
@@ -90,31 +90,31 @@ class NodeSearch:
         """Whether all nodes with a row are active."""
         return len(self._cluster.node_order) == len(self._cluster)
 
-    def error_of(self, pod: PodInfo, evaluation: Evaluation, looked: int) -> Status | None:
+    def error_of(self, pod: PodInfo, evaluation: Evaluation, visited: int) -> Status | None:
         """The error of the first visited node that has one, which ends the cycle there."""
-        rows, verdicts = self.visited_rows(looked, evaluation), evaluation.verdicts(pod)
+        rows, verdicts = self.visited_rows(visited, evaluation), evaluation.verdicts(pod)
         places = np.flatnonzero(verdicts.failed[rows])
         if not len(places):
             return None
         self._shared.next_start = (self._shared.next_start + int(places[0])) % len(self._cluster.node_order)
         return verdicts.status(int(rows[places[0]]))
 
-    def visited_rows(self, looked: int, evaluation: Evaluation) -> IntpArray:
+    def visited_rows(self, visited: int, evaluation: Evaluation) -> IntpArray:
         """The rows of the visited nodes."""
         if evaluation.narrowed is not None:
             rows = evaluation.narrowed
-            turns: IntpArray = (self._shared.next_start + np.arange(looked)) % max(len(rows), 1)
+            turns: IntpArray = (self._shared.next_start + np.arange(visited)) % max(len(rows), 1)
             return rows[turns]
         rows = self._cluster.node_order
-        return rows[(self._shared.next_start + np.arange(looked)) % len(rows)]
+        return rows[(self._shared.next_start + np.arange(visited)) % len(rows)]
 
-    def count_visited_besides(self, row: int, looked: int, evaluation: Evaluation) -> int:
+    def count_visited_besides(self, row: int, visited: int, evaluation: Evaluation) -> int:
         """1 if the nominated node, which did not pass, is not among the nodes visited afterwards."""
         if evaluation.narrowed is not None:
             return int(row not in evaluation.narrowed)
         searched = self._cluster.node_order
         place = int(np.flatnonzero(searched == row)[0])
-        return int((place - self._shared.next_start) % len(searched) >= looked)
+        return int((place - self._shared.next_start) % len(searched) >= visited)
 
     @property
     def samples(self) -> bool:

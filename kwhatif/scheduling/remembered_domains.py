@@ -75,7 +75,7 @@ class RememberedDomains:
         for pod in members:
             index = pod.shape.index
             if index not in alone:
-                alone[index] = self._scheduler.looks_at_nodes_alone(pod)
+                alone[index] = self._scheduler.runs_no_cluster_scope(pod)
             if not alone[index]:
                 return None
         self._last = None

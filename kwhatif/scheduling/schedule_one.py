@@ -34,8 +34,8 @@ _LEAST_KEPT, _MOST_KEPT = 32, 8192
 """For how many templates, at least and at most, evaluations are kept."""
 _FEW_NOMINATIONS = 64
 """With nominations to how many nodes the state of the cluster is still cheap to compare."""
-_MEMORY = 8_000_000
-"""How many nodes' answers are kept at most, over all templates: those that are alike to plugins share them."""
+_MOST_CACHED_RESULTS = 8_000_000
+"""With more cached results, one per node and set of shapes that share it, the oldest evaluation goes for a new one."""
 
 
 class Observer:
@@ -58,15 +58,15 @@ class Observer:
 class _RepeatableShape:
     """Pods of a shape for which only plugins of scope NODE and ROW run.
 
-    This holds while the cluster meets no new template and all nodes are active: ``known`` are the number of templates
-    and the membership version. ``enough`` is the number of feasible nodes to find; ``states`` are passed to the
-    attempts. A PreEnqueue plugin may run before they enter the queue, if they can be ``gated``.
+    That was worked out for ``valid_for``, a number of templates and a membership version, and holds for no other; all
+    nodes are active. ``states`` are passed to the attempts. A PreEnqueue plugin may run before such pods enter the
+    queue, if they can be ``gated``.
     """
 
     shape: PodShape
-    known: tuple[int, int]
+    valid_for: tuple[int, int]
     evaluation: Evaluation
-    enough: int
+    nodes_to_find: int
     states: States
     gated: bool
 
@@ -108,7 +108,7 @@ class Scheduler:
         compares = bool(self.framework.scorers) or (self._extenders is not None and self._extenders.compare)
         self._nodes = NodeSearch(cluster, profile, self.shared, compares=compares)
         self._evaluations: dict[int, Evaluation] = {}
-        self._plain: _RepeatableShape | None = None
+        self._repeatable: _RepeatableShape | None = None
 
     @property
     def random(self) -> Random | None:
@@ -125,7 +125,7 @@ class Scheduler:
         """Drop caches and find held pods again after the cluster's rows were renumbered."""
         self.framework.attach(self.cluster)
         self._evaluations.clear()
-        self._plain = None
+        self._repeatable = None
         self.binding.find_rows()
 
     def take_over(self, before: Scheduler) -> None:
@@ -148,9 +148,9 @@ class Scheduler:
 
     def decide(self, pod: PodInfo) -> Attempt:
         """The decision about a pod, without acting on it."""
-        plain = self._repeat_decision(pod)
-        if plain is not None:
-            return plain
+        repeatable = self._repeat_decision(pod)
+        if repeatable is not None:
+            return repeatable
         gate = self.gate(pod)
         if gate is not None:
             return Attempt(pod, gated=gate)
@@ -182,10 +182,10 @@ class Scheduler:
             )
             return self._no_node(Attempt(pod, refused=evaluation.refusal), refused)
         attempt = self._select(pod, evaluation)
-        self.drift(pod, scored=len(attempt.sampled) > 1)
+        self.grow_requests(pod, scored=len(attempt.sampled) > 1)
         if attempt.is_placed:
             attempt.states = self.framework.states(pod, evaluation)
-            self._plain = self._plain_after(attempt, evaluation)
+            self._repeatable = self._repeatable_shape_after(attempt, evaluation)
         if attempt.is_placed or attempt.refused is not None:
             return attempt
         hint = "" if attempt.batching is None else attempt.batching.hint
@@ -195,24 +195,25 @@ class Scheduler:
         """The decision about a pod that looks like the last one, without calling plugins whose results are known; else
         None.
         """
-        plain, cluster = self._plain, self.cluster
-        if plain is None or plain.shape is not pod.shape or pod.nominated or cluster.nominated:
+        repeatable, cluster = self._repeatable, self.cluster
+        if repeatable is None or repeatable.shape is not pod.shape or pod.nominated or cluster.nominated:
             return None
-        if plain.known != (len(cluster.shapes.templates), cluster.membership_version) or cluster.too_many_tallies:
+        if repeatable.valid_for != (len(cluster.shapes.templates), cluster.membership_version):
             return None
-        if cluster.placement is not None or (in_queue and plain.gated):
+        if cluster.too_many_tallies or cluster.placement is not None or (in_queue and repeatable.gated):
             return None
+
         self.shared.cycle += 1
-        rows, looked = self._nodes.find_among_all(pod, plain.evaluation, plain.enough)
-        self.shared.next_start = (self.shared.next_start + looked) % len(cluster)
-        attempt = self._choose(Attempt(pod, None, None, rows, looked), plain.evaluation)
+        rows, visited = self._nodes.find_among_all(pod, repeatable.evaluation, repeatable.nodes_to_find)
+        self.shared.next_start = (self.shared.next_start + visited) % len(cluster)
+        attempt = self._choose(Attempt(pod, None, None, rows, visited), repeatable.evaluation)
         if not len(rows):
-            return self._no_node(attempt, self.diagnose(pod, plain.evaluation))
+            return self._no_node(attempt, self.diagnose(pod, repeatable.evaluation))
         if attempt.is_placed:
-            attempt.states = plain.states
+            attempt.states = repeatable.states
         return attempt
 
-    def _plain_after(self, attempt: Attempt, evaluation: Evaluation) -> _RepeatableShape | None:
+    def _repeatable_shape_after(self, attempt: Attempt, evaluation: Evaluation) -> _RepeatableShape | None:
         """What holds for further pods like this one, which was placed."""
         pod, cluster = attempt.pod, self.cluster
         if evaluation.has_cluster_scope or evaluation.narrows or self._extenders is not None:
@@ -221,15 +222,19 @@ class Scheduler:
             return None
         if pod.shape.drift or not self._nodes.is_whole:
             return None
-        known = len(cluster.shapes.templates), cluster.membership_version
+        valid_for = len(cluster.shapes.templates), cluster.membership_version
         turns = cluster.creation_turns
         gated = bool(self.framework.active_plugins(pod).pre_enqueue) or (turns is not None and turns.concerns(pod))
         return _RepeatableShape(
-            pod.shape, known, evaluation, self._nodes.nodes_to_find(len(cluster)), attempt.states, gated
+            pod.shape, valid_for, evaluation, self._nodes.nodes_to_find(len(cluster)), attempt.states, gated
         )
 
-    def drift(self, pod: PodInfo, *, scored: bool) -> None:
-        """Let the pod's requests grow as upstream's do with every sum (``pod_requests.overhead_drift``)."""
+    def grow_requests(self, pod: PodInfo, *, scored: bool) -> None:
+        """Add to the pod's requests what this cycle's sums have left in them.
+
+        Upstream's PodRequests adds the overhead in place to some requests, so each sum has it once more
+        (``pod_requests.overhead_drift``).
+        """
         if pod.shape.drift:
             pod.shape = self.cluster.shapes.drift_shape(pod, self.framework.request_sums(scored=scored))
 
@@ -238,20 +243,20 @@ class Scheduler:
         if self.cluster.too_many_tallies:
             self.cluster.drop_tallies()
             self._evaluations.clear()
-        alike = self.framework.shape_key(pod.shape)
-        evaluation = self._evaluations.pop(alike, None)
+        shape_key = self.framework.shape_key(pod.shape)
+        evaluation = self._evaluations.pop(shape_key, None)
         if evaluation is None:
             if self._full():
                 del self._evaluations[next(iter(self._evaluations))]
             evaluation = Evaluation(self.framework, self.cluster, pod)
-        self._evaluations[alike] = evaluation
+        self._evaluations[shape_key] = evaluation
         return evaluation
 
     def _full(self) -> bool:
         """Whether a cached evaluation has to be dropped before another is added."""
         kept = len(self._evaluations)
         answers = len(result_cache_of(self.cluster, self.framework)) * len(self.cluster)
-        return kept >= _MOST_KEPT or (kept >= _LEAST_KEPT and answers > _MEMORY)
+        return kept >= _MOST_KEPT or (kept >= _LEAST_KEPT and answers > _MOST_CACHED_RESULTS)
 
     def evaluate_all_nodes(self, pod: PodInfo, *, queued: bool = False) -> Evaluation | None:
         """All nodes' verdicts on a pod, without sampling; None where PreEnqueue, unless it is ``queued``, or PreFilter
@@ -274,7 +279,7 @@ class Scheduler:
         if self.gate(pod) is not None or self.framework.may_make_room(pod):
             return False
         evaluation = self.evaluation(pod)
-        # Where the choice is narrowed, the next search would start elsewhere.
+        # A search of all nodes that finds none leaves next_start where it was; one of a narrowed choice moves it.
         return not evaluation.narrows and evaluation.none_passes(pod)
 
     def repeats_failures(self, pod: PodInfo) -> bool:
@@ -282,19 +287,20 @@ class Scheduler:
         extender or observer is called, and no plugin tells the two apart.
         """
         is_alike = not (pod.nominated or pod.shape.drift or pod.shape.spec.scheduling_group is not None)
-        decides_alone = self._hosts.random is None and self._extenders is None and self.shared.search is sample
-        is_left_alone = type(self.observer) is Observer and len(self.cluster.nominated) <= _FEW_NOMINATIONS
-        return is_alike and decides_alone and is_left_alone and self.framework.forgets
+        draws_nothing = self._hosts.random is None and self._extenders is None and self.shared.search is sample
+        is_unobserved = type(self.observer) is Observer
+        has_few_nominations = len(self.cluster.nominated) <= _FEW_NOMINATIONS
+        return is_alike and draws_nothing and is_unobserved and has_few_nominations and self.framework.forgets
 
     @property
     def is_predictable(self) -> bool:
         """Whether nothing but the cluster and batching decide: no randomness, preferences, extenders or observer."""
         shared = self.shared
-        is_left_alone = type(self.observer) is Observer and not shared.prefers and not self.detailed
-        decides_alone = self._hosts.random is None and self._extenders is None
-        return is_left_alone and shared.search is sample and decides_alone
+        draws_nothing = self._hosts.random is None and self._extenders is None and shared.search is sample
+        is_unobserved = type(self.observer) is Observer and not self.detailed
+        return draws_nothing and is_unobserved and not shared.prefers
 
-    def looks_at_nodes_alone(self, pod: PodInfo) -> bool:
+    def runs_no_cluster_scope(self, pod: PodInfo) -> bool:
         """Whether only plugins of scope NODE and ROW run for pods like this one."""
         if pod.nominated or pod.shape.drift or not self.framework.is_in_tree:
             return False
@@ -303,14 +309,14 @@ class Scheduler:
         return evaluation.refusal is None and not evaluation.has_cluster_scope and not evaluation.narrows
 
     def diagnose(
-        self, pod: PodInfo, evaluation: Evaluation, asking: ExtenderCycle | None = None, *, hint: str = ""
+        self, pod: PodInfo, evaluation: Evaluation, extender_cycle: ExtenderCycle | None = None, *, hint: str = ""
     ) -> Diagnosis:
         """Every node's verdict, for a pod that passed PreFilter; with extenders, of the visited nodes.
 
         The node that batching hinted at is one of them.
         """
         verdicts, considered = evaluation.verdicts(pod), evaluation.narrowed
-        if asking is not None or not self._nodes.is_whole:
+        if extender_cycle is not None or not self._nodes.is_whole:
             verdicts = verdicts.copy()
         if not self._nodes.is_whole:
             verdicts.forget(np.flatnonzero(self.cluster.left_out))
@@ -320,14 +326,14 @@ class Scheduler:
             # It was looked at first, whatever PreFilter narrowed the choice to.
             considered = np.union1d(considered, [nominated])
         diagnosis = Diagnosis(self.cluster, evaluation, verdicts, considered, evaluation.narrowed_by)
-        if asking is not None:
-            asking.fold(verdicts)
-            diagnosis.unknown_nodes = asking.strangers
+        if extender_cycle is not None:
+            extender_cycle.fold(verdicts)
+            diagnosis.unknown_nodes = extender_cycle.unknown_nodes
         return diagnosis
 
     def _select(self, pod: PodInfo, evaluation: Evaluation) -> Attempt:
         """Find feasible nodes and the best of them."""
-        asking = None if self._extenders is None else self._extenders.begin_cycle(pod, self.cluster)
+        extender_cycle = None if self._extenders is None else self._extenders.begin_cycle(pod, self.cluster)
         failed_first: int | None = None
         batching = self._hint(pod, evaluation)
         first = pod.nominated or ("" if batching is None else batching.hint)
@@ -335,38 +341,41 @@ class Scheduler:
             row = self.cluster.columns.row(first)
             if row is not None and self.cluster.is_searched(row):
                 if self.cluster.shapes.features.nominated_node_restarts_search:
+                    # The search was moved on modulo the nodes it had, and the nominated node is the only one.
                     self.shared.next_start = 0
                 evaluation.refresh(pod)
                 if not evaluation.passing(pod)[row]:
                     failed_first = row
-                elif asking is None:
+                elif extender_cycle is None:
                     only = np.array([row], np.intp)
                     return self._store_for_batching(Attempt(pod, row, None, only, 1, batching=batching))
-                elif len(only := asking.evaluate_nominated_node(row)):
-                    return self._choose(
-                        Attempt(pod, None, None, only, asking.evaluated_count, extender_cycle=asking), evaluation
-                    )
-        rows, evaluated = self._nodes.find(pod, evaluation)
-        if evaluation.troubled and (error := self._nodes.error_of(pod, evaluation, evaluated)) is not None:
+                elif len(extender_cycle.evaluate_nominated_node(row)):
+                    return self._choose_extended(pod, evaluation, extender_cycle)
+        rows, visited = self._nodes.find(pod, evaluation)
+        if evaluation.troubled and (error := self._nodes.error_of(pod, evaluation, visited)) is not None:
             return Attempt(pod, refused=error, message=error.message)
-        if asking is not None:
-            asking.record_feasible(rows, self._nodes.visited_rows(evaluated, evaluation), failed_first)
-            evaluated = asking.evaluated_count
+        if extender_cycle is not None:
+            extender_cycle.record_feasible(rows, self._nodes.visited_rows(visited, evaluation), failed_first)
+            visited = extender_cycle.evaluated_count
         elif failed_first is not None:
-            evaluated += self._nodes.count_visited_besides(failed_first, evaluated, evaluation)
-        self.shared.next_start = (self.shared.next_start + evaluated) % len(self.cluster.node_order)
-        if asking is None:
-            return self._choose(Attempt(pod, None, None, rows, evaluated, batching=batching), evaluation)
-        error = asking.filter()
+            # Upstream moves on by the feasible nodes and all that have a status, and the nominated node has one.
+            visited += self._nodes.count_visited_besides(failed_first, visited, evaluation)
+        self.shared.next_start = (self.shared.next_start + visited) % len(self.cluster.node_order)
+        if extender_cycle is None:
+            return self._choose(Attempt(pod, None, None, rows, visited, batching=batching), evaluation)
+        error = extender_cycle.filter()
         if error is not None:
-            return Attempt(pod, refused=error, message=error.message, extender_cycle=asking)
-        return self._choose(
-            Attempt(pod, None, None, asking.rows, asking.evaluated_count, extender_cycle=asking), evaluation
-        )
+            return Attempt(pod, refused=error, message=error.message, extender_cycle=extender_cycle)
+        return self._choose_extended(pod, evaluation, extender_cycle)
+
+    def _choose_extended(self, pod: PodInfo, evaluation: Evaluation, extender_cycle: ExtenderCycle) -> Attempt:
+        """The best of the nodes that the extenders left."""
+        rows, visited = extender_cycle.rows, extender_cycle.evaluated_count
+        return self._choose(Attempt(pod, None, None, rows, visited, extender_cycle=extender_cycle), evaluation)
 
     def _choose(self, attempt: Attempt, evaluation: Evaluation) -> Attempt:
         """The best of the feasible nodes."""
-        pod, rows, asking = attempt.pod, attempt.sampled, attempt.extender_cycle
+        pod, rows, extender_cycle = attempt.pod, attempt.sampled, attempt.extender_cycle
         if self.detailed and len(rows):
             attempt.scores = evaluation.scores(pod, rows)
         if len(rows) == 1:
@@ -375,22 +384,22 @@ class Scheduler:
             totals = evaluation.totals(pod, rows)
             if evaluation.score_error is not None:
                 return Attempt(pod, refused=evaluation.score_error, message=evaluation.score_error.message)
-            if asking is not None:
-                totals = asking.score(evaluation, totals)
-                attempt.scores = asking.all_scores(attempt.scores, rows) if self.detailed else []
+            if extender_cycle is not None:
+                totals = extender_cycle.score(evaluation, totals)
+                attempt.scores = extender_cycle.all_scores(attempt.scores, rows) if self.detailed else []
             place, attempt.choice = self._hosts.select(
                 pod,
                 rows,
                 totals,
                 self.shared.prefers,
-                None if asking is None else asking.is_randomized,
+                None if extender_cycle is None else extender_cycle.is_randomized,
                 in_any_order=evaluation.narrowed is not None,
             )
             attempt.row, attempt.score, attempt.totals = rows.item(place), totals.item(place), totals
         return attempt if attempt.batching is None else self._store_for_batching(attempt)
 
     def _store_for_batching(self, attempt: Attempt) -> Attempt:
-        """The attempt, and batching knows of it."""
+        """Store the attempt's node and scores for batching's next hint; returns the attempt."""
         if attempt.batching is not None and attempt.row is not None:
             assert self.batch is not None
             node, shared = self.cluster.columns.names[attempt.row], self.shared
@@ -411,13 +420,13 @@ class Scheduler:
         ignorable.
         """
         assert self._extenders is not None
-        asking = self._extenders.begin_cycle(pod, self.cluster)
-        asking.record_feasible(rows, rows, None)
-        if asking.filter() is not None:
+        extender_cycle = self._extenders.begin_cycle(pod, self.cluster)
+        extender_cycle.record_feasible(rows, rows, None)
+        if extender_cycle.filter() is not None:
             return None
-        if len(asking.rows) > 1:
-            asking.score(evaluation, evaluation.totals(pod, asking.rows))
-        return asking
+        if len(extender_cycle.rows) > 1:
+            extender_cycle.score(evaluation, evaluation.totals(pod, extender_cycle.rows))
+        return extender_cycle
 
     @property
     def samples(self) -> bool:

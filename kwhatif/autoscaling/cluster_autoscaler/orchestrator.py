@@ -199,7 +199,7 @@ class Orchestrator:
             if self._flags.max_nodes_total:
                 # Upstream takes the group's size for the cluster's.
                 count = min(count, self._flags.max_nodes_total - size)
-            if count >= 1 or not self._flags.max_nodes_total:
+            if count >= 1:
                 plan.append(Resize(group, size, size + count))
         return plan
 

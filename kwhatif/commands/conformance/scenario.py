@@ -77,7 +77,7 @@ class NodesRecorder(Observer):
                 rows = [first]
         record |= _record_rows(evaluation, pod, rows, cluster.columns.names, scored_from=2 if self._by_group else 1)
         if not self._by_group:
-            scheduler.drift(pod, scored="scores" in record)
+            scheduler.grow_requests(pod, scored="scores" in record)
             if not record.get("feasible"):
                 del record["feasible"]
         return record

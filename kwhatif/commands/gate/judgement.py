@@ -34,8 +34,8 @@ _MOST_NAMED = 3
 class GateSettings:
     """How to judge.
 
-    ``known`` are the rules that an exemption may name, run or not; none counts unless ``exemptions``. ``policy`` says
-    where the rules came from. Trials that are left to chance go by a ``seed``.
+    ``known_rules`` are the rules that an exemption may name, run or not; none counts unless ``exemptions``. ``policy``
+    says where the rules came from. Trials that are left to chance go by a ``seed``.
     """
 
     rules: Sequence[Rule[Any]]

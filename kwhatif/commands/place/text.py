@@ -46,7 +46,6 @@ _HEADERS = (
     *("namespace [same]", "pod [pod, same]", "node [node, fails <none>]", "score", "feasible", "evaluated [spare 2]"),
     *("ties [spare 1]", "reason [same, first]"),
 )
-_BESIDES = ("autoscaled", "gated", "waiting", "skipped", "unclaimed", "preempted", "uncreated")
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
 MOST_COMMANDS = 5

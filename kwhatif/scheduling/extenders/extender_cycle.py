@@ -257,7 +257,7 @@ class ExtenderCycle:
             verdicts.overlay(rows, ours)
 
     @property
-    def strangers(self) -> tuple[str, ...]:
+    def unknown_nodes(self) -> tuple[str, ...]:
         """Messages about nodes that the cluster does not have."""
         return tuple(
             opinion.message

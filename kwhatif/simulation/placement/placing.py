@@ -31,7 +31,7 @@ from kwhatif.workloads.volumes import provision_claim
 @dataclass
 class AttemptedPod:
     """A pod that was tried by itself (without ``info`` if it was skipped), its place among the placements, and how many
-    pods had ``left`` by then.
+    pods had ``departed`` by then.
     """
 
     asked: PodToSchedule
