@@ -619,7 +619,7 @@ def explain_descheduling(
     """Why does a descheduler evict these pods, or leave them? ``words`` are names of pods or label selectors."""
 
 def gate(
-    manifests: Manifests,
+    manifests: Manifests = (),
     *,
     snapshot: ClusterSource = (),
     base: Manifests | None = None,
@@ -857,7 +857,7 @@ def queue(
     of the cluster. Without manifests: each ClusterQueue and cohort, and who waits at which place and why."""
 
 def review(
-    manifests: Manifests,
+    manifests: Manifests = (),
     *,
     snapshot: ClusterSource = (),
     base: Manifests | None = None,

@@ -17,6 +17,7 @@ from kwhatif.simulation.scenario_options import Now
 
 if TYPE_CHECKING:
     from kwhatif.simulation.inputs import Source
+    from kwhatif.simulation.repository_policy import ReadPolicy
 
 VARIABLE = "KWHATIF_SNAPSHOT"
 KUBECTL = "kubectl whatif"
@@ -68,8 +69,8 @@ class ClusterFlags(ConnectionOptions, _SnapshotFlags):
 
     timeout: Timeout = bounds.DUMP_SECONDS
 
-    def find_source(self, named: Callable[[], Sequence[str] | None]) -> Source:
-        """The cluster, or nothing if none is named. ``named`` is what the rules file says.
+    def find_source(self, read_rules: Callable[[], ReadPolicy]) -> tuple[Source, str | None]:
+        """The cluster, or nothing if none is named; and the version of Kubernetes that the rules file says it has.
 
         Raises UsageError for options that do not go together, InputError for a rules file that cannot be read.
         """
@@ -77,12 +78,17 @@ class ClusterFlags(ConnectionOptions, _SnapshotFlags):
         if self.snapshot and (self.live or connecting):
             raise UsageError(f"{connecting or '--live'}: the cluster is that of a file, or the live one")
         if self.snapshot:
-            return self.snapshot
+            return self.snapshot, None
         if self.live or connecting:
-            return self._live()
+            return self._live(), None
         variable = os.environ.get(VARIABLE, "")
         found = [variable] if os.path.exists(variable) else variable.split()
-        return found or named() or (self._live() if program() == KUBECTL else ())
+        if found:
+            return found, None
+        rules = read_rules()
+        if rules.cluster:
+            return rules.cluster, rules.policy.kubernetes_version
+        return (self._live() if program() == KUBECTL else ()), None
 
     def _live(self) -> LiveSource:
         return LiveSource(self.connection(self.timeout), self.max_age)

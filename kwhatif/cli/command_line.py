@@ -150,7 +150,9 @@ class CommandLine:
             # An argument may name the cluster in place of --snapshot.
             flags = ClusterFlags(**_of(_CLUSTER, values))
             if chosen.wants_cluster(is_named=flags.is_named()):
-                more["snapshot"] = flags.find_source(chosen.named_cluster)
+                more["snapshot"], version = flags.find_source(chosen.read_rules)
+                if version and any(each.name == "kubernetes_version" for each in parameters_of(self.question)):
+                    more.setdefault("kubernetes_version", version)
             if chosen.needs_cluster and not more.get("snapshot"):
                 raise UsageError(NO_CLUSTER)
         given = self.question.takes(**more)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
@@ -29,6 +29,7 @@ from kwhatif.simulation.flag import Flag
 if TYPE_CHECKING:
     from kwhatif.results.base import Result
     from kwhatif.simulation.inputs import Notes
+    from kwhatif.simulation.repository_policy import ReadPolicy
 
 R_co = TypeVar("R_co", bound="Result", covariant=True)
 
@@ -113,12 +114,11 @@ class Command(ABC, Generic[R_co]):
         """Whether a cluster is looked for, by variables and rules files, too; ``is_named``: an option names one."""
         return True
 
-    def named_cluster(self) -> Sequence[str]:
-        """The files of the cluster that a rules file names: the nearest, where options name no other."""
+    def read_rules(self) -> ReadPolicy:
+        """The rules file that names the cluster where options do not: the nearest. Raises InputError."""
         from kwhatif.simulation.repository_policy import find_policy, read_policy
 
-        path = find_policy(os.curdir)
-        return read_policy(path).policy.snapshot or () if path else ()
+        return read_policy(find_policy(os.curdir))
 
 
 class Task(Command[R_co]):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated, Any, Literal
@@ -168,6 +168,20 @@ class ReadPolicy:
         found = beside(self.source, path)
         check_named_files([(found, place)], checkout_of(beside(self.source, "")), self.source)
         return found
+
+    @property
+    def cluster(self) -> Sequence[str]:
+        """The files of ``snapshot``. Raises InputError for one that is not there."""
+        for number, path in enumerate(self.policy.snapshot or ()):
+            if not os.path.exists(_files_of(path)[0]):
+                problem = f"{display_path(path)}: no such file or directory"
+                raise InputError(problem, source=self.source, place=f"$.snapshot[{number}]")
+        return self.policy.snapshot or ()
+
+    @property
+    def named_files(self) -> Sequence[str]:
+        """The file itself and those that it names, but for those of rules."""
+        return [self.source, *(path for path, _ in _named_files(self.policy))] if self.source else ()
 
     @property
     def description(self) -> str:

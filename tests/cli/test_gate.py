@@ -133,7 +133,7 @@ def test_the_rules_are_found_above_and_their_paths_are_beside_them(tmp_path: Pat
 def test_options_count_more_than_variables_and_those_more_than_the_file(tmp_path: Path) -> None:
     deploy = repository(tmp_path, "snapshot: [nowhere.json]\nrules: {unschedulable: error}\n")
     snapshot = str(SAMPLE / "snapshot.json")
-    assert "nowhere.json: no such file" in inside(deploy, ".").err
+    assert "../.kwhatif.yaml: $.snapshot[0]: ../nowhere.json: no such file" in inside(deploy, ".").err
     assert inside(deploy, ".", KWHATIF_SNAPSHOT=snapshot).code == 1
     assert (
         "absent.json: no such file" in inside(deploy, ".", "--snapshot", "absent.json", KWHATIF_SNAPSHOT=snapshot).err

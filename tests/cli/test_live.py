@@ -157,6 +157,20 @@ def test_nobody_says_which_cluster(server: ApiServer) -> None:
     assert server.requests == []
 
 
+def test_the_version_that_a_rules_file_gives_goes_with_its_cluster(tmp_path: Path) -> None:
+    (tmp_path / "file.json").write_text((TESTS / CLUSTER).read_text())
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / ".kwhatif.yaml").write_text(
+        'apiVersion: kwhatif.dev/v1\nkind: GatePolicy\nsnapshot: [file.json]\nkubernetesVersion: "1.31"\n'
+    )
+    with mock.patch("tests.cli.running.TESTS", tmp_path):
+        versions = [
+            json.loads(run("place", "pod.yaml", "-o", "json", *words).out)["fidelity"]["rules"]
+            for words in ((), ("--kubernetes-version", "1.33"))
+        ]
+    assert versions == ["1.31", "1.33"]
+
+
 def test_an_option_counts_more_than_the_variable_that_more_than_the_file_and_that_more_than_the_name(
     server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

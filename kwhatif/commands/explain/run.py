@@ -45,6 +45,7 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pods, split_words
 from kwhatif.simulation.question import Answer, Question
+from kwhatif.simulation.repository_policy import ReadPolicy
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session, is_waiting
 from kwhatif.snapshot.load import Manifest, load_manifests
@@ -146,8 +147,8 @@ class ExplainRun(Question[ExplainResult]):
     def build_scenarios(self, given: Any) -> Sequence[Scenario]:
         return self.run.build_scenarios(given)
 
-    def named_cluster(self) -> Sequence[str]:
-        return self.run.named_cluster()
+    def read_rules(self) -> ReadPolicy:
+        return self.run.read_rules()
 
     def __post_init__(self) -> None:
         self.needs_cluster, self.reads_rules_file = self.run.needs_cluster, self.run.reads_rules_file

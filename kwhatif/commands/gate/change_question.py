@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
@@ -19,8 +20,9 @@ from kwhatif.simulation.inputs import NO_CLUSTER, Files, Notes, Rendering, Sched
 from kwhatif.simulation.question import Question
 from kwhatif.simulation.scenario import LoadedScenario, ReadManifests, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
-from kwhatif.snapshot.read.files import STDIN
-from kwhatif.snapshot.read.git_revisions import is_revision, tree_named, tree_of_path
+from kwhatif.snapshot.read.files import STDIN, exists, may_read_disk
+from kwhatif.snapshot.read.git_objects import repository_around
+from kwhatif.snapshot.read.git_revisions import has_repository, is_revision, tree_named, tree_of_path
 
 if TYPE_CHECKING:
     from kwhatif.commands.gate.proposal import ChangeScenario
@@ -51,8 +53,8 @@ class ChangeQuestion(Question[R_co]):
             metavar="DIR|FILE",
             file="manifests",
             repeats=True,
-            required=True,
-            help="Manifests after the change: directories, files, REVISION:PATH of git, or '-'.",
+            help="Manifests after the change: directories, files, REVISION:PATH of git, or '-'. Default with --base: "
+            "the working directory.",
         ),
     ] = ()
     base: Annotated[
@@ -92,11 +94,13 @@ class ChangeQuestion(Question[R_co]):
 
     def build_scenarios(self, given: Any) -> Sequence[Scenario]:
         """The scenario, with defaults from the rules file."""
-        scenario: Scenario = given.build_scenario(self.manifests)
+        if not self.manifests and not self.base:
+            raise UsageError("missing argument 'DIR|FILE': the manifests of the change")
+        scenario: Scenario = given.build_scenario(self.manifests or [os.curdir])
         inputs, engine = scenario.inputs, scenario.scheduler_options
         self.check_rules()
         policy = self.rules_file.policy
-        snapshot = inputs.snapshot or policy.snapshot
+        snapshot = inputs.snapshot or self.rules_file.cluster
         if not snapshot:
             raise UsageError(NO_CLUSTER)
         version = engine.kubernetes_version or policy.kubernetes_version
@@ -116,10 +120,9 @@ class ChangeQuestion(Question[R_co]):
             )
         ]
 
-    def named_cluster(self) -> Sequence[str]:
-        """The cluster that the rules file names."""
+    def read_rules(self) -> ReadPolicy:
         self.check_rules()
-        return self.rules_file.policy.snapshot or ()
+        return self.rules_file
 
     def check_rules(self) -> None:
         """Raise an error for rules that make no sense, before anything else is looked at."""
@@ -130,19 +133,28 @@ class ChangeQuestion(Question[R_co]):
 
         return read_policy(self.config or find_policy(os.curdir))
 
+    def repository(self) -> AbstractContextManager[None]:
+        """Revisions are those of the repository that the manifests are in; if they are in none, of the one here."""
+        words = [each for each in self.manifests if isinstance(each, str) and may_read_disk()]
+        paths = (path for word in words for path in (word, _path_elsewhere(word)))
+        return repository_around(next(filter(has_repository, paths), ""))
+
     def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests of head and base."""
         from kwhatif.commands.gate.files import account_files, gaps_of
         from kwhatif.simulation.manifest_loading import note_report
 
-        base, head = sides_of(self.base, scenario.inputs.manifests)
-        # With a base, a head without manifests is a change, too: all of them go.
-        manifests, report = self._read_side(scenario, head, is_compared=base is not None)
         before: list[Manifest] | None = None
         of_base: ReadingReport | None = None
-        if base is not None:
-            before, of_base = self._read_side(scenario, base, is_compared=True)
-            report.leave_out_known(of_base)
+        named = None if self.base is None else _named_in_repository(self.base)
+        heads = _named_in_repository(scenario.inputs.manifests)
+        with self.repository():
+            base, head = sides_of(named, heads)
+            # With a base, a head without manifests is a change, too: all of them go.
+            manifests, report = self._read_side(scenario, head, is_compared=base is not None)
+            if base is not None:
+                before, of_base = self._read_side(scenario, base, is_compared=True)
+                report.leave_out_known(of_base)
         before_files = None if of_base is None else of_base.files
         files = account_files(report.files, before_files, head, base, self.patterns_to_accept)
         gaps = [*note_report(report, notes), *_alternatives(manifests, before or ()), *gaps_of(files)]
@@ -161,14 +173,31 @@ class ChangeQuestion(Question[R_co]):
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=is_compared
         )
         given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
+        options = reading_options(scenario)
         options = replace(
-            reading_options(scenario),
+            options,
+            exclude=(*options.exclude, *self._patterns_of_settings(scenario, files)),
             may_be_empty=is_compared,
             recursive=self.recursive,
             roots=[each for each in files if isinstance(each, str) and each != STDIN],
         )
         report = ReadingReport()
         return load_manifests(given, scenario.inputs.namespace, options, report), report
+
+    def files_of_settings(self, scenario: Scenario) -> Files:
+        """The files that say how the question is asked: no manifests, wherever they lie."""
+        inputs, policy = scenario.inputs, scenario.scheduler_options.policy
+        snapshot = inputs.snapshot if isinstance(inputs.snapshot, list | tuple) else ()
+        return [*self.rules_file.named_files, *snapshot, *inputs.autoscale, policy or ""]
+
+    def _patterns_of_settings(self, scenario: Scenario, files: Files) -> Iterator[str]:
+        in_revision = any(isinstance(each, str) and tree_named(each) is not None for each in files)
+        for path in self.files_of_settings(scenario):
+            if not isinstance(path, str) or not os.path.isfile(path):
+                continue
+            # What lies outside of the repository is in none of its revisions.
+            with suppress(InputError):
+                yield f"./{tree_of_path('', path).path if in_revision else path}"
 
     def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> ChangeScenario:
         from kwhatif.commands.gate.change import find_unlisted
@@ -237,8 +266,28 @@ def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
     return [one for each in base for one in _base_of(each, heads)], heads
 
 
+def _path_elsewhere(text: str) -> str:
+    """The path of ``REVISION:PATH`` as it is seen from here, where that is outside of the repository; else empty."""
+    revision, _, path = text.partition(":")
+    is_elsewhere = may_read_disk() and os.path.exists(path) and not os.path.exists(text) and not is_revision(revision)
+    return path if is_elsewhere else ""
+
+
+def _named_in_repository(files: Files) -> Files:
+    """What is named, where each ``REVISION:PATH`` of another repository begins at the top of that, as git has it."""
+    found: list[str | Mapping[str, Any]] = []
+    for each in files:
+        path = _path_elsewhere(each) if isinstance(each, str) else ""
+        with repository_around(path):
+            found.append(str(tree_of_path(str(each).partition(":")[0], path)) if path else each)
+    return found
+
+
 def _base_of(each: str | Mapping[str, Any], heads: Files) -> Files:
     if not isinstance(each, str) or not is_revision(each):
+        if isinstance(each, str) and each != STDIN and not exists(each) and tree_named(each) is None:
+            problem = "no such file or directory, and no such git revision here; fetch it (in CI: fetch-depth: 0)"
+            raise InputError(problem, source=each)
         return [each]
     found: list[str] = []
     for path in heads:

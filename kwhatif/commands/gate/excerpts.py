@@ -17,7 +17,7 @@ from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.results.gate import Change, Excerpt, Finding, GateResult, Location
 from kwhatif.snapshot.read.files import is_given, read_paths, text_of
-from kwhatif.snapshot.read.git_revisions import is_revision
+from kwhatif.snapshot.read.git_revisions import is_revision, read_file
 from kwhatif.snapshot.read.rooted_files import FileRoot
 
 MOST_LINES = 48
@@ -167,10 +167,14 @@ def _find_changed_lines(changes: Sequence[Change], texts: Mapping[str, list[str]
 def _texts_of(files: Collection[str]) -> Iterator[tuple[str, list[str]]]:
     """The lines of those files that can be read again."""
     for file in sorted(files):
-        # A file may be called as one of a revision is, and be what it likes: it is not the one that was judged.
-        if file in ("", "-") or (":" in file and is_revision(file.partition(":")[0])):
+        if file in ("", "-"):
             continue
         try:
+            # A file on disk may be called as one of a revision is, and be what it likes: it is not the one judged.
+            if ":" in file and is_revision(file.partition(":")[0]):
+                if (content := read_file(file)) is not None:
+                    yield file, text_of(file, content, bounds.MANIFEST_BYTES).data.decode().split("\n")
+                continue
             if is_given(file):
                 yield from ((file, text.data.decode().split("\n")) for text in read_paths([file]))
                 continue

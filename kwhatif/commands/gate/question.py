@@ -12,9 +12,9 @@ from kwhatif.commands.gate.change_question import ChangeQuestion
 from kwhatif.results.gate import GateResult
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.flag import Flag
-from kwhatif.simulation.inputs import Notes
+from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.question import Answer
-from kwhatif.simulation.scenario import PreparedScenario
+from kwhatif.simulation.scenario import PreparedScenario, Scenario
 
 if TYPE_CHECKING:
     from kwhatif.commands.gate.judgement import GateSettings
@@ -91,6 +91,11 @@ class Gate(ChangeQuestion[GateResult]):
             policy=f"{self.rules_file.description}{', --rule ' + ' '.join(self.levels) if self.levels else ''}",
         )
 
+    def files_of_settings(self, scenario: Scenario) -> Files:
+        named = (getattr(rule.given, field) for rule in self.terms.rules for field in rule.given.files)
+        files = (path for value in named for path in ([value] if isinstance(value, str) else value))
+        return [*super().files_of_settings(scenario), *files]
+
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
         return {"seed": self.seed, "detailed": detailed, "observer": cast("ChangeScenario", scenario).cycles}
@@ -120,4 +125,5 @@ class Gate(ChangeQuestion[GateResult]):
         answer = judge_change(proposal, self.terms, self)
         for text in answer.result.warnings:
             notes.warn(text)
-        return replace(answer, result=with_excerpts(answer.result))
+        with self.repository():
+            return replace(answer, result=with_excerpts(answer.result))

@@ -18,17 +18,19 @@ _AFTER = "after.json"
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands about one change: its files, those it is compared with, and the options that name the cluster and
-    autoscalers. Empty where these are objects of Python, or the cluster is edited.
+    """Commands about one change: its ``files`` as they were named, its ``heads`` as any command takes them, what they
+    are compared with, and the options that name the cluster and autoscalers. Empty where these are objects of Python,
+    or the cluster is edited.
     """
 
     files: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
     base: str = ""
     cluster: str = ""
 
     @classmethod
-    def for_change(cls, base: Files | None, scenario: Scenario) -> Commands:
-        """The commands about a scenario."""
+    def for_change(cls, base: Files | None, heads: Files, scenario: Scenario) -> Commands:
+        """The commands about a scenario; ``heads`` are the manifests after the change."""
         inputs = scenario.inputs
         snapshot = [inputs.snapshot] if isinstance(inputs.snapshot, str) else inputs.snapshot
         if not isinstance(snapshot, Sequence) or inputs.edits is not None:
@@ -40,6 +42,7 @@ class Commands:
         options += [("--autoscale", each) for each in inputs.autoscale]
         return cls(
             tuple(map(str, inputs.manifests)),
+            tuple(map(str, heads)),
             _options(("--base", str(each)) for each in base or ()),
             _options(options),
         )
@@ -56,12 +59,12 @@ class Commands:
 
     def outage(self, kind: str, name: str) -> str:
         """What the loss of a node or zone does after the change; what it removes is there still."""
-        files = _options(("--filename", file) for file in self.files)
+        files = _options(("--filename", file) for file in self.heads)
         return self._join("outage", files, "--recursive", self.cluster, _options([(f"--{kind}", name)]))
 
     def upgrade(self, selector: str) -> str:
         """How the upgrade of a pool goes after the change."""
-        place = self._join("place", shlex.join(self.files), "--recursive", self.cluster, f"--write-snapshot {_AFTER}")
+        place = self._join("place", shlex.join(self.heads), "--recursive", self.cluster, f"--write-snapshot {_AFTER}")
         return place and f"{place} && kwhatif upgrade {shlex.quote(selector)} --snapshot {_AFTER}"
 
     def _join(self, *words: str) -> str:

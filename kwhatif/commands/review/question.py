@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from kwhatif.commands.gate.change_question import ChangeQuestion
+from kwhatif.commands.gate.change_question import ChangeQuestion, sides_of
 from kwhatif.commands.review.result import ReviewResult
 from kwhatif.results.gate import GateFiles
 from kwhatif.simulation.inputs import Notes
@@ -55,7 +55,9 @@ class Review(ChangeQuestion[ReviewResult]):
         proposal = cast("ChangeScenario", scenario)
         rolled_out = roll_out_change(proposal, self.select_pods)
         run = rolled_out.run
-        commands = Commands.for_change(self.base, scenario)
+        with self.repository():
+            _, heads = sides_of(self.base, scenario.inputs.manifests)
+        commands = Commands.for_change(self.base, heads, scenario)
         fidelity = assess(run)
         context = rolled_out.context(fidelity)
         after = snapshot_after_run(proposal.session.snapshot, proposal.edited.covered, proposal.expanded, run)
@@ -67,10 +69,12 @@ class Review(ChangeQuestion[ReviewResult]):
             outcome = conclude(concluded, fidelity, f"unknown: {describe_missing(files)}").judge(good=False)
         else:
             outcome = outcome_of(concluded, fidelity)
+        with self.repository():
+            changes = at_changed_lines(rolled_out.changes(context))
         result = ReviewResult(
             outcome=outcome,
             files=files,
-            changes=at_changed_lines(rolled_out.changes(context)),
+            changes=changes,
             requests=tuple(changed_requests(context)),
             workloads=tuple(placed_workloads(context, commands)),
             evicted=tuple(evicted_pods(context)),

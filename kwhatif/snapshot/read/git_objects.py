@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 
 from kwhatif.errors import InputError
@@ -17,6 +18,24 @@ from kwhatif.snapshot.read.programs import RunningProgram, start_program
 
 _AT_ONCE = 200
 """Names of objects that fit into a pipe, whatever git does meanwhile."""
+
+
+_folder: ContextVar[str] = ContextVar("repository_around", default="")
+
+
+@contextmanager
+def repository_around(path: str) -> Iterator[None]:
+    """Revisions are meanwhile those of the repository around a path; an empty one is the working directory."""
+    token = _folder.set(path if os.path.isdir(path) else os.path.dirname(path))
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
+def current_repository() -> str:
+    """The folder whose repository revisions are looked up in."""
+    return _folder.get()
 
 
 def git_environment() -> dict[str, str]:
@@ -34,9 +53,9 @@ def git_environment() -> dict[str, str]:
 
 @contextmanager
 def object_reader() -> Iterator[ObjectReader]:
-    """A reader of the objects of the repository around here. Raises InputError if there is no git."""
+    """A reader of the objects of the repository in use. Raises InputError if there is no git."""
     call = ProgramCall(GIT_OBJECTS)
-    with start_program(call, git_environment(), with_input=True, isolated=False) as program:
+    with start_program(call, git_environment(), _folder.get(), with_input=True, isolated=False) as program:
         yield ObjectReader(program)
 
 

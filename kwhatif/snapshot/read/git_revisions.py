@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import may_read_disk
-from kwhatif.snapshot.read.git_objects import git_environment, object_reader
+from kwhatif.snapshot.read.git_objects import current_repository, git_environment, object_reader
 from kwhatif.snapshot.read.git_trees import RevisionFile, list_files
 from kwhatif.snapshot.read.program_words import GIT_COMMIT, GIT_ORIGIN, GIT_TOP, ProgramCall
 from kwhatif.snapshot.read.programs import find_program, start_program
@@ -35,23 +35,30 @@ def _ask_git(call: ProgramCall, folder: str = "") -> str | None:
     """The one line that git prints; None if it fails, or there is no git. Raises InputError if it takes too long."""
     if not find_program("git"):
         return None
-    with start_program(call, git_environment(), folder, isolated=False) as program:
+    with start_program(call, git_environment(), folder or current_repository(), isolated=False) as program:
         printed = program.read(_MOST_OF_A_WORD)
         return os.fsdecode(printed).rstrip("\n") if program.wait() == 0 else None
 
 
+def has_repository(path: str) -> bool:
+    """Whether a file or directory is in the work tree of a repository."""
+    return os.path.exists(path) and bool(
+        _ask_git(ProgramCall(GIT_TOP), path if os.path.isdir(path) else os.path.dirname(path))
+    )
+
+
 def is_revision(text: str) -> bool:
-    """Whether a word is no path that exists but names a commit of the repository around here."""
+    """Whether a word is no path that exists but names a commit of the repository in use (``repository_around``)."""
     return not os.path.exists(text) and bool(_object_named(text, "commit"))
 
 
-def _object_named(revision: str, sort: str) -> str:
-    """The name of the commit or of the tree of a revision; empty if it is none."""
+def _object_named(revision: str, sort: str = "") -> str:
+    """The name of the commit or of the tree of a revision, or of what it names itself; empty if it is none."""
     if not may_read_disk():
         return ""
     if not revision or revision.startswith("-") or not revision.isprintable() or len(revision) > bounds.PATH_LENGTH:
         return ""
-    found = _ask_git(ProgramCall(GIT_COMMIT, operands=(f"{revision}^{{{sort}}}",))) or ""
+    found = _ask_git(ProgramCall(GIT_COMMIT, operands=(f"{revision}^{{{sort}}}" if sort else revision,))) or ""
     return found if found.isalnum() else ""
 
 
@@ -104,6 +111,12 @@ def read_blobs(revision: str, files: Sequence[RevisionFile]) -> dict[str, bytes]
     return found
 
 
+def read_file(text: str) -> bytes | None:
+    """The content of the file ``REVISION:PATH``; None if git has none. Raises InputError for a too large one."""
+    identity = _object_named(text)
+    return read_blobs(text, [RevisionFile(text, identity)]).get(text) if identity else None
+
+
 def origin_url(folder: str = "") -> str:
-    """The URL of the remote called origin, of the repository around here or around ``folder``; empty without one."""
+    """The URL of the remote called origin, of the repository in use or of that around ``folder``; empty without one."""
     return (_ask_git(ProgramCall(GIT_ORIGIN), folder) or "").strip()

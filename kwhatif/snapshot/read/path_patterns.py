@@ -9,9 +9,13 @@ from kwhatif.snapshot.read.files import is_manifest
 
 
 def is_excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the patterns leaves out a file, or a directory that it is in (``cel/globs.py``)."""
+    """Whether one of the patterns leaves out a file, or a directory that it is in (``cel/globs.py``). One that begins
+    with ``./`` is the file of this very path, from the working directory or from the top of a revision.
+    """
     if not patterns:
         return False
+    if any(each.startswith("./") and os.path.abspath(each) == os.path.abspath(path) for each in patterns):
+        return True
     # Few runs leave anything out, and all pay for what is imported.
     from kwhatif.cel.globs import matches_path
 

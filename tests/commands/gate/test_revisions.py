@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kwhatif import gate
-from kwhatif.errors import InputError
+from kwhatif.errors import InputError, UsageError
+from kwhatif.results.gate import Location
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.git_revisions import is_revision
 
@@ -122,6 +123,43 @@ def test_a_file_called_as_the_revision_hides_no_path_of_it(repository: Path) -> 
 def test_a_path_that_exists_is_no_revision_and_neither_is_an_option(repository: Path) -> None:
     (repository / "main").mkdir()
     assert [is_revision(word) for word in ("one", "main", "--all", "nowhere", "")] == [True, False, False, False, False]
+
+
+def test_a_revision_is_one_of_the_repository_of_what_is_judged(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    named = os.path.relpath(repository)
+    assert changes(named, base="one") == CHANGED
+    assert changes(f"main:{named}", base=f"one:{named}") == CHANGED
+
+
+def test_without_manifests_the_working_directory_is_compared(repository: Path) -> None:
+    assert changes(base="one") == CHANGED
+    with pytest.raises(UsageError, match="missing argument"):
+        changes()
+
+
+def test_a_base_that_was_not_fetched_is_said_to_be_none(repository: Path) -> None:
+    with pytest.raises(InputError, match=r"^origin/main: .*no such git revision here; fetch it"):
+        changes(".", base="origin/main")
+
+
+def test_findings_point_to_the_lines_of_files_of_revisions(repository: Path) -> None:
+    (change,) = gate("main:", snapshot=SNAPSHOT, base="one").changes
+    assert change.location == Location(file="main:apps/web.yaml", line=5)
+
+
+def test_files_that_say_how_the_gate_judges_are_no_manifests(repository: Path) -> None:
+    shutil.copy(SNAPSHOT, repository / "cluster.json")
+    (repository / ".kwhatif.yaml").write_text(
+        "apiVersion: kwhatif.dev/v1\nkind: GatePolicy\nsnapshot: [cluster.json]\n"
+    )
+    run_git("add", ".")
+    run_git("commit", "-qm", "three")
+    for head, base in ((".", "one"), ("HEAD", "one"), (".", "HEAD")):
+        found = gate(head, base=base)
+        assert {str(change.subject) for change in found.changes} == {"Deployment shop/web"}, (head, base)
 
 
 def test_a_path_outside_of_the_repository_is_an_error(
