@@ -25,6 +25,7 @@ from kwhatif.cluster.pod_requests import (
 )
 from kwhatif.cluster.shapes import AffinityTerm, HostPort, PodInfo, PodShape, Selection, TermIndex, is_read, start_time
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
+from kwhatif.cluster.unbound_spec import unbound_spec
 from kwhatif.versions import Features
 
 COUNT, FIRST_REQUEST = 2, 3
@@ -116,7 +117,7 @@ class ShapeTable:
         """
         meta, status = pod.metadata, pod.status
         if bound and pod.spec.node_name:
-            pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=None))
+            pod = msgspec.structs.replace(pod, spec=unbound_spec(pod))
         key = f"{meta.namespace or 'default'}/{meta.name}"
         return PodInfo(
             pod,

@@ -51,6 +51,12 @@ class Fix(ResultStruct, frozen=True, kw_only=True):
     victims: tuple[Victim, ...] = ()
     pending: tuple[str, ...] = ()
 
+    @property
+    def harm(self) -> int:
+        """What it costs others: nothing, an eviction, a pod that is lost, or one that stays pending."""
+        lost = any(not each.replacement for each in self.victims)
+        return 3 if self.pending else 2 if lost else int(bool(self.victims))
+
 
 class Eviction(ResultStruct, frozen=True, kw_only=True):
     """A node where evictions would make room, with what the choice between such nodes looks at.
@@ -125,6 +131,11 @@ class WorkloadFix(ResultStruct, frozen=True, kw_only=True):
     pending: tuple[str, ...] = ()
     patch: tuple[str, ...] = ()
 
+    @property
+    def harm(self) -> int:
+        """What it costs others: nothing, an eviction, or a pod that stays pending."""
+        return 2 if self.pending else int(bool(self.victims))
+
 
 class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
     """How the pods of a workload (``Kind/namespace/name``) come out when all that was asked about is placed.
@@ -133,7 +144,7 @@ class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
     that find one together, and ``evicting`` those of them that evict others. ``nodes`` are how many of them go where.
     ``identical``: no plugin can tell them apart. The pod that is ``explained`` is the first that finds no node, else
     the first that evicts others, else the first of all; its ``number`` is that in the scheduler's order. The ``fixes``
-    are those that let all of its pods run, of the changes ``tried``.
+    are those that let all of its pods run, of the changes ``tried``; those that cost others least come first.
     """
 
     workload: str

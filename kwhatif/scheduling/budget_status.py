@@ -1,4 +1,4 @@
-"""The status that the disruption controller would give to disruption budgets without one.
+"""The status that the disruption controller would give to disruption budgets without one, or with one of the past.
 
 Upstream: pkg/controller/disruption/disruption.go (getExpectedPodCount), where the number of expected pods is that of
 their controllers; here it is how many pods there are.
@@ -12,21 +12,38 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget, PodDisruptionBudgetStatus
 from kwhatif.scheduling.eviction_budgets import is_ready
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 
 
-def drop_stale_statuses(
-    budgets: Iterable[PodDisruptionBudget], changed: Iterable[Pod]
-) -> Iterator[PodDisruptionBudget]:
-    """The budgets; those that select a pod that was added, removed or moved lose their status."""
-    stale: set[tuple[str, str]] = set()
-    selected = SelectedBudgets(budgets, _key)
-    for pod in changed:
+def recount_disruptions(objects: Objects, before: Iterable[Pod]) -> None:
+    """Set the budgets' statuses as the disruption controller does once pods have changed. What is recorded of budgets
+    whose pods are as ``before`` stays.
+    """
+    budgets = objects.list_all(PodDisruptionBudget)
+    if not budgets:
+        return
+    pods, changed, known = objects.list_all(Pod), list[Pod](), {pod.key: pod for pod in before}
+    for pod in pods:
+        was = known.get(pod.key)
+        if was is pod or (was is not None and _counts_of(was) == _counts_of(pod)):
+            del known[pod.key]
+        else:
+            changed.append(pod)
+    selected, stale = SelectedBudgets(budgets, _key), set[tuple[str, str]]()
+    for pod in (*changed, *known.values()):
         stale.update(selected.of(pod.namespace, pod.metadata.labels or {}))
-    for budget in budgets:
-        yield replace(budget, status=PodDisruptionBudgetStatus()) if _key(budget) in stale else budget
+    unset = PodDisruptionBudgetStatus()
+    renewed = with_statuses((replace(each, status=unset) for each in budgets if _key(each) in stale), pods)
+    by_key = {_key(each): each for each in renewed}
+    objects.put(PodDisruptionBudget, [by_key.get(_key(each), each) for each in budgets])
+
+
+def _counts_of(pod: Pod) -> object:
+    """What the disruption controller counts a pod by."""
+    return pod.identity, pod.spec.node_name, pod.metadata.labels, pod.is_finished, is_ready(pod)
 
 
 def with_statuses(budgets: Iterable[PodDisruptionBudget], pods: Sequence[Pod]) -> Iterator[PodDisruptionBudget]:

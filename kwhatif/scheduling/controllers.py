@@ -18,6 +18,7 @@ from kwhatif.bounds import make_room
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
+from kwhatif.cluster.unbound_spec import unbound_spec
 from kwhatif.cluster.unknown_storage import stand_in_for_unknown
 from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
 from kwhatif.workloads.volumes import provision_claim
@@ -134,7 +135,7 @@ def _fresh(pod: Pod, name: str, suffix: str) -> Pod:
         deletion_timestamp=None,
         creation_timestamp=None,
     )
-    return replace(pod, metadata=meta, spec=replace(pod.spec, node_name=None), status=PodStatus(phase="Pending"))
+    return replace(pod, metadata=meta, spec=unbound_spec(pod), status=PodStatus(phase="Pending"))
 
 
 def with_claims(pod: Pod, cluster: Cluster) -> Pod:

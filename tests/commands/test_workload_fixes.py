@@ -9,11 +9,17 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 import kwhatif
+from kwhatif.api.core import ResourceRequirements
+from kwhatif.api.quantity import Quantity
 from kwhatif.commands.explain.text import explain_blocks
+from kwhatif.plugins.shared.pod_changes import with_spec
 from kwhatif.render.tables import text_of
 from kwhatif.results.explain import WorkloadFix
+from kwhatif.simulation.explanation.workload_changes import change_of_pod
+from tests.builders import pod
 from tests.scheduler_plugin_builders import Json, namespace_named, plain_node, write_cluster
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -132,3 +138,16 @@ def test_the_report_has_the_lines_to_paste_and_not_that_nothing_helps(tmp_path: 
     assert "FIXES OF Deployment/default/web: tried 3 changes, these let all its pods run" in text
     assert f"+            topologyKey: {HOST}" in text
     assert "none of" not in text
+
+
+def test_a_lower_request_leaves_the_other_amounts_as_they_are_written() -> None:
+    before = pod("web", cpu="3900m", memory="2Gi")
+    (container,) = before.spec.containers or []
+    lower = {"cpu": Quantity.parse("1700m"), "memory": Quantity.parse("2Gi")}
+    edited = with_spec(before, containers=[replace(container, resources=ResourceRequirements(requests=lower))])
+    written = web(1, "3900m")
+    written["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "2048Mi"
+    change = change_of_pod(written, "lower its cpu request", before, edited)
+    assert change is not None
+    (container_after,) = change.objects[0]["spec"]["template"]["spec"]["containers"]
+    assert container_after["resources"]["requests"] == {"cpu": "1700m", "memory": "2048Mi"}

@@ -3,7 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kwhatif.api.core import Pod
+from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.scheduling.budget_status import recount_disruptions
 from kwhatif.scheduling.preemption_candidates import Budgets
 from tests.builders import budget, cluster_of, pod, select
 
@@ -82,3 +85,28 @@ def test_budgets_that_an_eviction_touches() -> None:
     budgets = Budgets(cluster)
     assert [b.name for b in budgets.budgets_of(cluster.shapes.info(pod("web", labels=WEB)))] == ["a"]
     assert [b.name for b in budgets.budgets_of(cluster.shapes.info(pod("other", labels=WEB)))] == ["a", "b"]
+
+
+THREE = [pod(f"web-{at}", on="a", labels=WEB) for at in range(3)]
+UNREADY = pod("web-0", on="a", labels=WEB, status={"conditions": [{"type": "Ready", "status": "False"}]})
+
+
+@pytest.mark.parametrize(
+    ("after", "allowed"),
+    [
+        pytest.param(THREE, 0, id="what is recorded stays where nothing changed"),
+        pytest.param([*THREE, pod("db", on="a", labels={"app": "db"})], 0, id="or only pods of others did"),
+        pytest.param([*THREE, pod("web-3", on="b", labels=WEB)], 2, id="one more pod runs"),
+        pytest.param([*THREE, pod("web-3", labels=WEB)], 1, id="one more waits for a node"),
+        pytest.param([*THREE[:2], pod("web-2", on="b", labels=WEB)], 1, id="a pod moved"),
+        pytest.param(THREE[1:], 0, id="a pod is gone"),
+        pytest.param([UNREADY, *THREE[1:]], 0, id="a pod is not ready any more"),
+    ],
+)
+def test_a_budget_is_counted_anew_where_its_pods_changed(after: list[Pod], allowed: int) -> None:
+    objects = Objects()
+    objects.put(Pod, after)
+    objects.put(PodDisruptionBudget, [budget("web", select(app="web"), least=2)])
+    recount_disruptions(objects, THREE)
+    (found,) = objects.list_all(PodDisruptionBudget)
+    assert found.status.disruptions_allowed == allowed

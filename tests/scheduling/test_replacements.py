@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwhatif.api.core import Pod
+from kwhatif.api.selectors import RequiredNodeAffinity
 from kwhatif.scheduling.controllers import Replacements, grace_of
 from tests.builders import cluster_of, node, pod
 
@@ -57,3 +58,12 @@ def test_names_count_on_and_pass_over_those_that_are_taken() -> None:
     assert names == ["web-r1", "web-r3", "web-r1"]
     again = [makes.replacement_of(of("StatefulSet", "apps/v1")) for _ in range(2)]
     assert len({each.metadata.uid for each in again if each is not None}) == 2
+
+
+def test_the_pod_of_a_daemon_set_is_made_again_for_its_own_node() -> None:
+    agents = [pod(f"agent-{on}", on=on, owner=("apps/v1", "DaemonSet", "agent")) for on in "ab"]
+    running = [info.pod for info, _ in cluster_of([node("a"), node("b")], agents).pods()]
+    for leaving in (agents, running):
+        made = [again for each in leaving if (again := Replacements().replacement_of(each)) is not None]
+        rules = [RequiredNodeAffinity.from_pod_spec(each.spec) for each in made]
+        assert [[name for name in "ab" if each.matches({}, name)] for each in rules] == [["a"], ["b"]]

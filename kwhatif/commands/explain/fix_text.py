@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from kwhatif.render.blocks import NONE, Block, Heading, Lines, Patch, table
 from kwhatif.render.explain_nodes import describe_victims_of_fix
 from kwhatif.results.amounts import format_count, format_some
-from kwhatif.results.explain import PodReport, WorkloadReport
+from kwhatif.results.explain import Fix, PodReport, WorkloadFix, WorkloadReport
+
+F = TypeVar("F", Fix, WorkloadFix)
 
 
 def workload_fix_blocks(workload: WorkloadReport) -> Iterator[Block]:
@@ -17,23 +20,25 @@ def workload_fix_blocks(workload: WorkloadReport) -> Iterator[Block]:
             tried = format_count(workload.tried, "change")
             yield Lines((f"FIXES OF THE WORKLOAD: none of {tried} tried lets all pods run.",))
         return
-    works = "this lets all its pods run" if len(workload.fixes) == 1 else "these let all its pods run"
-    yield Heading(f"FIXES OF {workload.workload}: tried {format_count(workload.tried, 'change')}, {works}")
-    rows = [
-        (
-            str(number),
-            fix.change,
-            format_count(fix.placed, "pod"),
-            str(fix.replaces or NONE),
-            format_some(fix.victims) or NONE,
-            format_some(fix.pending) or NONE,
-        )
-        for number, fix in enumerate(workload.fixes, 1)
-    ]
-    headers = ("", "change", "run", "replaces", "evicts", "then pending")
-    kept = [place for place in range(len(headers)) if place < 3 or any(row[place] != NONE for row in rows)]
-    yield table([headers[place] for place in kept], tuple(tuple(row[place] for place in kept) for row in rows))
-    for number, fix in enumerate(workload.fixes, 1):
+    numbered = list(enumerate(workload.fixes, 1))
+    title = f"FIXES OF {workload.workload}"
+    for heading, fixes in _headings(title, workload.tried, numbered, ("lets all its pods run", "let all its pods run")):
+        yield heading
+        rows = [
+            (
+                str(number),
+                fix.change,
+                format_count(fix.placed, "pod"),
+                str(fix.replaces or NONE),
+                format_some(fix.victims) or NONE,
+                format_some(fix.pending) or NONE,
+            )
+            for number, fix in fixes
+        ]
+        headers = ("", "change", "run", "replaces", "evicts", "then pending")
+        kept = [place for place in range(len(headers)) if place < 3 or any(row[place] != NONE for row in rows)]
+        yield table([headers[place] for place in kept], tuple(tuple(row[place] for place in kept) for row in rows))
+    for number, fix in numbered:
         if fix.patch:
             yield Heading(f"{number}: {fix.change}")
             yield Patch(fix.patch)
@@ -43,13 +48,25 @@ def fix_blocks(report: PodReport, *, none: bool) -> Iterator[Block]:
     """What would help the pod; that nothing does is said if ``none`` is to be."""
     if report.limit:
         yield Lines((f"{report.limit[0].upper()}{report.limit[1:]}.",))
-    if report.fixes:
-        works = "this works" if len(report.fixes) == 1 else "these work"
-        yield Heading(f"FIXES: tried {format_count(report.tried, 'change')}, {works}")
+    for heading, fixes in _headings("FIXES", report.tried, [*enumerate(report.fixes)], ("works", "work")):
+        yield heading
         if any(fix.victims for fix in report.fixes):
-            rows = tuple((fix.change, fix.node, describe_victims_of_fix(fix) or NONE) for fix in report.fixes)
+            rows = tuple((fix.change, fix.node, describe_victims_of_fix(fix) or NONE) for _, fix in fixes)
             yield table(("change", "leads to [node]", "evicts"), rows)
         else:
-            yield table(("change", "leads to [node]"), tuple((fix.change, fix.node) for fix in report.fixes))
-    elif report.tried and none:
+            yield table(("change", "leads to [node]"), tuple((fix.change, fix.node) for _, fix in fixes))
+    if report.tried and none and not report.fixes:
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
+
+
+def _headings(
+    title: str, tried: int, fixes: Sequence[tuple[int, F]], works: tuple[str, str]
+) -> Iterator[tuple[Heading, list[tuple[int, F]]]]:
+    """The fixes that leave nobody without a node, then the others, which are no fixes for those."""
+    clean, costly = ([each for each in fixes if bool(each[1].pending) is pending] for pending in (False, True))
+    trials = f"tried {format_count(tried, 'change')}"
+    if clean:
+        words = f"this {works[0]}" if len(clean) == 1 else f"these {works[1]}"
+        yield Heading(f"{title}: {trials}, {words}"), clean
+    if costly:
+        yield Heading(f"{title} THAT LEAVE OTHER PODS PENDING" + ("" if clean else f": {trials}")), costly

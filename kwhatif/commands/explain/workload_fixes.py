@@ -89,7 +89,7 @@ class WorkloadFixes:
             if fix is not None:
                 answered.add(change.about)
                 fixes.append(fix)
-        return replace(workload, fixes=tuple(fixes), tried=tried)
+        return replace(workload, fixes=tuple(sorted(fixes, key=lambda fix: fix.harm)), tried=tried)
 
     def _manifest_of(self, workload: str) -> Manifest | None:
         """The object of a workload (``Kind/namespace/name``): of the manifests, else of the cluster."""

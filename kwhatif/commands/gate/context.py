@@ -29,7 +29,7 @@ from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Subject
 from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.place import Placement, ScaleUp
-from kwhatif.scheduling.budget_status import drop_stale_statuses
+from kwhatif.scheduling.budget_status import recount_disruptions
 from kwhatif.scheduling.controllers import Replacements, with_claims
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
@@ -189,19 +189,16 @@ class Context:
     def snapshot_after(self) -> Snapshot:
         """The cluster as the change leaves it: pods that have a node run and are ready there, and no other is there.
 
-        Disruption budgets of pods that came, went or moved have no status: that of the snapshot is about what was.
+        Disruption budgets of pods that came, went or moved are counted anew.
         """
         snapshot = self.snapshot.copy()
         names = self.cluster.columns.names
         created = self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        before = {pod.key: pod for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name}
+        before = [pod for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name]
         pods = [_running_pod(info.pod, names[row], created) for info, row in self.cluster.pods()]
         snapshot.objects.put(Pod, pods)
         snapshot.objects.put(Node, list(self.cluster.columns.given))
-        stayed = {pod.key for pod in pods if pod.key in before and before[pod.key].spec.node_name == pod.spec.node_name}
-        changed = [pod for pod in (*pods, *before.values()) if pod.key not in stayed]
-        budgets = list(snapshot.objects.list_all(PodDisruptionBudget))
-        snapshot.objects.put(PodDisruptionBudget, list(drop_stale_statuses(budgets, changed)))
+        recount_disruptions(snapshot.objects, before)
         return snapshot
 
     def outcomes(self, topology_key: str, trials: int) -> Sequence[Outcome]:

@@ -7,17 +7,17 @@ pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import plain
 from kwhatif.admission.response import Object, StoredObject
 from kwhatif.admission.server import ApiServer
-from kwhatif.api.core import Condition, Node, NodeSelector, NodeSelectorTerm, Pod, PodStatus
+from kwhatif.api.core import Condition, Node, Pod, PodStatus
 from kwhatif.api.objects import section
 from kwhatif.api.times import convert_object
 from kwhatif.bounds import make_room
+from kwhatif.cluster.unbound_spec import meant_for
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.edits.draft import Draft
@@ -144,23 +144,4 @@ def _retarget(pod: Pod, node: str) -> Pod:
     name = f"{owner.name if owner else pod.name}-{node}"
     uid = f"{pod.identity}-{node}"
     metadata = replace(pod.metadata, name=name, generate_name=None, uid=uid, creation_timestamp=None)
-    return _bind(replace(pod, metadata=metadata, spec=_aimed_at(pod.spec, node)), node)
-
-
-def _aimed_at(spec: Any, node: str) -> Any:
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    if affinity is None or required is None:
-        return spec
-    terms = [_term_for(term, node) for term in required.node_selector_terms or ()]
-    selector = NodeSelector(node_selector_terms=terms)
-    aimed = replace(affinity, required_during_scheduling_ignored_during_execution=selector)
-    return replace(spec, affinity=replace(spec.affinity, node_affinity=aimed))
-
-
-def _term_for(term: NodeSelectorTerm, node: str) -> NodeSelectorTerm:
-    fields = [
-        replace(field, values=[node]) if field.key == "metadata.name" and field.operator == "In" else field
-        for field in term.match_fields or ()
-    ]
-    return replace(term, match_fields=fields or None)
+    return _bind(replace(pod, metadata=metadata, spec=meant_for(pod.spec, node)), node)

@@ -21,8 +21,10 @@ from typing import Any
 import msgspec
 
 from kwhatif import bounds
+from kwhatif.api.core import Pod
 from kwhatif.api.json_schema import convert_strictly
 from kwhatif.errors import InputError
+from kwhatif.scheduling.budget_status import recount_disruptions
 from kwhatif.simulation.edits.add_nodes import ADD_NODES
 from kwhatif.simulation.edits.cordon import CORDON, UNCORDON
 from kwhatif.simulation.edits.delete_pods import DELETE_PODS
@@ -136,6 +138,7 @@ def apply_edits(snapshot: Snapshot, edits: Sequence[ParsedEdit], manifests: Sequ
     draft = Draft(snapshot, manifests)
     texts = [_apply_edit(draft, each) for each in edits]
     draft.snapshot.edits = [*snapshot.edits, *texts]
+    recount_disruptions(draft.snapshot.objects, snapshot.objects.list_all(Pod))
     return EditedSnapshot(
         draft.snapshot,
         covered,

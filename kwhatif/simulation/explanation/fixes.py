@@ -71,7 +71,9 @@ class TrialCluster:
 
 
 def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
-    """The fixes, each once, and how many changes were tried. ``attempt`` is the pod's in that very cluster."""
+    """The fixes, each once, those that cost others least first, and how many changes were tried. ``attempt`` is the
+    pod's in that very cluster.
+    """
     fixes: list[Fix] = []
     effects: list[_Landing] = []
     tried = 0
@@ -85,7 +87,7 @@ def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attemp
             continue
         effects.append(found)
         fixes.append(Fix(change=change, node=found.node, victims=found.victims, pending=found.pending))
-    return tuple(fixes), tried
+    return tuple(sorted(fixes, key=lambda fix: fix.harm)), tried
 
 
 @dataclass

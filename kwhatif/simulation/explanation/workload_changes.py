@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from kwhatif.api.core import Pod
+from kwhatif.api.core import Container, Pod
 from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity, plain_quantity
 from kwhatif.results.amounts import format_count
@@ -191,7 +191,7 @@ def change_of_pod(workload: Body, change: str, pod: Pod, edited: Pod) -> Workloa
         if before != after:
             fields[name] = after
     requests = {
-        container.name: _plain(container.resources, "requests")
+        container.name: _requests_that_differ(before, container)
         for before, container in zip(pod.spec.containers or (), edited.spec.containers or (), strict=True)
         if before != container and container.ports == before.ports
     }
@@ -207,9 +207,16 @@ def change_of_pod(workload: Body, change: str, pod: Pod, edited: Pod) -> Workloa
             spec["tolerations"] = [*(spec.get("tolerations") or ()), *tolerated]
         for container in spec.get("containers") or ():
             if container.get("name") in requests:
-                container.setdefault("resources", {})["requests"] = requests[container["name"]]
+                written = container.setdefault("resources", {}).setdefault("requests", {})
+                written.update(requests[container["name"]])
 
     return _edit(workload, change, change, edit)
+
+
+def _requests_that_differ(before: Container, edited: Container) -> Body:
+    """Those that change; the others stay as they are written."""
+    was, then = (_plain(each.resources, "requests") or {} for each in (before, edited))
+    return {name: amount for name, amount in then.items() if amount != was.get(name)}
 
 
 def _plain(value: Any, name: str) -> Any:

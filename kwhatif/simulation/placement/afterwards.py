@@ -15,6 +15,7 @@ from kwhatif.api.workloads_and_storage import ObjectReference, PersistentVolume,
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.storage import SELECTED_NODE, Storage, claim_names
 from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.budget_status import recount_disruptions
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.run import Run
 from kwhatif.snapshot.format.model import Snapshot
@@ -45,7 +46,9 @@ def snapshot_after_run(
     """
     whole, later = set(snapshot.whole), snapshot.copy()
     _store_whole(later, expanded)
-    later.objects.put(Pod, _pods(snapshot.objects.list_all(Pod), run))
+    before = snapshot.objects.list_all(Pod)
+    later.objects.put(Pod, _pods(before, run))
+    recount_disruptions(later.objects, before)
     store_volumes(later.objects, run.end.cluster.storage)
     _drop_claims_not_made(later.objects, expanded, run)
     later.objects.put_if_any(ResourceClaim, run.end.cluster.devices.claims.values())
@@ -69,8 +72,11 @@ def _drop_claims_not_made(objects: Objects, expanded: ExpandedManifests, run: Ru
 
 def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:
     """Those that were there in their order, then those that are new."""
-    cluster = run.end.cluster
-    running = {info.key: _running(info.pod, cluster.columns.names[row]) for info, row in cluster.pods()}
+    cluster, before = run.end.cluster, list(before)
+    stayed = {pod.identity: pod.spec.node_name for pod in before}
+    running = {
+        info.key: _running(info.pod, cluster.columns.names[row], stayed.get(info.uid)) for info, row in cluster.pods()
+    }
     others = {pod.key: pod for pod in run.left}
     gone = {*run.removed, *(each.pod for each in (*run.placements, *run.replacements) if each.outcome == "uncreated")}
     found: dict[str, Pod] = {}
@@ -82,11 +88,11 @@ def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:
     return list((found | others | running).values())
 
 
-def _running(pod: Pod, node: str) -> Pod:
-    """A pod on its node; a new one is assumed to be ready, as everywhere."""
-    if pod.spec.node_name:
-        return pod
-    status = replace(pod.status, phase="Running", nominated_node_name=None, conditions=None)
+def _running(pod: Pod, node: str, before: str | None) -> Pod:
+    """A pod on its node; one that was not there ``before`` is assumed to be ready, as everywhere."""
+    status = pod.status
+    if before != node:
+        status = replace(status, phase="Running", nominated_node_name=None, conditions=None)
     return replace(pod, spec=replace(pod.spec, node_name=node), status=status)
 
 

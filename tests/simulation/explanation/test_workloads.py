@@ -148,3 +148,15 @@ def test_two_priorities_that_evict_the_same_pods_are_one_fix() -> None:
     result = explained([node("a", cpu="2"), node("b", cpu="1")], bound, replicas("web", 1, cpu="2"))
     fixes = [fix.change for fix in result.pods[0].fixes if "priority" in fix.change]
     assert fixes == ["raise its priority from 0 to 2, which evicts pods"]
+
+
+def test_fixes_that_cost_others_nothing_come_first_and_those_that_leave_them_pending_last() -> None:
+    bound = [*replicas("low", 1, cpu="2", priority=1, on="a"), *replicas("mid", 1, cpu="2", priority=3, on="a")]
+    nodes = [node("a", cpu="5"), node("b", cpu="2"), node("c", cpu="9", cordoned=True)]
+    _, report = of(explained(nodes, bound, replicas("web", 1, cpu="4")), "ReplicaSet/default/web")
+    assert [(fix.change.partition(" from ")[0], fix.harm) for fix in report.fixes] == [
+        ("lower its cpu request", 0),
+        ("uncordon node c", 0),
+        ("free 3 cpu on node a", 0),
+        ("raise its priority", 3),
+    ]
