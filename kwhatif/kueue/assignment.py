@@ -6,7 +6,8 @@ Upstream: Assignment and PodSetAssignment in pkg/scheduler/flavorassigner/flavor
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.kueue_topology import TopologyAssignment
 from kwhatif.kueue.amounts import Quantities, Requests, add
@@ -27,8 +28,7 @@ class Mode(enum.IntEnum):
         return ("NoFit", "Preempt", "Fit")[self]
 
 
-@dataclass(slots=True)
-class FlavorChoice:
+class FlavorChoice(msgspec.Struct):
     """A flavor for a resource. Pod sets of one group share it. ``tried`` is -1 after the last flavor."""
 
     name: str
@@ -37,15 +37,14 @@ class FlavorChoice:
     tried: int = 0
 
 
-@dataclass(slots=True)
-class PodSetChoice:
+class PodSetChoice(msgspec.Struct):
     """What was found for a pod set, and why it does not fit."""
 
     name: str
     count: int
     requests: Requests
-    flavors: dict[str, FlavorChoice] = field(default_factory=dict)
-    reasons: list[str] = field(default_factory=list)
+    flavors: dict[str, FlavorChoice] = {}
+    reasons: list[str] = []
     error: str = ""
     topology: TopologyAssignment | None = None
     topology_flavor: str = ""

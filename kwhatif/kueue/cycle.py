@@ -6,8 +6,10 @@ Upstream: pkg/scheduler/scheduler.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from kwhatif.kueue.amounts import UNLIMITED, Quantities, add, subtract
 from kwhatif.kueue.assignment import Assignment, Mode
@@ -33,15 +35,14 @@ ADMITTED, PREEMPTING, SKIPPED = "admitted", "preempting", "skipped"
 PENDING, INADMISSIBLE = "pending", "inadmissible"
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(msgspec.Struct, eq=False):
     """A head and what becomes of it. ``requeue`` is why it goes back to its queue."""
 
     workload: Workload
     queue_name: str
     queue: ClusterQueue | None = None
     assignment: Assignment | None = None
-    targets: list[Target] = field(default_factory=list)
+    targets: list[Target] = []
     result: str = PENDING
     requeue: str = ""
     message: str = ""

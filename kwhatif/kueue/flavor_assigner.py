@@ -43,9 +43,16 @@ class Fit(enum.IntEnum):
 
     @property
     def mode(self) -> Mode:
-        if self is Fit.NO_FIT:
-            return Mode.NO_FIT
-        return Mode.FIT if self is Fit.FIT else Mode.PREEMPT
+        return _MODES[self]
+
+
+_MODES = {
+    Fit.NO_FIT: Mode.NO_FIT,
+    Fit.NO_CANDIDATES: Mode.PREEMPT,
+    Fit.PREEMPT: Mode.PREEMPT,
+    Fit.RECLAIM: Mode.PREEMPT,
+    Fit.FIT: Mode.FIT,
+}
 
 
 class Grade(NamedTuple):

@@ -87,15 +87,20 @@ def _merge(left: ResourceList, right: ResourceList, choose: Callable[[Quantity, 
 
 
 _encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
+_encode_in_order = msgspec.json.Encoder(enc_hook=plain_quantity, order="deterministic").encode
 
 
 @dataclass(frozen=True, slots=True)
 class CountedPod:
-    """A pod template with what is added to it, the requests of one pod, and those that count against quotas."""
+    """A pod template with what is added to it, the requests of one pod, and those that count against quotas.
+
+    ``shape`` is equal for pods that Kueue treats alike.
+    """
 
     template: WorkloadPodTemplate
     requests: Requests
     counted: Requests
+    shape: bytes
 
 
 class PodCounter:
@@ -115,7 +120,8 @@ class PodCounter:
             adjusted = replace(template, spec=self._adjust(template.spec, namespace))
             requests = spec_requests(adjusted.spec)
             counted = counted_requests(adjusted.spec, requests, self._settings)
-            found = self._known[key] = CountedPod(adjusted, requests, counted)
+            shape = _encode_in_order(_spec_shape(adjusted.spec))
+            found = self._known[key] = CountedPod(adjusted, requests, counted, shape)
         return found
 
     def _adjust(self, spec: PodSpec, namespace: str) -> PodSpec:
@@ -146,6 +152,27 @@ def _adjust(resources: ResourceRequirements, summary: LimitSummary | None) -> Re
         limits = {**summary.default, **limits}
         requests = {**summary.default_request, **requests}
     return replace(resources, limits=limits or None, requests={**limits, **requests} or None)
+
+
+def _spec_shape(spec: PodSpec) -> tuple[object, ...]:
+    """Upstream: SpecShape in pkg/util/pod."""
+    return (
+        _containers_shape(spec.init_containers or ()),
+        _containers_shape(spec.containers or ()),
+        spec.node_selector,
+        spec.affinity,
+        spec.tolerations,
+        spec.runtime_class_name,
+        spec.priority,
+        spec.topology_spread_constraints,
+        spec.overhead,
+        spec.resource_claims,
+        spec.resources.requests if spec.resources else None,
+    )
+
+
+def _containers_shape(containers: Iterable[Container]) -> list[object]:
+    return [(each.resources.requests if each.resources else None, each.ports) for each in containers]
 
 
 def spec_amounts(spec: PodSpec) -> ResourceList:

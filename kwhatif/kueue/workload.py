@@ -6,17 +6,14 @@ Upstream: pkg/workload/workload.go and admissionchecks.go.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from kwhatif.api.core import Container, PodSpec
 from kwhatif.api.kueue import KueueWorkload
 from kwhatif.api.kueue_topology import TopologyAssignment, decode_assignment
-from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.times import nanoseconds_of
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.amounts import FlavorResource, Quantities, Requests, add, divide, multiply, requests_of
@@ -31,8 +28,7 @@ _REORDERING = ("AdmissionCheck", "PodsReadyTimeout")
 _LONGEST_MESSAGE = 32 * 1024
 
 
-@dataclass(slots=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """A condition; ``time`` is that of its last change of status, in nanoseconds since 1970."""
 
     status: bool
@@ -41,8 +37,7 @@ class Condition:
     time: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodSetRequests:
+class PodSetRequests(msgspec.Struct, frozen=True):
     """What all pods of a pod set ask for together. ``requests`` are in the order in which Kueue walks them."""
 
     name: str
@@ -55,8 +50,7 @@ class PodSetRequests:
         return PodSetRequests(self.name, count, multiply(divide(self.requests, self.count), count))
 
 
-@dataclass(frozen=True, slots=True)
-class PodSetAdmission:
+class PodSetAdmission(msgspec.Struct, frozen=True):
     """The flavors of a pod set that holds quota, what counts, and where its pods go."""
 
     name: str
@@ -66,8 +60,7 @@ class PodSetAdmission:
     topology: TopologyAssignment | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DomainUse:
+class DomainUse(msgspec.Struct, frozen=True):
     """So many pods of these requests in a domain of the topology."""
 
     values: tuple[str, ...]
@@ -75,20 +68,18 @@ class DomainUse:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Quota by flavor and resource, and room in domains by flavor."""
 
-    quota: Quantities = field(default_factory=dict)
-    topology: Mapping[str, Sequence[DomainUse]] = field(default_factory=dict)
+    quota: Quantities = {}
+    topology: Mapping[str, Sequence[DomainUse]] = {}
 
     @property
     def without_topology(self) -> Usage:
         return Usage(self.quota) if self.topology else self
 
 
-@dataclass(slots=True)
-class ScanProgress:
+class ScanProgress(msgspec.Struct):
     """How far the search through the flavors has come (upstream: AssignmentClusterQueueState)."""
 
     tried: list[dict[str, int]]
@@ -104,8 +95,7 @@ class ScanProgress:
         return self.tried[pod_set].get(resource, -1) + 1 if pod_set < len(self.tried) else 0
 
 
-@dataclass(slots=True)
-class Check:
+class Check(msgspec.Struct):
     """The state of an admission check."""
 
     name: str
@@ -132,6 +122,7 @@ class Workload:
         pods = [counter.count(each.template, self.namespace) for each in given]
         self.pod_sets = tuple(replace(each, template=pod.template) for each, pod in zip(given, pods, strict=True))
         self.pod_requests = tuple(pod.requests for pod in pods)
+        self._pod_shapes = tuple(pod.shape for pod in pods)
         self._reclaimed = {each.name: each.count for each in source.status.reclaimable_pods or ()}
         self.conditions = _conditions_of(source)
         self.checks = [
@@ -233,17 +224,14 @@ class Workload:
     def shape(self) -> bytes:
         """Equal for workloads that get the same answer: same constraints, requests and priority.
 
-        Upstream: computeSchedulingHash, and SpecShape in pkg/util/pod.
+        Upstream: computeSchedulingHash.
         """
         if self._shape is None:
             parts = [
-                (
-                    *(each.name, total.count, total.requests, each.min_count, each.topology_request),
-                    *_spec_shape(each.template.spec),
-                )
-                for each, total in zip(self.pod_sets, self.total_requests, strict=True)
+                (each.name, total.count, total.requests, each.min_count, each.topology_request, shape)
+                for each, total, shape in zip(self.pod_sets, self.total_requests, self._pod_shapes, strict=True)
             ]
-            self._shape = msgspec.json.encode((self.priority, parts), enc_hook=plain_quantity, order="deterministic")
+            self._shape = msgspec.json.encode((self.priority, parts), order="deterministic")
         return self._shape
 
     # --- what happens to it
@@ -367,23 +355,3 @@ def _admissions_of(source: KueueWorkload) -> list[PodSetAdmission]:
         )
         for each in (admission.pod_set_assignments if admission else None) or ()
     ]
-
-
-def _spec_shape(spec: PodSpec) -> tuple[object, ...]:
-    return (
-        _containers_shape(spec.init_containers or ()),
-        _containers_shape(spec.containers or ()),
-        spec.node_selector,
-        spec.affinity,
-        spec.tolerations,
-        spec.runtime_class_name,
-        spec.priority,
-        spec.topology_spread_constraints,
-        spec.overhead,
-        spec.resource_claims,
-        spec.resources.requests if spec.resources else None,
-    )
-
-
-def _containers_shape(containers: Iterable[Container]) -> list[object]:
-    return [(each.resources.requests if each.resources else None, each.ports) for each in containers]

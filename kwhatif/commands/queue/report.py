@@ -22,7 +22,7 @@ from kwhatif.kueue.amounts import FlavorResource, Quantities, add, limit_text, q
 from kwhatif.kueue.cluster_queue import BEST_EFFORT, ClusterQueue
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
-from kwhatif.kueue.room import holders_below, room_at
+from kwhatif.kueue.room import Room, holders_below, room_at
 from kwhatif.kueue.shares import share_of
 from kwhatif.kueue.workload import PREEMPTED, QUOTA_RESERVED, PodSetAdmission, Workload
 from kwhatif.results.amounts import format_count
@@ -127,6 +127,7 @@ class _Report:
         self._lines = {name: pending.in_order() for name, pending in self._state.pending.items()}
         self._shapes: dict[str, dict[bytes, list[Workload]]] = {}
         self._known_holders: dict[tuple[QuotaNode, FlavorResource], tuple[int, tuple[QuotaHolder, ...]]] = {}
+        self._known_rooms: dict[tuple[str, FlavorResource], tuple[Room, int]] = {}
         self._places = {each.key: index for line in self._lines.values() for index, each in enumerate(line)}
 
     def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
@@ -218,7 +219,7 @@ class _Report:
             group = queue.group_of(resource)
             for flavor in group.flavors if group is not None else ():
                 key = flavor, resource
-                room = room_at(queue, key)
+                room, most = self._room(queue, key)
                 if amount <= room.amount:
                     continue
                 holders, first = self._holders(room.node, key)
@@ -229,10 +230,17 @@ class _Report:
                     free=quantity_text(resource, max(0, room.amount)),
                     missing=quantity_text(resource, subtract(amount, max(0, room.amount))),
                     limit=room.limit,
-                    never=amount > queue.potential_available(key),
+                    never=amount > most,
                     holders=holders,
                     held_by=first,
                 )
+
+    def _room(self, queue: ClusterQueue, key: FlavorResource) -> tuple[Room, int]:
+        """What is left of a quota, and the most that could ever be."""
+        known = self._known_rooms.get((queue.name, key))
+        if known is None:
+            known = self._known_rooms[queue.name, key] = room_at(queue, key), queue.potential_available(key)
+        return known
 
     def _holders(self, node: QuotaNode, key: FlavorResource) -> tuple[int, tuple[QuotaHolder, ...]]:
         """How many have quota below a node, and the first of them."""

@@ -5,11 +5,12 @@ Upstream: pkg/scheduler/preemption/common and the findCandidates functions of pr
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from kwhatif.kueue.amounts import FlavorResource
+import msgspec
+
+from kwhatif.kueue.amounts import UNLIMITED, FlavorResource, Quantities
 from kwhatif.kueue.cluster_queue import ANY, LOWER_OR_NEWER, LOWER_PRIORITY, ClusterQueue
 from kwhatif.kueue.topology.pod_set_request import TopologyRequests
 from kwhatif.kueue.workload import EVICTED, QUOTA_RESERVED, Usage, Workload
@@ -28,8 +29,7 @@ REASONS = {
 """In words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """A workload that would have to leave, why, and its ClusterQueue."""
 
     workload: Workload
@@ -37,8 +37,7 @@ class Target:
     queue: ClusterQueue
 
 
-@dataclass(frozen=True, slots=True)
-class Preemptor:
+class Preemptor(msgspec.Struct, frozen=True):
     """Who needs what: the workload, its queue, what of it only others can give, and all that it would use.
 
     ``answers`` are those that are known of the queue's tree.
@@ -61,12 +60,31 @@ class Preemptor:
                 return False
         return not any(isinstance(place, str) for place in self.queue.place(self.topology).values())
 
+    def could_fit(self, usage: Quantities) -> bool:
+        """False where there would be too little quota even if nobody used ``usage``: each who goes frees at most what
+        it uses, wherever in the tree.
+        """
+        for key, amount in self.usage.quota.items():
+            freed = usage.get(key, 0)
+            if freed < UNLIMITED and amount > max(0, self.queue.available(key) + freed):
+                return False
+        return True
+
     def order_of(self, candidate: Workload) -> tuple[bool, bool, int, int, str]:
         """Those that leave already, then those of other queues, of low priority, admitted last."""
         reserved = candidate.conditions.get(QUOTA_RESERVED)
         since = reserved.time if reserved is not None and reserved.status else self.now
         is_own = candidate.cluster_queue == self.queue.name
         return not candidate.is_true(EVICTED), is_own, candidate.priority, -since, candidate.uid
+
+
+def sum_usage(workloads: Iterable[Workload]) -> Quantities:
+    """What workloads use together of each quota."""
+    found: Quantities = {}
+    for workload in workloads:
+        for key, amount in workload.usage.quota.items():
+            found[key] = found.get(key, 0) + amount
+    return found
 
 
 def satisfies_policy(preemptor: Workload, candidate: Workload, policy: str) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
-from kwhatif.kueue.amounts import FlavorResource
+import msgspec
+
+from kwhatif.kueue.amounts import FlavorResource, Quantities
 from kwhatif.kueue.cluster_queue import NEVER, ClusterQueue, active_members
 from kwhatif.kueue.preemption.candidates import (
     IN_CLUSTER_QUEUE,
@@ -23,6 +25,7 @@ from kwhatif.kueue.preemption.candidates import (
     fill_back,
     restore,
     satisfies_policy,
+    sum_usage,
 )
 from kwhatif.kueue.quota_tree import CohortNode
 from kwhatif.kueue.workload import EVICTED, Workload
@@ -43,8 +46,7 @@ class Variant(enum.Enum):
         return str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A workload that may go. ``common`` is the lowest Cohort above both queues; None within one."""
 
     workload: Workload
@@ -59,7 +61,7 @@ def find_targets(preemptor: Preemptor) -> list[Target]:
     known: Candidates | None = preemptor.answers.get(key)
     if known is None:
         known = preemptor.answers[key] = _candidates_of(preemptor)
-    if not known.own and not known.others:
+    if (not known.own and not known.others) or not preemptor.could_fit(known.usage):
         return []
     hierarchical, by_priority = _by_advantage(preemptor, known.others)
     own = [Candidate(*each, None, Variant.WITHIN_QUEUE) for each in known.own]
@@ -121,10 +123,14 @@ Holder = tuple[Workload, ClusterQueue]
 
 
 class Candidates(NamedTuple):
-    """Who may go, whatever the preemptor asks for: of its own queue, and of others by the lowest Cohort above both."""
+    """Who may go, whatever the preemptor asks for: of its own queue, and of others by the lowest Cohort above both.
+
+    ``usage`` is what all of them use.
+    """
 
     own: Sequence[Holder]
     others: Mapping[CohortNode, Sequence[Holder]]
+    usage: Quantities
 
 
 def _candidates_of(preemptor: Preemptor) -> Candidates:
@@ -136,7 +142,7 @@ def _candidates_of(preemptor: Preemptor) -> Candidates:
         if found := list(_holders_below(preemptor, subtree, before)):
             others[subtree] = found
         before = subtree
-    return Candidates(own, others)
+    return Candidates(own, others, sum_usage(each for each, _ in chain(own, *others.values())))
 
 
 def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Iterator[Holder]:

@@ -136,16 +136,25 @@ def count_leaves(
     for place, number in enumerate(np.bincount(limiting[pods == 0], minlength=len(names)).tolist()):
         if number:
             exclusions.resources[names[place]] += number
-    with_leader, leaders = pods, np.zeros_like(pods)
-    if leader is not None:
-        leaders = (_count_in(columns, leader, left)[0] > 0).astype(np.int64)
-        for name, amount in leader.items():
-            if (column := columns.column_of(name)) is not None:
-                # A leader that fits takes no more than is left.
-                left[:, column] -= amount * leaders
-        with_leader = np.where(leaders > 0, _count_in(columns, requests, left)[0], pods)
-    found = LevelCounts(*(np.zeros(len(columns.free), np.int64) for _ in range(5)))
-    found.pods[rows], found.pods_with_leader[rows], found.leaders[rows] = pods, with_leader, leaders
+    nothing = np.zeros(len(columns.free), np.int64)
+    if leader is None:
+        pods = _of_all_leaves(pods, rows, nothing)
+        return LevelCounts(pods, pods, nothing, nothing, nothing)
+    leaders = (_count_in(columns, leader, left)[0] > 0).astype(np.int64)
+    for name, amount in leader.items():
+        if (column := columns.column_of(name)) is not None:
+            # A leader that fits takes no more than is left.
+            left[:, column] -= amount * leaders
+    with_leader = np.where(leaders > 0, _count_in(columns, requests, left)[0], pods)
+    pods, with_leader, leaders = (_of_all_leaves(each, rows, nothing) for each in (pods, with_leader, leaders))
+    return LevelCounts(pods, with_leader, nothing, nothing, leaders)
+
+
+def _of_all_leaves(counts: Int64Array, rows: npt.NDArray[np.intp], nothing: Int64Array) -> Int64Array:
+    if len(rows) == len(nothing):
+        return counts
+    found = nothing.copy()
+    found[rows] = counts
     return found
 
 
@@ -170,9 +179,10 @@ def _count_in(columns: LeafColumns, requests: Requests, left: Int64Array) -> tup
         if column is None:
             count = np.zeros(len(left), np.int64)
         else:
-            count = np.minimum(np.maximum(left[:, column] // amount, 0), _MOST)
-        smaller = count < least
-        least[smaller], limiting[smaller] = count[smaller], place
+            count = left[:, column] // amount if amount != 1 else left[:, column].copy()
+            np.maximum(count, 0, out=count)
+        np.copyto(limiting, place, where=count < least)
+        np.minimum(least, count, out=least)
     return least, limiting
 
 
@@ -191,14 +201,28 @@ def add_up(tree: TopologyTree, leaves: LevelCounts, slices: Slices, *, has_leade
     """What fits below the domains of each level, from what fits into the leaves."""
     lowest = len(tree.levels) - 1
     if lowest == slices.level:
-        leaves.slices, leaves.slices_with_leader = leaves.pods // slices.size, leaves.pods_with_leader // slices.size
+        leaves.slices = leaves.pods // slices.size
+        leaves.slices_with_leader = leaves.pods_with_leader // slices.size if has_leader else leaves.slices
+    add_up_level = _add_up_level if has_leader else _add_up_workers
     found = [leaves]
     for level in reversed(range(lowest)):
-        found.append(_add_up_level(found[-1], tree.families[level], level, slices, has_leader=has_leader))
+        found.append(add_up_level(found[-1], tree.families[level], level, slices))
     return found[::-1]
 
 
-def _add_up_level(below: LevelCounts, family: Family, level: int, slices: Slices, *, has_leader: bool) -> LevelCounts:
+def _add_up_workers(below: LevelCounts, family: Family, level: int, slices: Slices) -> LevelCounts:
+    """As ``_add_up_level`` without a leader, who would cost something."""
+    own = below.pods[family.ordered]
+    inner = slices.inner.get(level + 1)
+    pods = np.add.reduceat(own if inner is None else own // inner * inner, family.starts)
+    if level == slices.level:
+        slice_count = pods // slices.size
+    else:
+        slice_count = np.add.reduceat(below.slices[family.ordered], family.starts)
+    return LevelCounts(pods, pods, slice_count, slice_count, np.zeros_like(pods))
+
+
+def _add_up_level(below: LevelCounts, family: Family, level: int, slices: Slices) -> LevelCounts:
     order, starts = family.ordered, family.starts
     own, with_leader, leaders = below.pods[order], below.pods_with_leader[order], below.leaders[order]
     inner = slices.inner.get(level + 1)
@@ -207,7 +231,7 @@ def _add_up_level(below: LevelCounts, family: Family, level: int, slices: Slices
     pods = np.add.reduceat(own, starts)
     slice_count = np.add.reduceat(below.slices[order], starts)
     # Of those below which a leader has room, the one that it costs least.
-    contributing = leaders > 0 if has_leader else np.ones(len(own), bool)
+    contributing = leaders > 0
     contributes = np.logical_or.reduceat(contributing, starts)
     cost = np.minimum.reduceat(np.where(contributing, own - with_leader, _MOST), starts)
     slice_loss = below.slices[order] - below.slices_with_leader[order]

@@ -5,14 +5,13 @@ Upstream: TASPodSetRequests in pkg/cache/scheduler/tas_flavor_snapshot.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from kwhatif.api.kueue import WorkloadPodSet
 from kwhatif.kueue.amounts import Requests
 
 
-@dataclass(frozen=True, slots=True)
-class PodSetTopologyRequest:
+class PodSetTopologyRequest(msgspec.Struct, frozen=True):
     """``requests`` are those of one pod; ``implied`` where the ClusterQueue has only flavors with a topology."""
 
     pod_set: WorkloadPodSet
