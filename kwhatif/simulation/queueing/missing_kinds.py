@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kwhatif.api import kueue as api
-from kwhatif.api.kinds import Objects, plural_of
+from kwhatif.api.kinds import Objects, kind_named
 from kwhatif.api.meta import Resource
 from kwhatif.kueue.kueue_objects import KueueObjects
 from kwhatif.results.base import Gap
@@ -53,5 +53,7 @@ def missing_kinds(snapshot: Objects, found: KueueObjects) -> Iterator[Gap]:
         return
     for kind in _KINDS:
         if kind.struct.__name__ not in known and kind.is_needed(found):
-            closed_by = f"kubectl get {plural_of(kind.name)}.{api.GROUP} --all-namespaces -o yaml"
+            row = kind_named(kind.struct.__name__)
+            # Unlike that of `kubectl get KIND`, a list that is empty still says of what.
+            closed_by = f"kubectl get --raw {row.path(row.versions[0])}"
             yield Gap(what=f"the snapshot has no {kind.name} of Kueue", effect=kind.effect, closed_by=(closed_by,))

@@ -206,8 +206,16 @@ def test_pods_go_to_the_domains_that_the_topology_gives_them() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Cohort", "LocalQueue", "ResourceFlavor", "Workload"])
-def test_a_kind_of_kueue_that_the_snapshot_lacks_is_a_gap_of_every_answer(kind: str) -> None:
-    snapshot = Snapshot(objects=decode_objects([each for each in read("cluster") if each["kind"] != kind]))
+def test_a_kind_of_kueue_that_the_snapshot_lacks_is_a_gap_of_every_answer(kind: str, tmp_path: Path) -> None:
+    there_, empty = tmp_path / "there.json", tmp_path / "empty.json"
+    objects = [each for each in read("cluster") if each["kind"] != kind]
+    there_.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     missing = f"the snapshot has no {kind} of Kueue"
-    assert missing in [each.what for each in kwhatif.queue([EVALUATE], snapshot=snapshot).gaps]
-    assert missing in [each.what for each in kwhatif.place([EVALUATE], snapshot=snapshot).fidelity.gaps]
+    assert missing in [each.what for each in kwhatif.queue([EVALUATE], snapshot=str(there_)).gaps]
+    gaps = kwhatif.place([EVALUATE], snapshot=str(there_), assume_empty=True).fidelity.gaps
+    (command,) = next(each.closed_by for each in gaps if each.what == missing)
+    # What the command prints where there are none.
+    api_version = command.partition("/apis/")[2].rpartition("/")[0]
+    empty.write_text(json.dumps({"apiVersion": api_version, "kind": f"{kind}List", "items": []}))
+    closed = kwhatif.queue([EVALUATE], snapshot=[str(there_), str(empty)])
+    assert missing not in [each.what for each in closed.gaps]
