@@ -56,7 +56,7 @@ class UnlistedTerms:
                 unlisted.remove((shape, row))
 
 
-def unseen(tally: Tally, unlisted: list[tuple[PodShape, int]]) -> Int64Array | None:
+def count_unlisted(tally: Tally, unlisted: list[tuple[PodShape, int]]) -> Int64Array | None:
     """int64[D + 1]: what unlisted pods count in each domain of a tally of terms; None for nothing."""
     topology = tally.spec.topology
     if not unlisted or topology is None:

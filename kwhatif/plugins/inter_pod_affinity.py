@@ -21,7 +21,7 @@ from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import AffinityTerm, PodInfo, PodShape, Selection, TermIndex
 from kwhatif.cluster.tally import Tally, TallySpec, Weighing
 from kwhatif.cluster.types import BoolArray, Int64Array
-from kwhatif.cluster.unlisted_terms import unseen
+from kwhatif.cluster.unlisted_terms import count_unlisted
 from kwhatif.framework.declaration import Args, DefaultPlugin
 from kwhatif.framework.interface import MAX_SCORE, ClusterEvent, Dependency, EventOccurrence, Handle, Plugin, Suggestion
 from kwhatif.framework.signature import LABELS, Signature
@@ -39,24 +39,24 @@ NamespaceLabels = Mapping[str, Mapping[str, str]]
 class OwnTerms:
     """The terms of a template, by topology key.
 
-    ``near`` are the pods that all required affinity terms match, None without such terms.
+    ``affinity`` are the pods that all required affinity terms match, None without such terms.
     """
 
-    near: Selection | None
-    near_by: tuple[str, ...]
-    far: dict[str, Weights]
+    affinity: Selection | None
+    affinity_keys: tuple[str, ...]
+    anti_affinity: dict[str, Weights]
     preferred: dict[str, Weights]
 
     @classmethod
     def from_shape(cls, shape: PodShape, namespaces: NamespaceLabels) -> OwnTerms:
-        signed = [(term, 1) for term in shape.anti_affinity]
-        wishes = [(term, term.weight) for term in shape.preferred_affinity]
-        wishes += [(term, -term.weight) for term in shape.preferred_anti_affinity]
+        anti_affinity = [(term, 1) for term in shape.anti_affinity]
+        preferred = [(term, term.weight) for term in shape.preferred_affinity]
+        preferred += [(term, -term.weight) for term in shape.preferred_anti_affinity]
         return cls(
-            _all_at_once([selection_of_term(term, namespaces) for term in shape.affinity]),
+            _intersection([selection_of_term(term, namespaces) for term in shape.affinity]),
             tuple(dict.fromkeys(term.topology_key for term in shape.affinity)),
-            _weights_by_key(signed, namespaces),
-            _weights_by_key(wishes, namespaces),
+            _weights_by_key(anti_affinity, namespaces),
+            _weights_by_key(preferred, namespaces),
         )
 
 
@@ -72,7 +72,7 @@ def selection_of_term(term: AffinityTerm, namespaces: NamespaceLabels) -> Select
     return Selection(term.selector, term.namespaces.union(names))
 
 
-def _all_at_once(selections: Sequence[Selection]) -> Selection | None:
+def _intersection(selections: Sequence[Selection]) -> Selection | None:
     """The intersection of the selections; None for no selections."""
     if not selections:
         return None
@@ -96,7 +96,7 @@ ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
-Unseen = Mapping[str, Int64Array]
+UnlistedCounts = Mapping[str, Int64Array]
 """By topology key, int64[D + 1]: what pods count in each domain whose terms are not yet visible."""
 
 
@@ -105,16 +105,16 @@ class Neighbours:
     """Live counts by topology key: of pods that match the pod's affinity, its anti-affinity, and of pods whose
     anti-affinity matches it.
 
-    ``required`` are the pod's own terms, ``itself`` says whether it matches its own affinity, ``unseen`` is subtracted
-    from ``unwelcoming``.
+    ``required`` are the pod's own terms, ``matches_itself`` says whether it matches its own affinity, ``unlisted`` is
+    subtracted from ``existing_anti_affinity_counts``.
     """
 
     required: tuple[AffinityTerm, ...]
-    itself: bool
-    near: dict[str, Tally]
-    far: dict[str, Tally]
-    unwelcoming: dict[str, Tally]
-    unseen: Unseen = field(default_factory=dict)
+    matches_itself: bool
+    affinity_counts: dict[str, Tally]
+    anti_affinity_counts: dict[str, Tally]
+    existing_anti_affinity_counts: dict[str, Tally]
+    unlisted: UnlistedCounts = field(default_factory=dict)
 
     @property
     def skips_filter(self) -> bool:
@@ -122,8 +122,9 @@ class Neighbours:
 
         Pods that are only nominated do not count, so their anti-affinity alone rejects no pod, as upstream.
         """
-        seen = (tally.total - int(sum(self.unseen.get(key, ()))) for key, tally in self.unwelcoming.items())
-        return not (self.near or self.far or any(seen))
+        existing = self.existing_anti_affinity_counts.items()
+        listed = (tally.total - int(sum(self.unlisted.get(key, ()))) for key, tally in existing)
+        return not (self.affinity_counts or self.anti_affinity_counts or any(listed))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +158,7 @@ class AffinityIndex:
             own = self.own[shape.template] = OwnTerms.from_shape(shape, self.namespaces)
         return own
 
-    def about(self, shape: PodShape, terms: TermIndex) -> tuple[AffinityTerm, ...]:
+    def terms_matching(self, shape: PodShape, terms: TermIndex) -> tuple[AffinityTerm, ...]:
         """The terms of other pods that match this one."""
         return terms.about(shape.namespace, shape.labels, self.namespaces.get(shape.namespace, {}))
 
@@ -194,8 +195,8 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
     )
     events_to_register = MappingProxyType(
         {
-            ClusterEvent.POD_ADDED: lambda waiting, happening: _wanted_near(waiting, happening),
-            ClusterEvent.POD_DELETED: lambda waiting, happening: _was_in_the_way(waiting, happening),
+            ClusterEvent.POD_ADDED: lambda waiting, happening: _is_schedulable_after_pod_added(waiting, happening),
+            ClusterEvent.POD_DELETED: lambda waiting, happening: _is_schedulable_after_pod_deleted(waiting, happening),
         }
     )
 
@@ -211,9 +212,9 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         self._ignore_existing: bool = handle.args.ignore_preferred_terms_of_existing_pods
 
     def never_filters_or_scores(self, pod: PodInfo, cluster: Cluster) -> bool:
-        near_and_far = self._neighbours(pod.shape, cluster)
-        nobody = not (near_and_far.near or near_and_far.far or near_and_far.unwelcoming)
-        skipped = nobody and self.handle.features.filters_can_be_skipped
+        state = self._neighbours(pod.shape, cluster)
+        has_terms = state.affinity_counts or state.anti_affinity_counts or state.existing_anti_affinity_counts
+        skipped = not has_terms and self.handle.features.filters_can_be_skipped
         return skipped and not self._preferences(pod.shape, cluster).tallies
 
     def sign_pod(self, pod: PodInfo) -> Signature | None:
@@ -224,29 +225,35 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> Neighbours | Skip:
         state = self._neighbours(pod.shape, cluster)
-        if cluster.unlisted.anti and state.unwelcoming:
-            state = replace(state, unseen=_unseen(state.unwelcoming, cluster.unlisted.anti))
+        # Upstream reads these off the nodes that the snapshot lists for required anti-affinity (``unlisted_terms``).
+        if cluster.unlisted.anti and state.existing_anti_affinity_counts:
+            state = replace(
+                state, unlisted=_unlisted_counts(state.existing_anti_affinity_counts, cluster.unlisted.anti)
+            )
         return SKIP if state.skips_filter and self.handle.features.filters_can_be_skipped else state
 
     def _neighbours(self, shape: PodShape, cluster: Cluster) -> Neighbours:
-        known, templates = _affinity_index_of(cluster, self), len(cluster.shapes.templates)
-        seen, state = known.neighbours_of.get(shape.index, (-1, None))
-        if state is None or seen != templates:
-            state = _neighbours(shape, cluster, known)
-            known.neighbours_of[shape.index] = templates, state
+        index, templates = _affinity_index_of(cluster, self), len(cluster.shapes.templates)
+        templates_then, state = index.neighbours_of.get(shape.index, (-1, None))
+        if state is None or templates_then != templates:
+            state = _build_neighbours(shape, cluster, index)
+            index.neighbours_of[shape.index] = templates, state
         return state
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Neighbours) -> Iterator[Rejection]:
         alive: BoolArray | None = None
-        if state.near:
-            alive = _near_enough(state, nodes)
+        if state.affinity_counts:
+            alive = _satisfies_affinity(state, nodes)
             yield Rejection(~alive, AFFINITY, unresolvable=True, detail=_NoNearbyPodDetail(state, nodes))
-        for tallies, reason in ((state.far, ANTI_AFFINITY), (state.unwelcoming, EXISTING_ANTI_AFFINITY)):
+        for tallies, reason, unlisted in (
+            (state.anti_affinity_counts, ANTI_AFFINITY, {}),
+            (state.existing_anti_affinity_counts, EXISTING_ANTI_AFFINITY, state.unlisted),
+        ):
             if not tallies:
                 continue
             crowded = np.zeros(nodes.size, np.bool_)
             for key, tally in tallies.items():
-                crowded |= _has_some(tally, key, nodes, state.unseen.get(key) if tallies is state.unwelcoming else None)
+                crowded |= _has_some(tally, key, nodes, unlisted.get(key))
             if alive is not None:
                 crowded &= alive
             yield Rejection(crowded, reason, detail=_RepellingPodDetail(tallies, nodes))
@@ -255,43 +262,45 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
         return suggest_pod_affinity(pod.pod)
 
-    def pre_score(self, pod: PodInfo, nodes: NodeView, made: Neighbours | None) -> Preferences | Skip:
+    def pre_score(self, pod: PodInfo, nodes: NodeView, filter_state: Neighbours | None) -> Preferences | Skip:
         state = self._preferences(pod.shape, nodes.cluster)
         return state if state.tallies else SKIP
 
     def _preferences(self, shape: PodShape, cluster: Cluster) -> Preferences:
         if self._ignore_existing and not (shape.preferred_affinity or shape.preferred_anti_affinity):
             return NO_PREFERENCES
-        known, templates = _affinity_index_of(cluster, self), len(cluster.shapes.templates)
-        seen, state = known.preferences_of.get(shape.index, (-1, None))
-        if state is None or seen != templates:
-            state = self._build_preferences(shape, cluster, known)
-            known.preferences_of[shape.index] = templates, state
+        index, templates = _affinity_index_of(cluster, self), len(cluster.shapes.templates)
+        templates_then, state = index.preferences_of.get(shape.index, (-1, None))
+        if state is None or templates_then != templates:
+            state = self._build_preferences(shape, cluster, index)
+            index.preferences_of[shape.index] = templates, state
         return state
 
-    def _build_preferences(self, shape: PodShape, cluster: Cluster, known: AffinityIndex) -> Preferences:
+    def _build_preferences(self, shape: PodShape, cluster: Cluster, index: AffinityIndex) -> Preferences:
         table = cluster.shapes
-        about = [(term, term.weight) for term in known.about(shape, table.preferred_affinity)]
-        about += [(term, -term.weight) for term in known.about(shape, table.preferred_anti_affinity)]
+        matching = [(term, term.weight) for term in index.terms_matching(shape, table.preferred_affinity)]
+        matching += [(term, -term.weight) for term in index.terms_matching(shape, table.preferred_anti_affinity)]
         if self._hard_weight > 0:
-            about += [(term, self._hard_weight) for term in known.about(shape, table.affinity)]
-        look = (shape.template, tuple(term for term, _ in about))
-        state = known.preferences.get(look)
+            matching += [(term, self._hard_weight) for term in index.terms_matching(shape, table.affinity)]
+        cache_key = (shape.template, tuple(term for term, _ in matching))
+        state = index.preferences.get(cache_key)
         if state is None:
-            own, others = known.terms_of(shape).preferred, _terms_by_key(about)
-            state = known.preferences[look] = Preferences(
-                {key: _tally(cluster, key, own.get(key, ()), others.get(key, ())) for key in {**own, **others}}
+            own, others = index.terms_of(shape).preferred, _terms_by_key(matching)
+            state = index.preferences[cache_key] = Preferences(
+                {
+                    cache_key: _tally(cluster, cache_key, own.get(cache_key, ()), others.get(cache_key, ()))
+                    for cache_key in {**own, **others}
+                }
             )
         return state
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Preferences) -> Int64Array:
-        unlisted = nodes.cluster.unlisted.every
-        # A pod with preferences of its own looks at all pods, listed or not.
-        looks_at_all = not unlisted or bool(pod.shape.preferred_affinity or pod.shape.preferred_anti_affinity)
-        unseen = {} if looks_at_all else _unseen(state.tallies, unlisted)
+        # PreScore goes by HavePodsWithAffinityList; for a pod with preferences of its own it visits all nodes.
+        lists_all = bool(pod.shape.preferred_affinity or pod.shape.preferred_anti_affinity)
+        unlisted = {} if lists_all else _unlisted_counts(state.tallies, nodes.cluster.unlisted.every)
         total: Int64Array | None = None
         for key, tally in state.tallies.items():
-            counts = tally.by_domain - unseen[key] if key in unseen else tally.by_domain
+            counts = tally.by_domain - unlisted[key] if key in unlisted else tally.by_domain
             here = counts[nodes.label(key)]
             total = here if total is None else total + here
         return np.zeros(nodes.size, np.int64) if total is None else total
@@ -305,26 +314,26 @@ class InterPodAffinity(Plugin[Neighbours, Preferences]):
         return (float(MAX_SCORE) * ((scores - least) / float(most - least))).astype(np.int64)
 
 
-def _neighbours(shape: PodShape, cluster: Cluster, known: AffinityIndex) -> Neighbours:
-    own, about = known.terms_of(shape), known.about(shape, cluster.shapes.anti_affinity)
-    itself = own.near is not None and own.near.admits(shape)
-    look = (shape.template, itself, about)
-    state = known.neighbours.get(look)
+def _build_neighbours(shape: PodShape, cluster: Cluster, index: AffinityIndex) -> Neighbours:
+    own, matching = index.terms_of(shape), index.terms_matching(shape, cluster.shapes.anti_affinity)
+    matches_itself = own.affinity is not None and own.affinity.admits(shape)
+    cache_key = (shape.template, matches_itself, matching)
+    state = index.neighbours.get(cache_key)
     if state is None:
-        near: Weights = () if own.near is None else ((own.near, 1),)
-        others = _terms_by_key((term, 1) for term in about)
-        state = known.neighbours[look] = Neighbours(
+        affinity: Weights = () if own.affinity is None else ((own.affinity, 1),)
+        others = _terms_by_key((term, 1) for term in matching)
+        state = index.neighbours[cache_key] = Neighbours(
             shape.affinity,
-            itself,
-            {key: _tally(cluster, key, near) for key in own.near_by},
-            {key: _tally(cluster, key, selections) for key, selections in own.far.items()},
+            matches_itself,
+            {key: _tally(cluster, key, affinity) for key in own.affinity_keys},
+            {key: _tally(cluster, key, selections) for key, selections in own.anti_affinity.items()},
             {key: _tally(cluster, key, (), terms) for key, terms in others.items()},
         )
     return state
 
 
-def _unseen(tallies: Mapping[str, Tally], unlisted: list[tuple[PodShape, int]]) -> Unseen:
-    found = ((key, unseen(tally, unlisted)) for key, tally in tallies.items())
+def _unlisted_counts(tallies: Mapping[str, Tally], unlisted: list[tuple[PodShape, int]]) -> UnlistedCounts:
+    found = ((key, count_unlisted(tally, unlisted)) for key, tally in tallies.items())
     return {key: counts for key, counts in found if counts is not None}
 
 
@@ -348,34 +357,34 @@ def _here(tally: Tally, key: str, nodes: NodeView) -> Int64Array:
     return here if shift is None else here + shift
 
 
-def _has_some(tally: Tally, key: str, nodes: NodeView, unseen: Int64Array | None = None) -> BoolArray:
-    """bool[n]: whether more is counted in each node's own domain than is ``unseen`` int64[D + 1], after the view's
+def _has_some(tally: Tally, key: str, nodes: NodeView, unlisted: Int64Array | None = None) -> BoolArray:
+    """bool[n]: whether more is counted in each node's own domain than is ``unlisted`` int64[D + 1], after the view's
     change.
     """
     if nodes.is_unchanged:
         # The same for all nodes of a domain.
-        by_domain = tally.by_domain if unseen is None else tally.by_domain - unseen
+        by_domain = tally.by_domain if unlisted is None else tally.by_domain - unlisted
         some: BoolArray = (by_domain > 0)[nodes.label(key)]
         return some
     here = _here(tally, key, nodes)
-    return here > 0 if unseen is None else here > unseen[nodes.label(key)]
+    return here > 0 if unlisted is None else here > unlisted[nodes.label(key)]
 
 
-def _near_enough(state: Neighbours, nodes: NodeView) -> BoolArray:
+def _satisfies_affinity(state: Neighbours, nodes: NodeView) -> BoolArray:
     """bool[n]: nodes with all topology labels and, in each domain, a matching pod.
 
     The first pod of a group with affinity to itself may go anywhere.
     """
     labelled = np.ones(nodes.size, np.bool_)
-    exist = np.ones(nodes.size, np.bool_)
-    nobody: bool | BoolArray = state.itself
-    for key, tally in state.near.items():
+    has_matching = np.ones(nodes.size, np.bool_)
+    is_first_of_group: bool | BoolArray = state.matches_itself
+    for key, tally in state.affinity_counts.items():
         if not nodes.columns.label(key).is_complete:
             labelled &= nodes.label(key) >= 0
-        exist &= _has_some(tally, key, nodes)
+        has_matching &= _has_some(tally, key, nodes)
         shift = nodes.shift(tally)
-        nobody &= (tally.total if shift is None else tally.total + shift) == 0
-    return labelled & (exist | nobody)
+        is_first_of_group &= (tally.total if shift is None else tally.total + shift) == 0
+    return labelled & (has_matching | is_first_of_group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +399,7 @@ class _NoNearbyPodDetail:
             code = self.nodes.label(term.topology_key)[place]
             if code < 0:
                 texts.append(f"node has no label {term.topology_key}")
-            elif self.state.near[term.topology_key].by_domain[code] <= 0:
+            elif self.state.affinity_counts[term.topology_key].by_domain[code] <= 0:
                 texts.append(f"no pod matching {term.selector} in {term.topology_key} {column.values[code]}")
         return "; ".join(texts) or "the pods it wants to be near to are elsewhere"
 
@@ -416,11 +425,13 @@ def _meets_all(terms: Sequence[AffinityTerm], shape: PodShape) -> bool:
     return bool(terms) and all(selection_of_term(term, {}).admits(shape) for term in terms)
 
 
-def _wanted_near(waiting: PodInfo, happening: EventOccurrence) -> bool:
+def _is_schedulable_after_pod_added(waiting: PodInfo, happening: EventOccurrence) -> bool:
+    """Upstream's isSchedulableAfterPodChange for a pod that was added: it matches all of the waiting pod's affinity."""
     return happening.pod is not None and _meets_all(waiting.shape.affinity, happening.pod.shape)
 
 
-def _was_in_the_way(waiting: PodInfo, happening: EventOccurrence) -> bool:
+def _is_schedulable_after_pod_deleted(waiting: PodInfo, happening: EventOccurrence) -> bool:
+    """The same for a pod that was deleted: one of the two matches all of the other's anti-affinity."""
     gone = happening.pod
     if gone is None or not happening.affects_topology:
         return False

@@ -53,15 +53,17 @@ _ZERO = np.zeros((), np.int64)
 
 @dataclass(frozen=True, slots=True)
 class CountedConstraint:
-    """A constraint with the live count of the pods it selects; ``itself``: 1 if it selects the pod, too."""
+    """A constraint with the live count of the pods it selects; ``self_match_num``: 1 if it selects the pod, too."""
 
     constraint: Constraint
     tally: Tally
-    itself: int
+    self_match_num: int
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
+    """PreFilter's state."""
+
     constraints: tuple[CountedConstraint, ...]
 
 
@@ -72,20 +74,24 @@ UNCONSTRAINED = Spread(())
 class SpreadIndex:
     """Per-cluster data: live counts by template and by whatever else the constraints depend on, and by shape."""
 
-    counts: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = field(default_factory=dict)
+    tallied: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = field(default_factory=dict)
     of_shape: dict[int, Spread] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """ignored bool[n]: nodes without a topology the pod asks for, None for none; scores int64[n], less is better."""
+    """PreScore's state.
+
+    ignored bool[n]: nodes without a topology the pod asks for, None for none; scores int64[n], less is better.
+    """
 
     ignored: BoolArray | None
     scores: Int64Array
 
 
 @cached_per_cluster
-def _spread_index_of(cluster: Cluster, plugin: PodTopologySpread, action: str) -> SpreadIndex:
+def _spread_index_of(cluster: Cluster, plugin: PodTopologySpread, when_unsatisfiable: str) -> SpreadIndex:
+    """An index that is empty at first; the arguments only make up its key in the cache."""
     return SpreadIndex()
 
 
@@ -104,9 +110,9 @@ class PodTopologySpread(Plugin[Spread, Scores]):
 
     @property
     def queueing_hints(self) -> Mapping[ClusterEvent, QueueingHint]:
-        return {ClusterEvent.POD_ADDED: self._counts_for, ClusterEvent.POD_DELETED: self._counts_for}
+        return {ClusterEvent.POD_ADDED: self._is_counted_for, ClusterEvent.POD_DELETED: self._is_counted_for}
 
-    def _counts_for(self, waiting: PodInfo, happening: EventOccurrence) -> bool:
+    def _is_counted_for(self, waiting: PodInfo, happening: EventOccurrence) -> bool:
         """Whether a pod that was added or removed counts for the waiting pod's constraints."""
         other = happening.pod
         if other is None or other.shape.namespace != waiting.shape.namespace or not happening.affects_topology:
@@ -118,27 +124,28 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         super().__init__(handle)
         self._source = ConstraintSource(handle.args, handle.features)
 
-    def _spread(self, shape: PodShape, cluster: Cluster, action: str) -> Spread:
+    def _spread(self, shape: PodShape, cluster: Cluster, when_unsatisfiable: str) -> Spread:
         """The pod's constraints with this ``whenUnsatisfiable``."""
-        known = _spread_index_of(cluster, self, action)
-        spread = known.of_shape.get(shape.index)
+        index = _spread_index_of(cluster, self, when_unsatisfiable)
+        spread = index.of_shape.get(shape.index)
         if spread is None:
-            look = (shape.template, self._source.look(shape, cluster, action))
-            counts = known.counts.get(look)
-            if counts is None:
-                counts = known.counts[look] = self._counts(shape, cluster, action)
-            itself = (int(constraint.selector.matches(shape.labels)) for constraint, _ in counts)
-            spread = known.of_shape[shape.index] = (
-                Spread(tuple(CountedConstraint(*count, one) for count, one in zip(counts, itself, strict=True)))
-                if counts
-                else UNCONSTRAINED
+            key = (shape.template, self._source.compile_key(shape, cluster, when_unsatisfiable))
+            tallied = index.tallied.get(key)
+            if tallied is None:
+                tallied = index.tallied[key] = self._tallied_constraints(shape, cluster, when_unsatisfiable)
+            counted = (
+                CountedConstraint(constraint, tally, int(constraint.selector.matches(shape.labels)))
+                for constraint, tally in tallied
             )
+            spread = index.of_shape[shape.index] = Spread(tuple(counted)) if tallied else UNCONSTRAINED
         return spread
 
-    def _counts(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[tuple[Constraint, Tally], ...]:
-        constraints, features = self._source.constraints_of(shape, cluster, action), self.handle.features
-        hard = action == HARD
-        present = all_keys_present(constraints, cluster) if hard or self._require_all(shape) else None
+    def _tallied_constraints(
+        self, shape: PodShape, cluster: Cluster, when_unsatisfiable: str
+    ) -> tuple[tuple[Constraint, Tally], ...]:
+        constraints, features = self._source.constraints_of(shape, cluster, when_unsatisfiable), self.handle.features
+        hard = when_unsatisfiable == HARD
+        present = all_keys_present(constraints, cluster) if hard or self._requires_all_topologies(shape) else None
 
         def spec(constraint: Constraint) -> TallySpec:
             if not hard and constraint.topology_key == HOSTNAME:
@@ -163,19 +170,20 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         for counted in state.constraints:
             key = counted.constraint.topology_key
             codes = nodes.label(key)
-            have, least = _counts(counted, nodes)
-            crowded = have + counted.itself - least > counted.constraint.max_skew
+            match_num, min_match_num = _match_numbers(counted, nodes)
+            too_skewed = match_num + counted.self_match_num - min_match_num > counted.constraint.max_skew
             if nodes.is_unchanged:
-                crowded = crowded[codes]
+                # It was by domain so far.
+                too_skewed = too_skewed[codes]
             missing = None if nodes.columns.label(key).is_complete else codes < 0
             if missing is not None:
-                crowded &= ~missing
+                too_skewed &= ~missing
                 missing = missing if alive is None else missing & alive
                 yield Rejection(missing, MISSING_LABEL, unresolvable=True, detail=_MissingLabelDetail(key))
             if alive is not None:
-                crowded &= alive
-            yield Rejection(crowded, TOO_MANY, detail=_SkewDetail(counted, nodes, have, least))
-            rejected = crowded if missing is None else missing | crowded
+                too_skewed &= alive
+            yield Rejection(too_skewed, TOO_MANY, detail=_SkewDetail(counted, nodes, match_num, min_match_num))
+            rejected = too_skewed if missing is None else missing | too_skewed
             alive = ~rejected if alive is None else alive & ~rejected
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
@@ -207,14 +215,14 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         return Scores(ignored, scores if ignored is None else np.where(ignored, 0, scores))
 
     def _find_ignored(self, pod: PodInfo, nodes: NodeView, soft: Spread) -> BoolArray | None:
-        if not self._require_all(pod.shape):
+        if not self._requires_all_topologies(pod.shape):
             return None
         ignored = np.zeros(nodes.size, np.bool_)
         for counted in soft.constraints:
             ignored |= nodes.label(counted.constraint.topology_key) < 0
         return ignored if ignored.any() else None
 
-    def _require_all(self, shape: PodShape) -> bool:
+    def _requires_all_topologies(self, shape: PodShape) -> bool:
         return bool(shape.spec.topology_spread_constraints) or not self._source.system_defaulted
 
     def score(self, pod: PodInfo, nodes: NodeView, state: Scores) -> Int64Array:
@@ -225,12 +233,13 @@ class PodTopologySpread(Plugin[Spread, Scores]):
         taking_part = scores if ignored is None else scores[~ignored]
         if not len(taking_part):
             return np.zeros(len(scores), np.int64)
+        # Upstream looks for the greatest score from 0 on.
         least, most = int(taking_part.min()), max(int(taking_part.max()), 0)
         scaled = MAX_SCORE * (most + least - scores) // most if most else np.full(len(scores), MAX_SCORE, np.int64)
         return scaled if ignored is None else np.where(ignored, 0, scaled)
 
 
-def _counts(counted: CountedConstraint, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
+def _match_numbers(counted: CountedConstraint, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
     """Pods in each node's domain, and in the emptiest domain: int64[n] each, both after the view's change.
 
     Where it changes nothing, they are int64[D + 1] by domain, the last place for nodes without the label, and int64[].
@@ -241,24 +250,26 @@ def _counts(counted: CountedConstraint, nodes: NodeView) -> tuple[Int64Array, In
     counts = tally.by_domain[places]
     too_few = len(places) < counted.constraint.min_domains
     shift = nodes.shift(tally)
-    # The pods of a domain whose founding nodes have left are not counted.
+    # A domain is there for upstream as long as a node is that may be counted; pods on other nodes of it do not keep it.
     uncounted = None if cluster.is_complete else ~open_domains
     if shift is None:
-        have = tally.by_domain.copy() if uncounted is None else np.where(uncounted, 0, tally.by_domain)
-        return have, _ZERO if too_few else counts[counts.argmin()]
+        match_num = tally.by_domain.copy() if uncounted is None else np.where(uncounted, 0, tally.by_domain)
+        # With no domain there are too few: minDomains is at least 1.
+        return match_num, _ZERO if too_few else counts[counts.argmin()]
     codes = nodes.label(counted.constraint.topology_key)
-    have = tally.by_domain[codes] + shift
+    match_num = tally.by_domain[codes] + shift
     if uncounted is not None:
-        have = np.where(uncounted[codes], 0, have)
+        match_num = np.where(uncounted[codes], 0, match_num)
     if too_few:
-        return have, np.zeros(len(have), np.int64)
-    # Each row imagines a change in its own domain only: the least of the others is the first or the second.
+        return match_num, np.zeros(len(match_num), np.int64)
+    # A row changes its own domain only. So the minimum is that domain's new number or the least of the others, which
+    # is the least of all or, where the row's own domain has that, the next.
     order = np.argsort(counts, kind="stable")
     least_at, least = places[order[0]], counts[order[0]]
     runner_up = counts[order[1]] if len(order) > 1 else np.iinfo(np.int64).max
     of_others = np.where(codes == least_at, runner_up, least)
-    own = np.where(open_domains[codes], have, np.iinfo(np.int64).max)
-    return have, np.minimum(of_others, own)
+    own = np.where(open_domains[codes], match_num, np.iinfo(np.int64).max)
+    return match_num, np.minimum(of_others, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +286,8 @@ class _SkewDetail:
 
     counted: CountedConstraint
     nodes: NodeView
-    have: Int64Array
-    least: Int64Array
+    match_num: Int64Array
+    min_match_num: Int64Array
 
     def __call__(self, place: int) -> str:
         constraint = self.counted.constraint
@@ -284,10 +295,11 @@ class _SkewDetail:
         code = self.nodes.label(constraint.topology_key)[place]
         domain = column.values[code]
         at = code if self.nodes.is_unchanged else place
-        have, least = int(self.have[at]), int(self.least if self.least.ndim == 0 else self.least[at])
-        allowed = least + constraint.max_skew
+        match_num = int(self.match_num[at])
+        min_match_num = int(self.min_match_num if self.min_match_num.ndim == 0 else self.min_match_num[at])
+        allowed = min_match_num + constraint.max_skew
         return (
-            f"{constraint.topology_key} {domain} would have {have + self.counted.itself} "
+            f"{constraint.topology_key} {domain} would have {match_num + self.counted.self_match_num} "
             f"of {constraint.selector}, allowed at most {allowed} "
-            f"(the emptiest has {least}, maxSkew {constraint.max_skew})"
+            f"(the emptiest has {min_match_num}, maxSkew {constraint.max_skew})"
         )

@@ -116,11 +116,11 @@ class ConstraintSource:
         """Whether there are constraints for pods that have none of their own."""
         return bool(self._defaults)
 
-    def look(self, shape: PodShape, cluster: Cluster, action: str) -> Hashable:
+    def compile_key(self, shape: PodShape, cluster: Cluster, when_unsatisfiable: str) -> Hashable:
         """What the constraints of pods of one template depend on besides: equal values, equal constraints."""
         own = shape.spec.topology_spread_constraints
         if not own:
-            wanted = any(constraint.when_unsatisfiable == action for constraint in self._defaults)
+            wanted = any(constraint.when_unsatisfiable == when_unsatisfiable for constraint in self._defaults)
             return cluster.owners.default_selector(shape) if wanted else None
         return tuple(shape.labels.get(key) for constraint in own for key in constraint.match_label_keys or ())
 
@@ -130,12 +130,12 @@ class ConstraintSource:
             return True
         return bool(self._defaults) and not cluster.owners.default_selector(shape).empty
 
-    def constraints_of(self, shape: PodShape, cluster: Cluster, action: str) -> tuple[Constraint, ...]:
+    def constraints_of(self, shape: PodShape, cluster: Cluster, when_unsatisfiable: str) -> tuple[Constraint, ...]:
         """The pod's constraints with this ``whenUnsatisfiable``; the defaults if it has none of its own."""
         own = shape.spec.topology_spread_constraints
         if own:
-            return self._compile(own, shape, action)
-        defaults = self._compile(self._defaults, shape, action)
+            return self._compile(own, shape, when_unsatisfiable)
+        defaults = self._compile(self._defaults, shape, when_unsatisfiable)
         if not defaults:
             return ()
         selector = cluster.owners.default_selector(shape)
@@ -144,7 +144,7 @@ class ConstraintSource:
         return tuple(replace(constraint, selector=selector) for constraint in defaults)
 
     def _compile(
-        self, constraints: Sequence[TopologySpreadConstraint], shape: PodShape, action: str
+        self, constraints: Sequence[TopologySpreadConstraint], shape: PodShape, when_unsatisfiable: str
     ) -> tuple[Constraint, ...]:
         policies = self._features.node_inclusion_policy_in_pod_topology_spread
         return tuple(
@@ -157,7 +157,7 @@ class ConstraintSource:
                 honor_taints=policies and c.node_taints_policy == "Honor",
             )
             for c in constraints
-            if c.when_unsatisfiable == action
+            if c.when_unsatisfiable == when_unsatisfiable
         )
 
     def _selector(self, constraint: TopologySpreadConstraint, shape: PodShape) -> Selector:
@@ -227,11 +227,11 @@ def _constraint(path: Path, constraint: TopologySpreadConstraint) -> Iterator[st
         yield from label_problems(at, constraint.topology_key)
     else:
         yield at.required("can not be empty")
-    action, at = constraint.when_unsatisfiable, path.child("whenUnsatisfiable")
-    if not action:
+    when_unsatisfiable, at = constraint.when_unsatisfiable, path.child("whenUnsatisfiable")
+    if not when_unsatisfiable:
         yield at.required("can not be empty")
-    elif action not in _ACTIONS:
-        yield at.not_supported(action, _ACTIONS)
+    elif when_unsatisfiable not in _ACTIONS:
+        yield at.not_supported(when_unsatisfiable, _ACTIONS)
     if constraint.label_selector is not None:
         problem = "constraint must not define a selector, as they deduced for each pod"
         yield path.child("labelSelector").forbidden(problem)
