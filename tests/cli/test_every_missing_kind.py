@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 import kwhatif
 from kwhatif.api.kinds import READ_KINDS
+from kwhatif.commands.gate.remedies import Remedies
 from kwhatif.errors import InputError
 from kwhatif.results.base import Result
 from kwhatif.snapshot.format.model import Snapshot, read_envelope
@@ -74,16 +75,23 @@ def answered(command: str, *without: str) -> tuple[dict[str, Any], str]:
     return answer, " ".join([*map(str, gaps), *result.notes])
 
 
+def kinds_to_take_away(command: str) -> list[str]:
+    """Each of them from ``place``; a third from each of the other commands, which see the same cluster."""
+    return KINDS if command == "place" else KINDS[list(ASKED).index(command) % 3 :: 3]
+
+
 @cache
 def with_all(command: str) -> tuple[dict[str, Any], str]:
     return answered(command)
 
 
 @pytest.mark.parametrize("command", ASKED)
-def test_without_a_kind_the_answer_is_the_same_or_says_so(command: str) -> None:
+def test_without_a_kind_the_answer_is_the_same_or_says_so(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What is tried for a hint is the question once more.
+    monkeypatch.setattr(Remedies, "with_hints", lambda self, findings, rules: list(findings))
     said: set[str] = set()
     silent: set[str] = set()
-    for kind in KINDS:
+    for kind in kinds_to_take_away(command):
         answer, told = answered(command, kind)
         if re.search(rf"\b{kind}\b", told):
             said.add(kind)
