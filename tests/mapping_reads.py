@@ -9,7 +9,7 @@ of ``section(obj, "spec")``, since ``obj.get("spec") or {}`` may be a text.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 Place = tuple[str, str]
 """A mapping, as it is written, and the name of a field."""
@@ -29,9 +29,9 @@ def unasked_reads(module: ast.Module) -> Iterator[ast.Subscript]:
         yield from (node for node, place in reads if place not in sure and isinstance(node, ast.Subscript))
 
 
-def trusting_reads(module: ast.Module) -> Iterator[ast.BoolOp]:
+def trusting_reads(nodes: Iterable[ast.AST]) -> Iterator[ast.BoolOp]:
     """Each ``x.get("field") or {}``."""
-    for node in ast.walk(module):
+    for node in nodes:
         match node:
             case ast.BoolOp(
                 op=ast.Or(),

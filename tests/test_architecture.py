@@ -101,6 +101,12 @@ def parsed(module: str) -> ast.Module:
     return sources()[module]
 
 
+@cache
+def nodes_of(module: str) -> tuple[ast.AST, ...]:
+    """Every node of a module: to find them takes longer than to look at them."""
+    return tuple(ast.walk(parsed(module)))
+
+
 def dotted(node: ast.expr) -> str:
     """An expression as it is written; names with dots, which most are, without the detour that others take."""
     match node:
@@ -254,7 +260,7 @@ def test_functions_are_called_by_verbs_not_by_participles() -> None:
     names = {
         node.name.strip("_")
         for module in modules()
-        for node in ast.walk(parsed(module))
+        for node in nodes_of(module)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     verbs = {"need", "feed", "seed", "speed", "embed", "exceed", "proceed"}
@@ -302,7 +308,7 @@ def plugin_modules() -> frozenset[str]:
     for module in modules():
         if not module.startswith(("plugins.", "legacy.plugins.")):
             continue
-        for node in ast.walk(parsed(module)):
+        for node in nodes_of(module):
             bases = node.bases if isinstance(node, ast.ClassDef) else []
             if any(ast.unparse(base).split("[")[0] in ("Plugin", "Declaration") for base in bases):
                 found.add(module)
@@ -353,7 +359,7 @@ def test_a_plugin_is_named_in_its_own_file_alone() -> None:
     found: dict[str, set[str]] = {}
     for module in modules():
         if not module.startswith(("plugins.", "legacy.", "versions.")):
-            texts = {node.value for node in ast.walk(parsed(module)) if isinstance(node, ast.Constant)}
+            texts = {node.value for node in nodes_of(module) if isinstance(node, ast.Constant)}
             found[module] = names & texts
     assert {module: named for module, named in found.items() if named} == NAMED_ELSEWHERE
 
@@ -370,7 +376,7 @@ def test_the_legacy_room_is_named_in_one_place() -> None:
     strings = {
         module
         for module in modules()
-        for node in ast.walk(parsed(module))
+        for node in nodes_of(module)
         if isinstance(node, ast.Constant) and node.value == name
     }
     assert strings == {"policy.legacy_formats"}
@@ -457,7 +463,7 @@ PROGRAMS = {
 @cache
 def calls() -> tuple[tuple[str, str, ast.Call], ...]:
     """Module, what is called, and the call."""
-    nodes = ((module, node) for module in modules() for node in ast.walk(parsed(module)))
+    nodes = ((module, node) for module in modules() for node in nodes_of(module))
     return tuple((module, dotted(node.func), node) for module, node in nodes if isinstance(node, ast.Call))
 
 
@@ -486,7 +492,7 @@ def test_nothing_is_read_but_where_there_is_a_limit() -> None:
 def test_bodies_of_answers_are_read_to_a_limit() -> None:
     who_asks = {i.module for i in imports() if i.package == "urllib3"}
     assert who_asks == callers("stream") <= callers("decompress_all")
-    words = {ast.unparse(node) for module in who_asks for node in ast.walk(parsed(module))}
+    words = {ast.unparse(node) for module in who_asks for node in nodes_of(module)}
     assert not words & {"reply.data", "response.data"}
 
 
@@ -497,9 +503,7 @@ def test_nothing_is_written_but_as_a_draft() -> None:
 
 def test_answers_and_what_is_said_beside_them_are_written_in_one_place() -> None:
     """There, and in the formats that reports are made of, commands of pipelines are taken out; a snapshot is data."""
-    streams = [
-        (module, node) for module in modules() for node in ast.walk(parsed(module)) if isinstance(node, ast.Attribute)
-    ]
+    streams = [(module, node) for module in modules() for node in nodes_of(module) if isinstance(node, ast.Attribute)]
     used = {
         module for module, node in streams if node.attr in ("stdout", "stderr") and ast.unparse(node.value) == "sys"
     }
@@ -585,7 +589,7 @@ def test_fields_of_what_others_wrote_are_read_by_a_function_that_says_what_is_mi
     """Or are asked for first (``mapping_reads.py``); the others are decoded into a Struct."""
     found = {f"{module} {mapping_of(read)}" for module in modules() for read in unasked_reads(parsed(module))}
     assert found == set().union(*MAPPINGS_OF_OURS.values())
-    trusting = [f"{module} {ast.unparse(read)}" for module in modules() for read in trusting_reads(parsed(module))]
+    trusting = [f"{module} {ast.unparse(read)}" for module in modules() for read in trusting_reads(nodes_of(module))]
     assert trusting == []
 
 
@@ -654,7 +658,7 @@ _STARTS = re.compile(
 
 
 def _attributes(module: str) -> set[str]:
-    return {dotted(node) for node in ast.walk(parsed(module)) if isinstance(node, ast.Attribute)}
+    return {dotted(node) for node in nodes_of(module) if isinstance(node, ast.Attribute)}
 
 
 _ASKS_OF_PATHS = {
@@ -704,7 +708,7 @@ TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2
 
 def test_one_function_reads_the_clock_on_the_wall() -> None:
     """Also where it is only named, as ``default_factory=datetime.now``."""
-    nodes = [(module, node) for module in modules() for node in ast.walk(parsed(module))]
+    nodes = [(module, node) for module in modules() for node in nodes_of(module)]
     named = {m for m, node in nodes if isinstance(node, ast.Attribute) and WALL_CLOCK.fullmatch(dotted(node))}
     named |= {
         m

@@ -10,7 +10,7 @@ short command's time. A text needs none, nor does a default.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import cache, partial
 from textwrap import wrap
 from typing import Annotated, Any, ClassVar, get_type_hints
 
@@ -261,14 +261,8 @@ class LazyGroup(TyperGroup):
         return list(self.commands_by_name)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in self.commands_by_name:
-            return None
-        entry = self.commands_by_name[cmd_name]
-        if entry.is_group:
-            return _make_group(entry)
-        from kwhatif.cli.command_line import typer_command
-
-        return complete_command(typer_command(entry.command, cmd_name), entry)
+        entry = self.commands_by_name.get(cmd_name)
+        return None if entry is None else _make_command(entry, cmd_name)
 
     def get_params(self, ctx: Any) -> Any:
         return plain(super().get_params(ctx))
@@ -291,6 +285,16 @@ class LazyGroup(TyperGroup):
         if self.commands_by_name:
             with formatter.section("Commands"):
                 formatter.write_dl([(name, spec.purpose) for name, spec in self.commands_by_name.items()])
+
+
+@cache
+def _make_command(entry: Entry, name: str) -> Any:
+    """The command of an entry, or the group of those below it."""
+    if entry.is_group:
+        return _make_group(entry)
+    from kwhatif.cli.command_line import typer_command
+
+    return complete_command(typer_command(entry.command, name), entry)
 
 
 def _make_group(entry: Entry) -> Any:

@@ -52,9 +52,9 @@ def names(result: TrimmedSnapshot) -> set[str]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_trimmed_recording_is_decided_as_it_was_recorded(family: str) -> None:
-    # Clusters that are sampled have hundreds of nodes; two of them take as long as all others together.
+    # Clusters that are sampled have hundreds of nodes; one of them takes as long as all others together.
     before = after = 0
-    for where, scenario in islice(read_scenarios(str(RECORDED / family)), 2 if "sampling" in family else 5):
+    for where, scenario in islice(read_scenarios(str(RECORDED / family)), 1 if "sampling" in family else 3):
         assert isinstance(scenario, SchedulerScenario)
         snapshot, (first, *_) = Snapshot(objects=decode_objects(scenario.objects)), scenario.pods
         setup = Setup(load_configuration(scenario.config, source=where), FEATURES)
