@@ -165,9 +165,9 @@ def queue(state: PipelineState) -> PipelineState:
         return state
     from kwhatif.simulation.queueing.queued_scenario import queue_pods
 
-    asks = state.question.asks_autoscalers
+    asks, counts = state.question.asks_autoscalers, state.question.counts_copies
     prepared = [
-        queue_pods(scenario, asks_autoscalers=asks) if managed else scenario
+        queue_pods(scenario, asks_autoscalers=asks, counts_copies=counts) if managed else scenario
         for scenario, managed in zip(state.prepared, queued, strict=True)
     ]
     return replace(state, prepared=prepared)

@@ -55,6 +55,9 @@ class Question(Command[R_co]):
     asks_autoscalers: ClassVar[bool] = False
     """Whether it is about autoscalers, which then answer Kueue's ProvisioningRequests."""
 
+    counts_copies: ClassVar[bool] = False
+    """Whether it is about further copies of the manifests, which Kueue lets in or not."""
+
     several_runs: ClassVar[bool] = False
     """Whether an answer takes more runs of the scheduler than one: it then opens a session for each of them, and the
     scenario has none of its own."""

@@ -46,6 +46,7 @@ from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.verdict import words_of_growth
 from kwhatif.simulation.question import Answer
+from kwhatif.simulation.queueing.queued_pods import QueuedCopies
 from kwhatif.simulation.session import PodToSchedule, Session
 
 _ASKED_AT_LEAST = 10
@@ -85,7 +86,10 @@ def measure_capacity(
         more=True,
         by_group=unit.by_group,
     )
-    quota = _quota_room(session, [expanded.whole[item.pod.key] for item in unit.pods])
+    quota = _least_room(
+        _quota_room(session, [expanded.whole[item.pod.key] for item in unit.pods]),
+        _queue_room(session.queues.copies) if len(unit.pods) == len(expanded.pods) else None,
+    )
     bounds = _bounds_of(unit, quota, at_least, limit)
     copiers = [copier_of(item, expanded.objects, in_group=unit.by_group) for item in unit.pods]
     filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
@@ -154,6 +158,17 @@ def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:
         return None
     (quota, resource), fits = min(rooms.items(), key=lambda entry: (entry[1], entry[0]))
     return QuotaRoom(quota=quota, resource=resource, fits=fits)
+
+
+def _queue_room(copies: QueuedCopies | None) -> QuotaRoom | None:
+    """How many copies Kueue lets in."""
+    if copies is None:
+        return None
+    return QuotaRoom(quota=f"ClusterQueue {copies.cluster_queue}", resource=copies.why, fits=copies.fits)
+
+
+def _least_room(*rooms: QuotaRoom | None) -> QuotaRoom | None:
+    return min((room for room in rooms if room is not None), key=lambda room: room.fits, default=None)
 
 
 class _Filling:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS, RequiredManifests
@@ -37,6 +37,7 @@ class Capacity(Question[CapacityResult]):
         f"{MANIFESTS}/checkout.yaml {CLUSTER} --at-least 5",
     )
     as_new = True
+    counts_copies: ClassVar[bool] = True
 
     manifests: RequiredManifests = ()
     pod: Annotated[bool, Flag("--pod", help="Count single pods of the one workload of the manifests.")] = False
@@ -54,7 +55,7 @@ class Capacity(Question[CapacityResult]):
 
         (scenario,) = scenarios
         return measure_capacity(
-            _session_of(scenario),
+            _session_of(scenario, single=self.pod),
             scenario.expanded,
             single=self.pod,
             at_least=self.at_least,
@@ -66,16 +67,25 @@ class Capacity(Question[CapacityResult]):
         )
 
 
-def _session_of(scenario: PreparedScenario) -> Session:
-    """The session to fill. Where Kueue admits the first copy, with a gap: it is not asked about those that follow."""
+def _session_of(scenario: PreparedScenario, *, single: bool) -> Session:
+    """The session to fill, with a gap where the number of copies is not that which Kueue would let start."""
     queues = scenario.edited.queues
     admitted = [each.pod.key for each in scenario.expanded.pods if each.pod.key not in queues.held]
+    copies = queues.copies
     if not queues.words or not admitted:
         return scenario.session
-    gap = Gap(
-        what="Kueue is asked about the first copy alone",
-        effect="the others count as admitted in its flavors, whatever their quota",
-        pods=tuple(admitted),
+    if single and len(scenario.expanded.pods) > 1:
+        what = "Kueue is asked about the whole job alone, not about single pods"
+        effect = "the others count as admitted in its flavors, whatever their quota"
+    elif copies is not None and copies.elsewhere:
+        what = f"Kueue admits copy {copies.fits + 1} in other flavors ({copies.elsewhere})"
+        effect = "copies are counted in the flavors of the first alone"
+    elif copies is not None and copies.has_topology:
+        what = "Kueue gives each copy domains of its own"
+        effect = "copies are counted in the domains of the first"
+    else:
+        return scenario.session
+    read = dataclasses.replace(
+        scenario.read, gaps=(*scenario.read.gaps, Gap(what=what, effect=effect, pods=tuple(admitted)))
     )
-    read = dataclasses.replace(scenario.read, gaps=(*scenario.read.gaps, gap))
     return dataclasses.replace(scenario, read=read).new_session()

@@ -45,7 +45,7 @@ class NodeCapacity(ResultStruct, frozen=True, kw_only=True):
 
 
 class QuotaRoom(ResultStruct, frozen=True, kw_only=True):
-    """How many times a quota leaves room, by the resource it is shortest of.
+    """How many times a quota leaves room, by the resource it is shortest of; in a ClusterQueue with its flavor.
 
     ``shortage`` is of an ElasticQuota, to which the scheduler holds pods: its max, or, without a ``quota``, what all of
     them together are entitled to.

@@ -31,7 +31,8 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.queueing.admitted_pods import AdmittedPodSet, hold, is_held
 from kwhatif.simulation.queueing.decisions import Decisions
 from kwhatif.simulation.queueing.queue_run import decide_queues
-from kwhatif.simulation.queueing.queued_pods import QueuedPods
+from kwhatif.simulation.queueing.queued_copies import count_copies
+from kwhatif.simulation.queueing.queued_pods import QueuedCopies, QueuedPods
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
@@ -42,12 +43,15 @@ _FIELDS = ("nodeSelector", "tolerations", "schedulingGates")
 """What Kueue changes of a pod."""
 
 
-def queue_pods(scenario: PreparedScenario, *, asks_autoscalers: bool = False) -> PreparedScenario:
+def queue_pods(
+    scenario: PreparedScenario, *, asks_autoscalers: bool = False, counts_copies: bool = False
+) -> PreparedScenario:
     """Let Kueue decide about the pods of the manifests, and about workloads of the cluster.
 
     Raises InputError for objects that Kueue could not read.
     """
-    return _QueuedScenario(scenario, decide_queues(scenario, asks_autoscalers=asks_autoscalers)).build()
+    decisions = decide_queues(scenario, asks_autoscalers=asks_autoscalers)
+    return _QueuedScenario(scenario, decisions, count_copies(decisions) if counts_copies else None).build()
 
 
 def describe_wait(workload: Workload) -> str:
@@ -63,7 +67,8 @@ def describe_wait(workload: Workload) -> str:
 
 
 class _QueuedScenario:
-    def __init__(self, scenario: PreparedScenario, decisions: Decisions) -> None:
+    def __init__(self, scenario: PreparedScenario, decisions: Decisions, copies: QueuedCopies | None) -> None:
+        self._copies = copies
         self._scenario, self._decisions, self._state = scenario, decisions, decisions.state
         self._jobs = [each for each in decisions.jobs if each.outcome is not None]
         self._sets: dict[str, dict[str, AdmittedPodSet]] = {}
@@ -95,7 +100,9 @@ class _QueuedScenario:
             scenario.edited,
             snapshot=snapshot,
             waiting_pods=(*scenario.edited.waiting_pods, *self._started),
-            queues=QueuedPods(self._held, tuple(self._evicted), tuple(self._pending), tuple(self._words())),
+            queues=QueuedPods(
+                self._held, tuple(self._evicted), tuple(self._pending), tuple(self._words()), self._copies
+            ),
         )
         released = [*expanded.pods, *self._release_all(scenario.beside.pods if scenario.beside else ())]
         gaps = (*scenario.read.gaps, *decisions.gaps, *self._check_gaps())

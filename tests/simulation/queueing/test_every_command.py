@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.snapshot.format.model import Snapshot
 from tests.commands.gate.judging import judged
-from tests.commands.queue.test_queue import cluster_queue, job, queues, there
+from tests.commands.queue.test_queue import cluster_queue, job, kueue, queues, there
 from tests.simulation.queueing.test_queued_scenario import EVALUATE, SAMPLES, TRAIN, cluster, read
 
 GROUPS = str(SAMPLES.parent / "autoscaled" / "groups.yaml")
@@ -73,10 +74,43 @@ def test_a_review_names_the_pods_that_kueue_evicts() -> None:
     )
 
 
-def test_capacity_says_that_it_asks_kueue_about_the_first_copy_alone() -> None:
-    gaps = [each.what for each in kwhatif.capacity([TRAIN], snapshot=cluster()).fidelity.gaps]
-    assert "Kueue is asked about the first copy alone" in gaps
-    assert not any("copy" in each.what for each in kwhatif.capacity([EVALUATE], snapshot=cluster()).fidelity.gaps)
+def many_cpus(*flavors: str) -> Snapshot:
+    """A node of 64 cpus, a queue with a quota of 3 in each of these flavors, and nobody else."""
+    room = {"cpu": "64", "memory": "64Gi", "pods": "110"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": room}}
+    made = queues(cluster_queue("a", "3"))
+    group = made[1]["spec"]["resourceGroups"][0]
+    group["flavors"] = [{**group["flavors"][0], "name": flavor} for flavor in flavors]
+    return there(*made, *(kueue("ResourceFlavor", flavor, spec={}) for flavor in flavors[1:]), node)
+
+
+@pytest.mark.parametrize(
+    ("flavors", "single", "fits", "gap"),
+    [
+        (("default",), False, 3, ""),
+        (("default", "spot"), False, 3, "Kueue admits copy 4 in other flavors (spot)"),
+        (("default",), True, 3, ""),
+    ],
+    ids=["the quota ends it", "the next goes to another flavor", "single pods of a job of one"],
+)
+def test_capacity_counts_the_copies_that_kueue_lets_in(
+    flavors: tuple[str, ...], single: bool, fits: int, gap: str
+) -> None:
+    result = kwhatif.capacity(
+        [job("train", "1", **{"queue-name": "a"})], snapshot=many_cpus(*flavors), assume_empty=True, pod=single
+    )
+    quota = result.quota
+    assert (result.fits, result.ended, quota and quota.quota) == (fits, "quota", "ClusterQueue a")
+    kueues = [each.what for each in result.fidelity.gaps if each.what.startswith("Kueue")]
+    assert kueues == ([gap] if gap else [])
+
+
+def test_capacity_counts_single_pods_of_a_job_on_nodes_alone_and_says_so() -> None:
+    result = kwhatif.capacity([TRAIN], snapshot=cluster(), pod=True)
+    assert "Kueue is asked about the whole job alone, not about single pods" in [
+        each.what for each in result.fidelity.gaps
+    ]
+    assert result.ended == "nodes"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,0 +1,63 @@
+"""How many copies of the workloads of manifests Kueue lets in one after the other, the first included."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from kwhatif.api.kueue import KueueWorkload
+from kwhatif.kueue.cycle import PREEMPTING
+from kwhatif.kueue.kueue_objects import KueueState
+from kwhatif.kueue.room import room_at
+from kwhatif.kueue.run import RecordedCycle
+from kwhatif.kueue.workload import QUOTA_RESERVED, Workload
+from kwhatif.simulation.queueing.decisions import Decisions
+from kwhatif.simulation.queueing.queued_pods import QueuedCopies
+
+_MOST = 1_000
+
+
+def count_copies(decisions: Decisions) -> QueuedCopies | None:
+    """As many as are admitted in the flavors of the first and evict nobody.
+
+    None where the first one is not admitted, and where a thousand are: then Kueue is no limit.
+    """
+    first = [decisions.state.workloads[key] for key in decisions.keys]
+    if not first or any(each.admission is None for each in first):
+        return None
+    has_topology = any(each.usage.topology for each in first)
+    run = copy.deepcopy(decisions.run)
+    for number in range(2, _MOST + 1):
+        sources = [_copy_of(each, number) for each in decisions.workloads]
+        run.create(sources)
+        cycles = run.rest()
+        for original, source in zip(first, sources, strict=True):
+            made, queue = run.state.workloads[source.key], original.cluster_queue
+            if made.admission is None or _evicts(cycles, made):
+                return QueuedCopies(number - 1, queue, _shortage(run.state, original, made), has_topology)
+            if made.used_flavors != original.used_flavors:
+                flavors = ", ".join(sorted({flavor for flavor, _ in made.used_flavors}))
+                return QueuedCopies(number - 1, queue, f"the next copy goes to {flavors}", has_topology, flavors)
+    return None
+
+
+def _copy_of(source: KueueWorkload, number: int) -> KueueWorkload:
+    metadata = source.metadata
+    name, uid = f"{metadata.name}-copy-{number}", f"{metadata.uid}-copy-{number}"
+    return replace(source, metadata=replace(metadata, name=name, uid=uid))
+
+
+def _evicts(cycles: Sequence[RecordedCycle], workload: Workload) -> bool:
+    return any(entry.workload is workload and entry.result == PREEMPTING for cycle in cycles for entry in cycle.entries)
+
+
+def _shortage(state: KueueState, original: Workload, made: Workload) -> str:
+    """What the next copy lacks of the quotas that the first one has, else Kueue's message."""
+    queue = state.queues[original.cluster_queue]
+    for key, amount in sorted(original.usage.quota.items()):
+        if room_at(queue, key).amount < amount:
+            return f"{key[1]} in {key[0]}"
+    reserved = made.conditions.get(QUOTA_RESERVED)
+    return "" if reserved is None else reserved.message
