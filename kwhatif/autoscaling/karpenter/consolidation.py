@@ -206,9 +206,9 @@ def _simulate_scheduling(
     leaving = {pod.key for pod in world.leaving}
     for node in result.on_nodes:
         if not node.state.is_initialized:
-            for wants in node.pods:
-                if wants.key not in leaving:
-                    errors[wants.key] = (f"would schedule against uninitialized {_format_node(node.state)}",)
+            for pod_data in node.pods:
+                if pod_data.key not in leaving:
+                    errors[pod_data.key] = (f"would schedule against uninitialized {_format_node(node.state)}",)
     pending = {pod.key for pod in world.waiting}
     return result, {key: reasons for key, reasons in errors.items() if key not in pending}
 

@@ -67,14 +67,14 @@ def is_provisionable(pod: Pod) -> bool:
 
 def refusals(pod: Pod, known: WellKnown, volumes: Volumes) -> list[str]:
     """Why a pod is refused before it is scheduled: for its label requirements, or its claims."""
-    wants = PodData.from_pod(pod)
-    there = wants.requirements.get(NODE_POOL)
+    pod_data = PodData.from_pod(pod)
+    there = pod_data.requirements.get(NODE_POOL)
     avoids = [_NOT_FOR_KARPENTER] if there is not None and there.operator == "DoesNotExist" else []
     selector = [
         NodeSelectorRequirement(key=key, operator="In", values=[value])
         for key, value in sorted((pod.spec.node_selector or {}).items())
     ]
-    problems = [*(error for each in selector for error in _wrong(each, known)), *_wrong_terms(wants.required, known)]
+    problems = [*(error for each in selector for error in _wrong(each, known)), *_wrong_terms(pod_data.required, known)]
     return [*avoids, *problems, *volumes.refusals(pod)]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-STABLE = 12
+GO_INSERTION_SORT_LENGTH = 12
 """Up to this length Go's sort.Slice sorts by insertion, which keeps the order of equals."""
 
 

@@ -118,9 +118,11 @@ class NewClaim:
         self._has_room: set[int] = set()
         self._roomiest: Amounts | None = None
 
-    def add(self, wants: PodData, places: Sequence[Requirements], *, relax_minimum: bool = False) -> None:
+    def add(
+        self, pod_data: PodData, volume_requirements: Sequence[Requirements], *, relax_minimum: bool = False
+    ) -> None:
         """Add the pod. Raises IncompatibleError if it does not fit."""
-        found = self._fit(wants, places, relax_minimum=relax_minimum)
+        found = self._fit(pod_data, volume_requirements, relax_minimum=relax_minimum)
         if not self.pods:
             before = self.requirements
             self.lowered_minimum = any(
@@ -128,78 +130,83 @@ class NewClaim:
                 for key, each in before.items()
                 if each.min_values is not None and found.requirements[key].min_values is not None
             )
-        self.pods.append(wants)
+        self.pods.append(pod_data)
         self.types, self.requests, self.requirements = found.types, found.requests, found.requirements
         self._roomiest = None
         self._has_room.clear()
         topology = self._world.topology
         topology.register_host(self.hostname)
-        topology.record(wants, self._taints, found.requirements)
-        self._ports.take(wants.key, wants.ports)
+        topology.record(pod_data, self._taints, found.requirements)
+        self._ports.take(pod_data.key, pod_data.ports)
         self._world.reservations.hold(self.hostname, found.reserved)
         self.reserved = found.reserved
 
-    def can_never_add(self, wants: PodData) -> bool:
+    def can_never_add(self, pod_data: PodData) -> bool:
         """Whether the pod certainly does not fit: pods of its shape never do, or it is too large by now."""
-        if wants.shape in self._never:
+        if pod_data.shape in self._never:
             return True
-        if wants.shape in self._has_room:
+        if pod_data.shape in self._has_room:
             return False
         if self._roomiest is None:
             self._roomiest = self._world.catalogue.roomiest(self.types)
-        together = {name: amount + self.requests.get(name, 0) for name, amount in wants.requests.items()}
+        together = {name: amount + self.requests.get(name, 0) for name, amount in pod_data.requests.items()}
         if not fits(together, self._roomiest):
-            self._never.add(wants.shape)
+            self._never.add(pod_data.shape)
             return True
-        self._has_room.add(wants.shape)
+        self._has_room.add(pod_data.shape)
         return False
 
-    def rule_out(self, wants: PodData) -> None:
-        self._never.add(wants.shape)
+    def rule_out(self, pod_data: PodData) -> None:
+        self._never.add(pod_data.shape)
 
-    def _fit(self, wants: PodData, places: Sequence[Requirements], *, relax_minimum: bool) -> _Fit:
-        repelled = explain_untolerated_taints(self._taints, wants.tolerations)
+    def _fit(self, pod_data: PodData, volume_requirements: Sequence[Requirements], *, relax_minimum: bool) -> _Fit:
+        repelled = explain_untolerated_taints(self._taints, pod_data.tolerations)
         if repelled:
             raise IncompatibleError(*repelled, for_good=True)
-        clash = self._ports.clash(wants.key, wants.ports)
+        clash = self._ports.clash(pod_data.key, pod_data.ports)
         if clash:
             raise IncompatibleError(f"checking host port usage, {clash}", for_good=True)
-        wrong = incompatible(self.requirements, wants.requirements, self._known)
+        wrong = incompatible(self.requirements, pod_data.requirements, self._known)
         if wrong:
             raise IncompatibleError(f"incompatible requirements, {'; '.join(wrong)}", for_good=True)
-        required = merge_requirements(self.requirements, *wants.requirements.values())
+        required = merge_requirements(self.requirements, *pod_data.requirements.values())
         problem: IncompatibleError | None = None
-        for place in places or (None,):
+        for alternative in volume_requirements or (None,):
             try:
-                return self._fit_at(wants, required, place, relax_minimum=relax_minimum)
+                return self._fit_at(pod_data, required, alternative, relax_minimum=relax_minimum)
             except IncompatibleError as error:
                 problem = error
         assert problem is not None
         raise problem
 
     def _fit_at(
-        self, wants: PodData, pod_requirements: Requirements, place: Requirements | None, *, relax_minimum: bool
+        self,
+        pod_data: PodData,
+        pod_requirements: Requirements,
+        alternative: Requirements | None,
+        *,
+        relax_minimum: bool,
     ) -> _Fit:
-        if place is not None:
-            wrong = incompatible(pod_requirements, place, self._known)
+        if alternative is not None:
+            wrong = incompatible(pod_requirements, alternative, self._known)
             if wrong:
                 raise IncompatibleError(f"incompatible volume requirements, {'; '.join(wrong)}")
-            pod_requirements = merge_requirements(pod_requirements, *place.values())
-        narrowed, complaint = self._world.topology.add_requirements(wants, self._taints, pod_requirements)
+            pod_requirements = merge_requirements(pod_requirements, *alternative.values())
+        narrowed, complaint = self._world.topology.add_requirements(pod_data, self._taints, pod_requirements)
         if complaint:
             raise IncompatibleError(complaint)
         wrong = incompatible(pod_requirements, narrowed, self._known)
         if wrong:
             raise IncompatibleError(*wrong)
         requirements = merge_requirements(pod_requirements, *narrowed.values())
-        requests = total((self.requests, wants.requests))
+        requests = total((self.requests, pod_data.requests))
         types, minimum = filter_instance_types(
             self._world.catalogue,
             self.types,
             requirements,
             requests,
             relax_minimum=relax_minimum,
-            quantities=(*self._daemons.quantities, wants.quantities),
+            quantities=(*self._daemons.quantities, pod_data.quantities),
         )
         requirements = {**requirements, **{k: replace(requirements[k], min_values=n) for k, n in minimum.items()}}
         return _Fit(requirements, types, requests, self._offerings_to_reserve(types, requirements))

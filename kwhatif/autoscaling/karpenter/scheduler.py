@@ -14,7 +14,7 @@ from kwhatif.api.core import Pod
 from kwhatif.api.node_provisioning import NodePool
 from kwhatif.autoscaling.karpenter.catalogue import Reservations, Types
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
-from kwhatif.autoscaling.karpenter.map_order import STABLE
+from kwhatif.autoscaling.karpenter.map_order import GO_INSERTION_SORT_LENGTH
 from kwhatif.autoscaling.karpenter.new_claim import (
     Daemons,
     IncompatibleError,
@@ -44,12 +44,12 @@ class ExistingNode:
         self.state = node
         self.pods: list[PodData] = []
         self._topology = topology
-        expected = total([*(wants.requests for wants in daemons), {"pods": 0}])
+        expected = total([*(pod_data.requests for pod_data in daemons), {"pods": 0}])
         missing = {
             name: max(amount, 0)
             for name, amount in total([expected, {n: -a for n, a in node.daemon_requests.items()}]).items()
         }
-        self._left = subtract(node.available, missing)
+        self._available = subtract(node.available, missing)
         host = Requirement.from_selector(HOSTNAME, "In", (node.hostname,))
         self._requirements = merge_requirements(node.requirements, host)
         self._ports = node.ports.copy()
@@ -58,60 +58,61 @@ class ExistingNode:
         self._never: set[int] = set()
         topology.register_host(node.hostname)
 
-    def add(self, wants: PodData, places: Sequence[Requirements], volumes: Used) -> bool:
+    def add(self, pod_data: PodData, volume_requirements: Sequence[Requirements], volumes: Used) -> bool:
         """Add the pod if it fits."""
-        if not self._may(wants):
+        if not self._passes_static_checks(pod_data):
             return False
-        if self._volumes.excess(volumes) or self._ports.clash(wants.key, wants.ports):
+        if self._volumes.excess(volumes) or self._ports.clash(pod_data.key, pod_data.ports):
             return False
-        required = merge_requirements(self._requirements, *wants.requirements.values())
-        for place in places or (None,):
-            found = self._suiting(wants, required, place)
-            if found is not None:
-                self._take(wants, found, volumes)
+        required = merge_requirements(self._requirements, *pod_data.requirements.values())
+        for alternative in volume_requirements or (None,):
+            requirements = self._requirements_with(pod_data, required, alternative)
+            if requirements is not None:
+                self._place(pod_data, requirements, volumes)
                 return True
         return False
 
-    def never_takes(self, wants: PodData) -> bool:
+    def never_takes(self, pod_data: PodData) -> bool:
         """Whether pods of this shape never fit."""
-        return wants.shape in self._never
+        return pod_data.shape in self._never
 
-    def _may(self, wants: PodData) -> bool:
-        if wants.shape in self._never:
+    def _passes_static_checks(self, pod_data: PodData) -> bool:
+        if pod_data.shape in self._never:
             return False
         if (
-            not fits(wants.requests, self._left)
-            or explain_untolerated_taints(self.state.taints, wants.tolerations)
-            or incompatible(self._requirements, wants.requirements)
+            not fits(pod_data.requests, self._available)
+            or explain_untolerated_taints(self.state.taints, pod_data.tolerations)
+            or incompatible(self._requirements, pod_data.requirements)
         ):
-            self._never.add(wants.shape)
+            self._never.add(pod_data.shape)
             return False
         return True
 
-    def _suiting(
-        self, wants: PodData, pod_requirements: Requirements, place: Requirements | None
+    def _requirements_with(
+        self, pod_data: PodData, pod_requirements: Requirements, alternative: Requirements | None
     ) -> Requirements | None:
-        if place is not None:
-            if incompatible(pod_requirements, place):
+        if alternative is not None:
+            if incompatible(pod_requirements, alternative):
                 return None
-            pod_requirements = merge_requirements(pod_requirements, *place.values())
-        narrowed, complaint = self._topology.add_requirements(wants, self.state.taints, pod_requirements)
+            pod_requirements = merge_requirements(pod_requirements, *alternative.values())
+        narrowed, complaint = self._topology.add_requirements(pod_data, self.state.taints, pod_requirements)
         if complaint or incompatible(pod_requirements, narrowed):
             return None
         return merge_requirements(pod_requirements, *narrowed.values())
 
-    def _take(self, wants: PodData, requirements: Requirements, volumes: Used) -> None:
-        self.pods.append(wants)
-        self._left = subtract(self._left, wants.requests)
+    def _place(self, pod_data: PodData, requirements: Requirements, volumes: Used) -> None:
+        self.pods.append(pod_data)
+        self._available = subtract(self._available, pod_data.requests)
         self._requirements = requirements
-        self._topology.record(wants, self.state.taints, requirements)
-        self._ports.take(wants.key, wants.ports)
+        self._topology.record(pod_data, self.state.taints, requirements)
+        self._ports.take(pod_data.key, pod_data.ports)
         self._volumes.add(volumes)
 
 
 class Queue:
-    """Pods by falling CPU, then memory, then age, then UID. The round ends when a pod comes up again while the queue is
-    as long as when the pod was put back.
+    """Pods by falling CPU, then memory, then age, then UID.
+
+    It ends when the next pod was put back at the queue's present length: all were tried since, and none was placed.
     """
 
     def __init__(self, pods: Iterable[PodData]) -> None:
@@ -123,14 +124,14 @@ class Queue:
             return None
         return self._pods.popleft()
 
-    def push(self, wants: PodData) -> None:
-        self._pods.append(wants)
-        self._length_then[id(wants.pod)] = len(self._pods)
+    def push(self, pod_data: PodData) -> None:
+        self._pods.append(pod_data)
+        self._length_then[id(pod_data.pod)] = len(self._pods)
 
 
-def _size(wants: PodData) -> tuple[int, int, str, str]:
-    metadata = wants.pod.metadata
-    requests = wants.requests
+def _size(pod_data: PodData) -> tuple[int, int, str, str]:
+    metadata = pod_data.pod.metadata
+    requests = pod_data.requests
     return (-requests.get("cpu", 0), -requests.get("memory", 0), metadata.creation_timestamp or "", metadata.uid or "")
 
 
@@ -170,10 +171,10 @@ class Scheduler:
         self._order = world.order
         self._catalogue = catalogue
         self._volumes = world.cluster.volumes
-        self._places: dict[int, Sequence[Requirements]] = {}
+        self._volume_requirements: dict[int, Sequence[Requirements]] = {}
         self._used: dict[int, Used | None] = {}
         # Constraints of a pod whose volumes lead nowhere are unknown until it fails for the first time.
-        counted = [wants for wants in self._pods if self._find_places(wants)]
+        counted = [pod_data for pod_data in self._pods if self._find_volume_requirements(pod_data)]
         self._topology = Topology(world.cluster, nodes, world.domains, counted, world.order)
         rows = {int(row) for offer in world.offers for row in offer.types}
         self._world = RoundContext(
@@ -183,33 +184,40 @@ class Scheduler:
             settings.reserved_capacity,
             strict,
         )
-        self.found = SchedulingResults()
+        self.results = SchedulingResults()
         pools = [offer.pool for offer in world.offers]
-        self._learns = any(taint.effect == "PreferNoSchedule" for pool in pools for taint in pool.taints)
+        self._relaxes_prefer_no_schedule = any(
+            taint.effect == "PreferNoSchedule" for pool in pools for taint in pool.taints
+        )
         self._templates: list[tuple[NodeClaimTemplate, Types]] = []
         for offer in world.offers:
             self._consider(offer.pool, offer.types)
-        self._left = {pool.name: amounts(pool.spec.limits) for pool in pools if pool.spec.limits is not None}
-        willing = list(world.daemons)
-        requests = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
-        # Upstream reads their ports again, when they tolerate what the last pool required of them.
-        ports = [_suiting(template, willing, catalogue.known.labels) for template, _ in self._templates]
-        self._daemons = {
-            template.name: _together(daemon_requests, taking)
-            for (template, _), daemon_requests, taking in zip(self._templates, requests, ports, strict=True)
+        self._remaining_limits = {
+            pool.name: amounts(pool.spec.limits) for pool in pools if pool.spec.limits is not None
         }
-        self._nodes = [self._existing(node, willing) for node in nodes]
+        daemons = list(world.daemons)
+        # Upstream sums requests and reads ports in two passes over the same daemon pods. The first has relaxed them in
+        # place, so that a pool may find other ones in the second.
+        with_requests, with_ports = (
+            [_compatible_daemons_relaxing(template, daemons, catalogue.known.labels) for template, _ in self._templates]
+            for _ in range(2)
+        )
+        self._daemons = {
+            template.name: _daemon_overhead(requested, listening)
+            for (template, _), requested, listening in zip(self._templates, with_requests, with_ports, strict=True)
+        }
+        self._nodes = [self._existing(node, daemons) for node in nodes]
         self._nodes.sort(key=lambda node: (not node.state.is_initialized, node.state.name))
-        self._willing: dict[int, list[ExistingNode]] = {}
+        self._nodes_by_shape: dict[int, list[ExistingNode]] = {}
         self._made = 0
 
-    def _find_places(self, wants: PodData) -> bool:
+    def _find_volume_requirements(self, pod_data: PodData) -> bool:
         """Whether the topology of the pod's volumes is known."""
-        self._used[id(wants.pod)] = self._volumes.of_pod(wants.pod)
+        self._used[id(pod_data.pod)] = self._volumes.of_pod(pod_data.pod)
         try:
-            self._places[id(wants.pod)] = self._volumes.places(wants.pod)
+            self._volume_requirements[id(pod_data.pod)] = self._volumes.requirements_of(pod_data.pod)
         except VolumeNotFound:
-            self._places[id(wants.pod)] = ()
+            self._volume_requirements[id(pod_data.pod)] = ()
             return False
         return True
 
@@ -225,20 +233,20 @@ class Scheduler:
             )
         except IncompatibleError as error:
             short = " due to minValues incompatibility" if error.reasons[0].startswith("minValues") else ""
-            self.found.skipped[pool.name] = f"{_NONE_LEFT}{short}"
+            self.results.skipped[pool.name] = f"{_NONE_LEFT}{short}"
             return
         self._templates.append((template, left))
 
     def _existing(self, node: StateNode, daemons: Iterable[PodData]) -> ExistingNode:
         labels = node.requirements
         expected = [
-            wants
-            for wants in daemons
-            if not explain_untolerated_taints(node.taints, wants.tolerations)
-            and not incompatible(labels, wants.strict_requirements)
+            pod_data
+            for pod_data in daemons
+            if not explain_untolerated_taints(node.taints, pod_data.tolerations)
+            and not incompatible(labels, pod_data.strict_requirements)
         ]
-        if node.pool in self._left:
-            self._left[node.pool] = subtract(self._left[node.pool], node.capacity)
+        if node.pool in self._remaining_limits:
+            self._remaining_limits[node.pool] = subtract(self._remaining_limits[node.pool], node.capacity)
         return ExistingNode(node, self._topology, expected)
 
     # --- the round
@@ -248,144 +256,153 @@ class Scheduler:
         queue = Queue(self._pods)
         errors: dict[str, IncompatibleError] = {}
         tried = 0
-        while (wants := queue.pop()) is not None:
+        while (pod_data := queue.pop()) is not None:
             tried += 1
             if tried % _TOLD_EVERY == 0:
                 report_progress("Finding machines", "attempts", tried)
-            problem = self._try(wants)
+            problem = self._try(pod_data)
             if problem is None:
-                errors.pop(wants.key, None)
+                errors.pop(pod_data.key, None)
                 continue
-            errors[wants.key] = problem
-            self._topology.update(wants)
-            queue.push(wants)
-        for claim in self.found.claims:
+            errors[pod_data.key] = problem
+            self._topology.update(pod_data)
+            queue.push(pod_data)
+        for claim in self.results.claims:
             claim.finalize()
-        self.found.errors = {key: error.reasons for key, error in errors.items()}
-        self.found.refused = {key: error.by_pool for key, error in errors.items()}
-        self.found.on_nodes = [node for node in self._nodes if node.pods]
-        return self.found
+        self.results.errors = {key: error.reasons for key, error in errors.items()}
+        self.results.refused = {key: error.by_pool for key, error in errors.items()}
+        self.results.on_nodes = [node for node in self._nodes if node.pods]
+        return self.results
 
-    def _try(self, wants: PodData) -> IncompatibleError | None:
+    def _try(self, pod_data: PodData) -> IncompatibleError | None:
         while True:
             try:
-                self._add(wants)
+                self._add(pod_data)
             except IncompatibleError as problem:
                 if problem.reserved:
+                    # A machine of this round may yet give its reservation back, so no preference is given up for it.
                     return problem
-                relaxed = wants.relax(taints=self._learns)
+                relaxed = pod_data.relax(taints=self._relaxes_prefer_no_schedule)
                 if relaxed is None:
                     return problem
-                wants = relaxed
-                self._topology.update(wants)
+                pod_data = relaxed
+                self._topology.update(pod_data)
                 continue
-            if wants.given_up:
-                self.found.relaxed[wants.key] = wants.given_up
+            if pod_data.given_up:
+                self.results.relaxed[pod_data.key] = pod_data.given_up
             return None
 
-    def _add(self, wants: PodData) -> None:
-        places, volumes = self._places[id(wants.pod)], self._used[id(wants.pod)]
+    def _add(self, pod_data: PodData) -> None:
+        volume_requirements, volumes = self._volume_requirements[id(pod_data.pod)], self._used[id(pod_data.pod)]
         if volumes is not None:
-            willing = self._willing.setdefault(wants.shape, self._nodes)
-            place = next(
-                (place for place, node in enumerate(willing) if node.add(wants, places, volumes)), len(willing)
+            nodes = self._nodes_by_shape.setdefault(pod_data.shape, self._nodes)
+            index = next(
+                (index for index, node in enumerate(nodes) if node.add(pod_data, volume_requirements, volumes)),
+                len(nodes),
             )
-            tried = willing[:place]
             # Those before it refused the pod; some would refuse every pod of its shape.
-            kept = [node for node in tried if not node.never_takes(wants)]
-            if len(kept) < len(tried):
-                self._willing[wants.shape] = kept + willing[place:]
-            if place < len(willing):
-                self.found.placed[wants.key] = willing[place].state.name
+            kept = [node for node in nodes[:index] if not node.never_takes(pod_data)]
+            if len(kept) < index:
+                self._nodes_by_shape[pod_data.shape] = kept + nodes[index:]
+            if index < len(nodes):
+                self.results.placed[pod_data.key] = nodes[index].state.name
                 return
-        claims = self.found.claims
-        if len(claims) > STABLE:
+        claims = self.results.claims
+        if len(claims) > GO_INSERTION_SORT_LENGTH:
+            # Upstream's sort may now swap claims with equally many pods.
             self._order.mattered = True
             claims.sort(key=lambda claim: (len(claim.pods), self._order.rank(claim.hostname)))
         else:
             claims.sort(key=lambda claim: len(claim.pods))
-        concerned = self._topology.applies_to(wants)
+        concerned = self._topology.applies_to(pod_data)
         for claim in claims:
-            if claim.can_never_add(wants):
+            if claim.can_never_add(pod_data):
                 continue
-            refused, for_good = self._topology.refuses(wants, claim.requirements)
+            refused, for_good = self._topology.refuses(pod_data, claim.requirements)
             if refused:
                 if for_good:
-                    claim.rule_out(wants)
+                    claim.rule_out(pod_data)
                 continue
             try:
-                claim.add(wants, places)
+                claim.add(pod_data, volume_requirements)
             except IncompatibleError as problem:
-                if problem.for_good or not (concerned or places or problem.reserved):
-                    claim.rule_out(wants)
+                # A claim's requirements only get tighter. What may change is what topology and reservations allow; and
+                # pods of one shape may differ in their volumes.
+                if problem.for_good or not (concerned or volume_requirements or problem.reserved):
+                    claim.rule_out(pod_data)
                 continue
             return
         if not self._templates:
             raise IncompatibleError("nodepool requirements filtered out all available instance types")
-        self._open(wants, places)
+        self._open(pod_data, volume_requirements)
 
-    def _open(self, wants: PodData, places: Sequence[Requirements]) -> None:
+    def _open(self, pod_data: PodData, volume_requirements: Sequence[Requirements]) -> None:
         """Put the pod on a new NodeClaim."""
-        said: dict[str, Sequence[str]] = {}
+        reasons_by_pool: dict[str, Sequence[str]] = {}
         for template, types in self._templates:
-            left = self._left.get(template.name)
-            if left is not None:
-                if left.get(NODES) == 0:
-                    said[template.name] = (f"node limits have been exhausted for nodepool (NodePool={template.name})",)
+            remaining = self._remaining_limits.get(template.name)
+            if remaining is not None:
+                if remaining.get(NODES) == 0:
+                    reasons_by_pool[template.name] = (
+                        f"node limits have been exhausted for nodepool (NodePool={template.name})",
+                    )
                     continue
-                types = self._catalogue.within(types, left)
+                types = self._catalogue.within(types, remaining)
                 if not len(types):
                     text = f"all available instance types exceed limits for nodepool (NodePool={template.name})"
-                    said[template.name] = (text,)
+                    reasons_by_pool[template.name] = (text,)
                     continue
             self._made += 1
             host = f"hostname-placeholder-{self._made:04d}"
             claim = NewClaim(template, self._world, self._daemons[template.name], types, host)
             try:
-                claim.add(wants, places, relax_minimum=self._settings.best_effort_minimum)
+                claim.add(pod_data, volume_requirements, relax_minimum=self._settings.best_effort_minimum)
             except IncompatibleError as problem:
-                said[template.name] = problem.reasons
+                reasons_by_pool[template.name] = problem.reasons
                 if problem.reserved:
-                    raise IncompatibleError(by_pool=said, reserved=True) from None
+                    # No NodePool of a lower weight takes a pod that waits for reserved capacity.
+                    raise IncompatibleError(by_pool=reasons_by_pool, reserved=True) from None
                 continue
-            self.found.claims.append(claim)
-            for each in self.found.claims:
+            self.results.claims.append(claim)
+            for each in self.results.claims:
                 # Claims of one pool share their annotations: what is noted of the last is noted of all.
                 if each.template.name == template.name:
                     each.lowered_minimum = claim.lowered_minimum
-            if left is not None:
+            if remaining is not None:
                 largest = self._catalogue.largest(claim.types)
-                self._left[template.name] = subtract(left, largest)
+                self._remaining_limits[template.name] = subtract(remaining, largest)
             return
-        raise IncompatibleError(by_pool=said)
+        raise IncompatibleError(by_pool=reasons_by_pool)
 
 
-def _suiting(template: NodeClaimTemplate, daemons: list[PodData], known: frozenset[str]) -> list[PodData]:
+def _compatible_daemons_relaxing(
+    template: NodeClaimTemplate, daemons: list[PodData], known: frozenset[str]
+) -> list[PodData]:
     """The daemon pods that could run on some machine of the pool.
 
     This changes the pods: afterwards they tolerate PreferNoSchedule, and terms that did not suit are relaxed.
     """
     found = []
-    for place, wants in enumerate(daemons):
-        if not wants.tolerates_preferences:
-            wants = wants.with_prefer_no_schedule_toleration()
-        suits = not explain_untolerated_taints(template.pool.taints, wants.tolerations)
-        while suits and incompatible(template.requirements, wants.strict_requirements, known):
-            rest = wants.without_first_term()
+    for index, pod_data in enumerate(daemons):
+        if not pod_data.tolerates_preferences:
+            pod_data = pod_data.with_prefer_no_schedule_toleration()
+        suits = not explain_untolerated_taints(template.pool.taints, pod_data.tolerations)
+        while suits and incompatible(template.requirements, pod_data.strict_requirements, known):
+            rest = pod_data.without_first_term()
             suits = rest is not None
-            wants = rest or wants
-        daemons[place] = wants
+            pod_data = rest or pod_data
+        daemons[index] = pod_data
         if suits:
-            found.append(wants)
+            found.append(pod_data)
     return found
 
 
-def _together(pods: Sequence[PodData], taking: Sequence[PodData]) -> Daemons:
+def _daemon_overhead(pods: Sequence[PodData], with_ports: Sequence[PodData]) -> Daemons:
     ports = HostPorts()
-    for wants in taking:
-        ports.take(wants.key, wants.ports)
-    requests: Amounts = total([{"pods": 0}, *(wants.requests for wants in pods)])
-    return Daemons([wants.quantities for wants in pods], requests, ports)
+    for pod_data in with_ports:
+        ports.take(pod_data.key, pod_data.ports)
+    requests: Amounts = total([{"pods": 0}, *(pod_data.requests for pod_data in pods)])
+    return Daemons([pod_data.quantities for pod_data in pods], requests, ports)
 
 
 @dataclass(frozen=True)

@@ -153,11 +153,11 @@ class StateNode:
     @property
     def available(self) -> Amounts:
         """Allocatable minus the pods' requests."""
-        return subtract(self.allocatable, total(wants.requests for wants in self.pods))
+        return subtract(self.allocatable, total(pod_data.requests for pod_data in self.pods))
 
     @property
     def daemon_requests(self) -> Amounts:
-        return total(wants.requests for wants in self.pods if is_owned_by(wants.pod, "DaemonSet"))
+        return total(pod_data.requests for pod_data in self.pods if is_owned_by(pod_data.pod, "DaemonSet"))
 
     @cached_property
     def is_terminating(self) -> bool:
@@ -219,9 +219,9 @@ class ClusterState:
         state = StateNode(node, None)
         for pod in self.pods_on(node.name):
             if not is_terminal(pod):
-                wants = PodData.from_pod(pod)
-                state.pods.append(wants)
-                state.ports.take(wants.key, wants.ports)
+                pod_data = PodData.from_pod(pod)
+                state.pods.append(pod_data)
+                state.ports.take(pod_data.key, pod_data.ports)
                 state.volumes.add(self.volumes.of_pod(pod) or {})
         csi = self._csi_nodes.get(node.name)
         for driver in (csi.spec.drivers or ()) if csi else ():

@@ -45,7 +45,7 @@ class Topology:
         self._cluster = cluster
         self._nodes = nodes
         self._domains = domains
-        self._moving = {id(wants.pod) for wants in pods}
+        self._moving = {id(pod_data.pod) for pod_data in pods}
         self._groups: dict[Hashable, TopologyGroup] = {}
         self._inverse: dict[Hashable, TopologyGroup] = {}
         self._repelled_by: dict[int, list[TopologyGroup]] = {}
@@ -54,19 +54,19 @@ class Topology:
         for pod, node in cluster.list_anti_affinity_pods():
             if id(pod) not in self._moving:
                 self._repels(PodData.from_pod(pod), node.metadata.labels or {})
-        for wants in pods:
-            self.update(wants)
+        for pod_data in pods:
+            self.update(pod_data)
 
     # --- who has which constraints
 
-    def update(self, wants: PodData) -> None:
+    def update(self, pod_data: PodData) -> None:
         """Register a pod's constraints; topology groups that are new are counted."""
-        there = self._owned.get(id(wants.pod))
-        if there is not None and there[0] is wants:
+        there = self._owned.get(id(pod_data.pod))
+        if there is not None and there[0] is pod_data:
             return
-        if wants.terms("pod_anti_affinity", preferred=False):
-            self._repels(wants, {})
-        found = [*self._spread(wants), *self._near(wants)]
+        if pod_data.terms("pod_anti_affinity", preferred=False):
+            self._repels(pod_data, {})
+        found = [*self._spread(pod_data), *self._near(pod_data)]
         owned = []
         for group in found:
             identity = group.identity
@@ -77,52 +77,52 @@ class Topology:
             owned.append(self._groups[identity])
         owned = list({id(group): group for group in owned}.values())
         owned.sort(key=lambda group: self._order[id(group)])
-        self._owned[id(wants.pod)] = (wants, owned)
+        self._owned[id(pod_data.pod)] = (pod_data, owned)
 
-    def _repels(self, wants: PodData, labels: dict[str, str]) -> None:
+    def _repels(self, pod_data: PodData, labels: dict[str, str]) -> None:
         """Register a pod's required anti-affinity in the inverse direction, as it keeps other pods away."""
-        mine = self._repelled_by.setdefault(id(wants.pod), [])
-        for term in wants.terms("pod_anti_affinity", preferred=False):
-            made = self._of_term(ANTI_AFFINITY, term, wants)
+        mine = self._repelled_by.setdefault(id(pod_data.pod), [])
+        for term in pod_data.terms("pod_anti_affinity", preferred=False):
+            made = self._of_term(ANTI_AFFINITY, term, pod_data)
             group = self._inverse.setdefault(made.identity, made)
             if group.key in labels:
                 group.record([labels[group.key]])
             if group not in mine:
                 mine.append(group)
 
-    def _spread(self, wants: PodData) -> Iterable[TopologyGroup]:
-        for constraint in wants.spread:
-            if wants.ignores_preferences and constraint.when_unsatisfiable != "DoNotSchedule":
+    def _spread(self, pod_data: PodData) -> Iterable[TopologyGroup]:
+        for constraint in pod_data.spread:
+            if pod_data.ignores_preferences and constraint.when_unsatisfiable != "DoNotSchedule":
                 continue
             by_taints = constraint.node_taints_policy == "Honor"
             nodes = NodeFilter.from_pod(
-                wants, by_affinity=(constraint.node_affinity_policy or "Honor") == "Honor", by_taints=by_taints
+                pod_data, by_affinity=(constraint.node_affinity_policy or "Honor") == "Honor", by_taints=by_taints
             )
             yield self._register_domains(
                 TopologyGroup(
                     SPREAD,
                     constraint.topology_key,
-                    frozenset({wants.pod.namespace}),
-                    _selector(constraint, wants),
+                    frozenset({pod_data.pod.namespace}),
+                    _selector(constraint, pod_data),
                     nodes,
                     constraint.max_skew,
                     constraint.min_domains,
                 ),
-                wants,
+                pod_data,
                 by_taints=by_taints,
             )
 
-    def _near(self, wants: PodData) -> Iterable[TopologyGroup]:
+    def _near(self, pod_data: PodData) -> Iterable[TopologyGroup]:
         for kind, side in ((AFFINITY, "pod_affinity"), (ANTI_AFFINITY, "pod_anti_affinity")):
-            for term in wants.terms(side, preferred=not wants.ignores_preferences):
-                yield self._of_term(kind, term, wants)
+            for term in pod_data.terms(side, preferred=not pod_data.ignores_preferences):
+                yield self._of_term(kind, term, pod_data)
 
-    def _of_term(self, kind: str, term: PodAffinityTerm, wants: PodData) -> TopologyGroup:
-        group = TopologyGroup(kind, term.topology_key, self._namespaces(term, wants.pod), term.label_selector)
-        return self._register_domains(group, wants, by_taints=True)
+    def _of_term(self, kind: str, term: PodAffinityTerm, pod_data: PodData) -> TopologyGroup:
+        group = TopologyGroup(kind, term.topology_key, self._namespaces(term, pod_data.pod), term.label_selector)
+        return self._register_domains(group, pod_data, by_taints=True)
 
-    def _register_domains(self, group: TopologyGroup, wants: PodData, *, by_taints: bool) -> TopologyGroup:
-        for domain in self._domains.suiting(group.key, wants.tolerations if by_taints else None):
+    def _register_domains(self, group: TopologyGroup, pod_data: PodData, *, by_taints: bool) -> TopologyGroup:
+        for domain in self._domains.suiting(group.key, pod_data.tolerations if by_taints else None):
             group.register(domain)
         group.order = self._map_order
         return group
@@ -161,59 +161,61 @@ class Topology:
     # --- a pod on a node
 
     def add_requirements(
-        self, wants: PodData, taints: Sequence[Taint], requirements: Requirements
+        self, pod_data: PodData, taints: Sequence[Taint], requirements: Requirements
     ) -> tuple[Requirements, Callable[[], str] | None]:
         """What the constraints leave of a node's requirements for the pod, or the message about the first that cannot
         be met.
         """
         found: Requirements = requirements
-        for group in self._matching(wants, taints, requirements):
-            of_pod = requirement_of(wants.strict_requirements, group.key)
+        for group in self._matching(pod_data, taints, requirements):
+            of_pod = requirement_of(pod_data.strict_requirements, group.key)
             of_node = requirement_of(requirements, group.key)
-            left = group.next_domains(wants, of_pod, of_node)
+            left = group.next_domains(pod_data, of_pod, of_node)
             if not left.values:
                 return requirements, group.explain_no_domain(of_pod, of_node)
             found = merge_requirements(found, left)
         return found, None
 
-    def refuses(self, wants: PodData, requirements: Requirements) -> tuple[bool, bool]:
+    def refuses(self, pod_data: PodData, requirements: Requirements) -> tuple[bool, bool]:
         """Whether the pod's own constraints leave nothing of a node's requirements, and whether that is for good, since
         counts on a host only increase. What they leave of narrower requirements is not more, so no further check is
         needed then.
         """
-        for group in self._owners(wants):
+        for group in self._owners(pod_data):
             of_pod, of_node = (
-                requirement_of(wants.strict_requirements, group.key),
+                requirement_of(pod_data.strict_requirements, group.key),
                 requirement_of(requirements, group.key),
             )
-            if not group.next_domains(wants, of_pod, of_node).values:
+            if not group.next_domains(pod_data, of_pod, of_node).values:
                 return True, group.type != AFFINITY and group.key == HOSTNAME and len(of_node.values) == 1
         return False, False
 
-    def _matching(self, wants: PodData, taints: Sequence[Taint], requirements: Requirements) -> Iterable[TopologyGroup]:
-        yield from self._owners(wants)
+    def _matching(
+        self, pod_data: PodData, taints: Sequence[Taint], requirements: Requirements
+    ) -> Iterable[TopologyGroup]:
+        yield from self._owners(pod_data)
         for group in self._inverse.values():
-            if group.counts_pod(wants, taints, requirements):
+            if group.counts_pod(pod_data, taints, requirements):
                 yield group
 
-    def _owners(self, wants: PodData) -> Sequence[TopologyGroup]:
+    def _owners(self, pod_data: PodData) -> Sequence[TopologyGroup]:
         """The pod's own constraints; none for a pod that is not registered."""
-        found = self._owned.get(id(wants.pod))
+        found = self._owned.get(id(pod_data.pod))
         return found[1] if found else ()
 
-    def applies_to(self, wants: PodData) -> bool:
+    def applies_to(self, pod_data: PodData) -> bool:
         """Whether any constraint restricts where the pod goes."""
-        return bool(self._owners(wants)) or any(group.selects(wants) for group in self._inverse.values())
+        return bool(self._owners(pod_data)) or any(group.selects(pod_data) for group in self._inverse.values())
 
-    def record(self, wants: PodData, taints: Sequence[Taint], requirements: Requirements) -> None:
+    def record(self, pod_data: PodData, taints: Sequence[Taint], requirements: Requirements) -> None:
         """A pod goes to a node that meets the requirements."""
         for group in self._groups.values():
-            if group.counts_pod(wants, taints, requirements):
+            if group.counts_pod(pod_data, taints, requirements):
                 domains = requirement_of(requirements, group.key)
                 # Anti-affinity blocks all domains that are still possible; else the domain must be known.
                 if group.type == ANTI_AFFINITY or (not domains.complement and len(domains.values) == 1):
                     group.record(domains.values)
-        for group in self._repelled_by.get(id(wants.pod), ()):
+        for group in self._repelled_by.get(id(pod_data.pod), ()):
             group.record(requirement_of(requirements, group.key).values)
 
     def register_host(self, hostname: str) -> None:
@@ -223,12 +225,12 @@ class Topology:
                     group.register(hostname)
 
 
-def _selector(constraint: TopologySpreadConstraint, wants: PodData) -> LabelSelector | None:
+def _selector(constraint: TopologySpreadConstraint, pod_data: PodData) -> LabelSelector | None:
     """The constraint's selector with its ``matchLabelKeys``."""
     more = [
-        LabelSelectorRequirement(key=key, operator="In", values=[wants.labels[key]])
+        LabelSelectorRequirement(key=key, operator="In", values=[pod_data.labels[key]])
         for key in constraint.match_label_keys or ()
-        if key in wants.labels
+        if key in pod_data.labels
     ]
     if not more or constraint.label_selector is None:
         return constraint.label_selector

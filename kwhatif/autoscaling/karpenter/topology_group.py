@@ -39,12 +39,12 @@ class NodeFilter:
     tolerations: tuple[Toleration, ...] = ()
 
     @classmethod
-    def from_pod(cls, wants: PodData, *, by_affinity: bool, by_taints: bool) -> NodeFilter:
-        labels = of_labels(wants.pod.spec.node_selector)
+    def from_pod(cls, pod_data: PodData, *, by_affinity: bool, by_taints: bool) -> NodeFilter:
+        labels = of_labels(pod_data.pod.spec.node_selector)
         terms = [
-            merge_requirements(labels, *of_expressions(term.match_expressions).values()) for term in wants.required
+            merge_requirements(labels, *of_expressions(term.match_expressions).values()) for term in pod_data.required
         ]
-        return cls(tuple(terms) or (labels,), by_affinity, by_taints, wants.tolerations)
+        return cls(tuple(terms) or (labels,), by_affinity, by_taints, pod_data.tolerations)
 
     def matches(self, taints: Iterable[Taint], requirements: Requirements) -> bool:
         if self.by_affinity and not any(not incompatible(requirements, each) for each in self.alternatives):
@@ -107,16 +107,16 @@ class TopologyGroup:
 
     # --- which pods and domains
 
-    def selects(self, wants: PodData) -> bool:
-        found = self._selected.get(id(wants.pod))
+    def selects(self, pod_data: PodData) -> bool:
+        found = self._selected.get(id(pod_data.pod))
         if found is None:
-            found = wants.pod.namespace in self.namespaces and self._selects.matches(wants.labels)
-            self._selected[id(wants.pod)] = found
+            found = pod_data.pod.namespace in self.namespaces and self._selects.matches(pod_data.labels)
+            self._selected[id(pod_data.pod)] = found
         return found
 
-    def counts_pod(self, wants: PodData, taints: Sequence[Taint], requirements: Requirements) -> bool:
+    def counts_pod(self, pod_data: PodData, taints: Sequence[Taint], requirements: Requirements) -> bool:
         """Whether a pod counts on a node that meets the requirements."""
-        return self.selects(wants) and self.nodes.matches(taints, requirements)
+        return self.selects(pod_data) and self.nodes.matches(taints, requirements)
 
     def register(self, domain: str) -> None:
         if domain not in self.counts:
@@ -130,12 +130,12 @@ class TopologyGroup:
 
     # --- where the next pod may go
 
-    def next_domains(self, wants: PodData, of_pod: Requirement, of_node: Requirement) -> Requirement:
+    def next_domains(self, pod_data: PodData, of_pod: Requirement, of_node: Requirement) -> Requirement:
         """The domains that the constraint leaves to the pod on a node; an empty requirement where it leaves none."""
         if self.type == SPREAD:
-            return self._least_used(wants, of_pod, of_node)
+            return self._least_used(pod_data, of_pod, of_node)
         if self.type == AFFINITY:
-            return self._requirement_in(self._beside(wants, of_pod, of_node))
+            return self._requirement_in(self._beside(pod_data, of_pod, of_node))
         return self._requirement_in(self._anti_affinity_domains(of_pod, of_node))
 
     def _requirement_in(self, domains: Collection[str]) -> Requirement:
@@ -151,8 +151,8 @@ class TopologyGroup:
             return [domain for domain in of_node.sorted_values if domain in self.counts]
         return [domain for domain in sorted(self.counts) if of_node.has(domain)]
 
-    def _least_used(self, wants: PodData, of_pod: Requirement, of_node: Requirement) -> Requirement:
-        own = 1 if self.selects(wants) else 0
+    def _least_used(self, pod_data: PodData, of_pod: Requirement, of_node: Requirement) -> Requirement:
+        own = 1 if self.selects(pod_data) else 0
         host = self._its_own(of_node)
         if host is not None:
             return self._requirement_in((host,) if self.counts.get(host, 0) + own <= self.most_skew else ())
@@ -174,14 +174,14 @@ class TopologyGroup:
             return 0
         return min(counts, default=_NO_LIMIT)
 
-    def _beside(self, wants: PodData, of_pod: Requirement, of_node: Requirement) -> set[str]:
+    def _beside(self, pod_data: PodData, of_pod: Requirement, of_node: Requirement) -> set[str]:
         host = self._its_own(of_node)
         if host is not None:
-            if of_pod.has(host) and (self.counts.get(host, 0) > 0 or self._may_begin(wants, of_pod)):
+            if of_pod.has(host) and (self.counts.get(host, 0) > 0 or self._may_begin(pod_data, of_pod)):
                 return {host}
             return set()
         there = {d for d in self._candidates(of_node) if of_pod.has(d) and self.counts[d] > 0}
-        if there or not self._may_begin(wants, of_pod):
+        if there or not self._may_begin(pod_data, of_pod):
             return there
         # The first pod goes where it can: into a domain that suits the node, and one that suits the pod.
         meant = of_pod.intersect(of_node)
@@ -190,9 +190,9 @@ class TopologyGroup:
         )
         return {domains[0] for domains in possible if domains}
 
-    def _may_begin(self, wants: PodData, of_pod: Requirement) -> bool:
+    def _may_begin(self, pod_data: PodData, of_pod: Requirement) -> bool:
         """Whether the pod may be the first: it matches its own affinity, and there is no matching pod elsewhere."""
-        if not self.selects(wants):
+        if not self.selects(pod_data):
             return False
         if len(self.counts) == len(self.empty):
             return True

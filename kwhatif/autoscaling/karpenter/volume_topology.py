@@ -116,9 +116,9 @@ class Volumes:
             raise VolumeNotFound(f'persistentvolumes "{name}" not found')
         return self._volumes[name]
 
-    # --- places
+    # --- requirements
 
-    def places(self, pod: Pod) -> Sequence[Requirements]:
+    def requirements_of(self, pod: Pod) -> Sequence[Requirements]:
         """Alternative requirements of the pod's volumes on a node: empty if there are none. Raises VolumeNotFound."""
         found: list[Requirements] | None = None
         for volume in pod.spec.volumes or ():

@@ -62,7 +62,7 @@ class PoolAutoscaler:
         found = provision(world)
         keys = {pod.key for pod in waiting}
         # Machines for the pods of nodes that are going are not those that were asked about.
-        claims = [claim for claim in found.results.claims if any(wants.key in keys for wants in claim.pods)]
+        claims = [claim for claim in found.results.claims if any(pod_data.key in keys for pod_data in claim.pods)]
         nodes = [self._node(claim, world, taken) for claim in claims]
         return AutoscalerPlan(_with_daemons(nodes, later), _why_not(keys, found))
 
