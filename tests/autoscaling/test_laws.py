@@ -47,9 +47,12 @@ def worlds(draw: st.DrawFn) -> tuple[GeneratedCluster, AutoscalingContext]:
 def test_no_group_grows_beyond_its_limits(drawn: tuple[GeneratedCluster, AutoscalingContext]) -> None:
     found, seen = drawn
     plan = StaticAutoscaler().loop(seen).scale_up.plan
-    assert all(each.size < each.to <= each.group.most for each in plan)
+    assert all(each.current_size < each.new_size <= each.group.max_size for each in plan)
     if seen.flags.max_nodes_total:
-        assert not plan or len(found.nodes) + sum(each.to - each.size for each in plan) <= seen.flags.max_nodes_total
+        assert (
+            not plan
+            or len(found.nodes) + sum(each.new_size - each.current_size for each in plan) <= seen.flags.max_nodes_total
+        )
 
 
 @settings(max_examples=40)

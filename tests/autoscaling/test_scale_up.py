@@ -30,7 +30,7 @@ def scaled_up(*cpus: str, flags: dict[str, Any] | None = None, **more: Any) -> S
 
 
 def plan(found: ScaleUp) -> dict[str, int]:
-    return {each.group.name: each.to for each in found.plan}
+    return {each.group.name: each.new_size for each in found.plan}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_group_that_must_not_grow_is_skipped(more: Any, reason: str) -> None:
 
 def test_why_no_group_helps_is_told_group_by_group() -> None:
     found = scaled_up("12")
-    assert {name: status.plugin for name, status in found.remaining["default/p0"].rejected.items()} == {
+    assert {name: status.plugin for name, status in found.remain_unschedulable["default/p0"].rejected.items()} == {
         "small": "NodeResourcesFit",
         "large": "NodeResourcesFit",
     }
@@ -121,7 +121,7 @@ def test_similar_groups_share_what_is_new(sizes: list[tuple[int, int]], count: i
         group(f"g{n}", [ready_node(f"g{n}-{k}") for k in range(size)], most=most)
         for n, (size, most) in enumerate(sizes)
     ]
-    assert sorted(each.to for each in balance_scale_up(groups, count)) == shared
+    assert sorted(each.new_size for each in balance_scale_up(groups, count)) == shared
 
 
 def test_pods_that_are_not_for_the_autoscaler_are_left_alone() -> None:
@@ -182,13 +182,19 @@ def enforced(most: int) -> LoopResult:
 def test_minimum_sizes_are_served_after_the_pods() -> None:
     found = enforced(most=0)
     assert plan(found.scale_up) == {"large": 1}
-    assert [(each.group.name, each.size, each.to) for each in found.to_least_sizes] == [("small", 0, 2)]
+    assert [(each.group.name, each.current_size, each.new_size) for each in found.scale_up_to_min_size] == [
+        ("small", 0, 2)
+    ]
 
 
 def test_at_the_most_nodes_minimum_sizes_are_served_and_pods_are_not_looked_at() -> None:
     found = enforced(most=2)
     assert (found.scale_up.result, plan(found.scale_up)) == ("ScaleUpSuccessful", {"small": 2})
-    assert (found.to_least_sizes, found.scale_up.remaining, found.scale_up.events()) == (found.scale_up.plan, {}, {})
+    assert (found.scale_up_to_min_size, found.scale_up.remain_unschedulable, found.scale_up.events()) == (
+        found.scale_up.plan,
+        {},
+        {},
+    )
     assert found.scale_up.pods == (), "no scale-up was tried for them"
     assert set(found.overlooked.values()) == {"max total nodes in cluster reached"}
 
@@ -205,5 +211,5 @@ def test_a_group_that_grows_for_pods_and_to_its_minimum_is_resized_once() -> Non
     found = StaticAutoscaler().loop(
         world([], [group("low", least=3, template=SMALL)], pending=[pod("p", cpu="1")], flags=flags)
     )
-    assert [(each.size, each.to) for each in found.resizes()] == [(0, 3)]
+    assert [(each.current_size, each.new_size) for each in found.resizes()] == [(0, 3)]
     assert plan(found.scale_up) == {"low": 1}

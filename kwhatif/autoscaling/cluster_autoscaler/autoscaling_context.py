@@ -33,8 +33,8 @@ class NodeGroup:
     """
 
     name: str
-    least: int
-    most: int
+    min_size: int
+    max_size: int
     target: int
     nodes: tuple[str, ...] = ()
     template: Node | None = None
@@ -47,7 +47,7 @@ class NodeGroup:
     @property
     def room(self) -> int:
         """How many nodes are left to its maximum size."""
-        return max(self.most - self.target, 0)
+        return max(self.max_size - self.target, 0)
 
 
 class NodeGroups:

@@ -31,37 +31,37 @@ from kwhatif.progress import track
 
 
 @dataclass(slots=True)
-class Resize:
+class ScaleUpInfo:
     """A group with its current and its new size."""
 
     group: NodeGroup
-    size: int
-    to: int
+    current_size: int
+    new_size: int
 
     def __str__(self) -> str:
-        return f"{{{self.group.name} {self.size}->{self.to} (max: {self.group.most})}}"
+        return f"{{{self.group.name} {self.current_size}->{self.new_size} (max: {self.group.max_size})}}"
 
 
-def balance_scale_up(groups: Sequence[NodeGroup], count: int) -> list[Resize]:
+def balance_scale_up(groups: Sequence[NodeGroup], count: int) -> list[ScaleUpInfo]:
     """Distribute new nodes: the smallest group grows first, each up to its maximum."""
-    sizes = [Resize(group, group.target, group.target) for group in groups if group.target != group.most]
-    count = min(count, sum(max(each.group.most - each.size, 0) for each in sizes))
-    sizes.sort(key=lambda each: each.size)
+    sizes = [ScaleUpInfo(group, group.target, group.target) for group in groups if group.target != group.max_size]
+    count = min(count, sum(max(each.group.max_size - each.current_size, 0) for each in sizes))
+    sizes.sort(key=lambda each: each.current_size)
     first = current = 0
     while count > 0:
         resize = sizes[current]
-        if resize.to < resize.group.most:
-            resize.to += 1
+        if resize.new_size < resize.group.max_size:
+            resize.new_size += 1
             count -= 1
         else:
             sizes[first], sizes[current] = sizes[current], sizes[first]
             first += 1
         # As upstream, what stands in the place now is compared, not the group that just grew.
-        if current < len(sizes) - 1 and sizes[current].to > sizes[current + 1].to:
+        if current < len(sizes) - 1 and sizes[current].new_size > sizes[current + 1].new_size:
             current += 1
         else:
             current = first
-    return [each for each in sizes if each.to != each.size]
+    return [each for each in sizes if each.new_size != each.current_size]
 
 
 SUCCESSFUL, FAILED = "ScaleUpSuccessful", "ScaleUpError"
@@ -89,8 +89,8 @@ class NoScaleUpInfo:
 class ScaleUp:
     """The outcome of a scale-up.
 
-    ``pods`` are those that need a node, in their given order. ``remaining`` pods fit no considered group, ``awaiting``
-    ones do not fit the chosen group but another.
+    ``pods`` are those that need a node, in their given order. Those that ``remain_unschedulable`` fit no considered
+    group, those that ``await_evaluation`` do not fit the chosen group but another.
     """
 
     result: str
@@ -99,17 +99,18 @@ class ScaleUp:
     skipped: dict[str, list[str]] = field(default_factory=dict)
     options: list[Option] = field(default_factory=list)
     chosen: Option | None = None
-    plan: list[Resize] = field(default_factory=list)
+    plan: list[ScaleUpInfo] = field(default_factory=list)
     triggered: Sequence[PodInfo] = ()
-    awaiting: list[PodInfo] = field(default_factory=list)
-    remaining: dict[str, NoScaleUpInfo] = field(default_factory=dict)
+    await_evaluation: list[PodInfo] = field(default_factory=list)
+    remain_unschedulable: dict[str, NoScaleUpInfo] = field(default_factory=dict)
 
     def events(self) -> dict[str, str]:
         """Pod -> the event that the autoscaler emits on it."""
         found = {}
         if self.result not in (SUCCESSFUL, FAILED):
             found = {
-                key: f"NotTriggerScaleUp: pod didn't trigger scale-up: {self.why_not(key)}" for key in self.remaining
+                key: f"NotTriggerScaleUp: pod didn't trigger scale-up: {self.why_not(key)}"
+                for key in self.remain_unschedulable
             }
         if self.plan:
             text = " ".join(map(str, self.plan))
@@ -119,11 +120,11 @@ class ScaleUp:
 
     def why_not(self, pod: str) -> str:
         """Why there is no scale-up for a pod, as the NotTriggerScaleUp event has it."""
-        remaining = self.remaining[pod]
+        info = self.remain_unschedulable[pod]
         if self.result == LIMITED:
             return NODES_TOTAL_REACHED
-        counts = Counter(reason for status in remaining.rejected.values() for reason in status.reasons)
-        counts.update(reason for reasons in remaining.skipped.values() for reason in reasons)
+        counts = Counter(reason for status in info.rejected.values() for reason in status.reasons)
+        counts.update(reason for reasons in info.skipped.values() for reason in reasons)
         return ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
 
 
@@ -141,26 +142,26 @@ class Orchestrator:
         self._flags = world.flags
         self._nodes = [simulated.cluster.columns.nodes[row] for row in simulated.listed_rows]
         self._limits = ClusterLimits.most(self._nodes, world.groups, world.flags)
-        self._groups: list[PodGroup] = []
+        self._pod_groups: list[PodGroup] = []
         self._skipped: dict[str, list[str]] = {}
         self._fitting: dict[str, list[PodGroup]] = {}
-        self._with_room: dict[str, SimulatedCluster] = {}
-        self._alike: SimilarGroups | None = None
+        self._prepared: dict[str, SimulatedCluster] = {}
+        self._similar_groups: SimilarGroups | None = None
         self._similar_by_pods: dict[tuple[frozenset[str], tuple[int, ...]], list[NodeGroup]] = {}
 
     def scale_up(self, pods: Sequence[PodInfo]) -> ScaleUp:
         """The plan for pods for which the cluster has no room."""
-        self._groups = pod_groups(pods)
+        self._pod_groups = pod_groups(pods)
         considered = [group for group in self._world.groups if self._considers(group)]
         for group in track(considered, "Trying", "groups"):
-            self._fitting[group.name] = self._fits(group)
+            self._fitting[group.name] = self._try_group(group, self._pod_groups)
         options = [option for group in considered if (option := self._option(group)) is not None]
         outcome = ScaleUp(NO_OPTIONS, pods, skipped=self._skipped, options=options)
         chosen = best_option(options, ExpanderContext(self._world, self._templates)) if options else None
         if chosen is None:
             if options:
                 self._refuse_everywhere(FILTERED_OUT)
-            outcome.remaining = self._remaining()
+            outcome.remain_unschedulable = self._remaining()
             return outcome
         outcome.chosen, outcome.triggered = chosen, chosen.pods
         count = chosen.nodes
@@ -172,35 +173,35 @@ class Orchestrator:
         else:
             count, _ = self._limits.apply_limits(chosen.group, self._templates[chosen.group.name].node, count)
             outcome.result, outcome.plan = SUCCESSFUL, self._share_out(chosen, count)
-        outcome.remaining = self._remaining()
+        outcome.remain_unschedulable = self._remaining()
         if outcome.result == SUCCESSFUL:
             # Looking at skipped groups, too, turns pods that only those fit into waiting ones, as it does upstream.
-            outcome.awaiting = [
+            outcome.await_evaluation = [
                 pod
-                for group in self._groups
-                if group.fitting and chosen.group.name in group.refused
-                for pod in group.pods
+                for pod_group in self._pod_groups
+                if pod_group.fitting and chosen.group.name in pod_group.refused
+                for pod in pod_group.pods
             ]
         return outcome
 
-    def to_least_sizes(self, grown: Sequence[Resize]) -> list[Resize]:
+    def scale_up_to_min_size(self, grown: Sequence[ScaleUpInfo]) -> list[ScaleUpInfo]:
         """The plan for groups that are below their minimum size, after others have ``grown``."""
-        sizes = {each.group.name: each.to for each in grown}
+        sizes = {each.group.name: each.new_size for each in grown}
         plan = []
         limits = ClusterLimits.most(self._nodes, self._world.groups, self._flags)
         for group in self._world.groups:
             size = sizes.get(group.name, group.target)
             template = self._templates.get(group.name)
-            if size >= group.least or template is None or not self._health.may_grow(group):
+            if size >= group.min_size or template is None or not self._health.may_grow(group):
                 continue
             if limits.apply_limits(group, template.node, 1)[1]:
                 continue
-            count, _ = limits.apply_limits(group, template.node, group.least - size)
+            count, _ = limits.apply_limits(group, template.node, group.min_size - size)
             if self._flags.max_nodes_total:
-                # Upstream takes the group's size for the cluster's.
+                # ScaleUpToNodeGroupMinSize passes the group's size to GetCappedNewNodeCount as that of the cluster.
                 count = min(count, self._flags.max_nodes_total - size)
             if count >= 1:
-                plan.append(Resize(group, size, size + count))
+                plan.append(ScaleUpInfo(group, size, size + count))
         return plan
 
     # --- which groups
@@ -216,11 +217,12 @@ class Orchestrator:
             return [NOT_READY]
         if self._health.is_backed_off(group):
             return [BACKOFF]
-        if group.target >= group.most:
+        if group.target >= group.max_size:
             return [FULL]
         count, most = 1, self._flags.max_nodes_total
         if group.settings.zero_or_max_node_scaling:
-            count = group.most - group.target
+            # It grows to its maximum in one step, or not at all.
+            count = group.max_size - group.target
             if most and len(self._nodes) + count > most:
                 return [ATOMIC]
         template = self._templates.get(group.name)
@@ -229,27 +231,31 @@ class Orchestrator:
         _, exceeded = self._limits.apply_limits(group, template.node, count)
         return [f'exceeded quota: "cluster-wide", resources: {", ".join(exceeded)}'] if exceeded else []
 
-    def _fits(self, group: NodeGroup) -> list[PodGroup]:
-        """The pods that a new node of the group would take, one by one."""
+    def _try_group(self, group: NodeGroup, pod_groups: Sequence[PodGroup]) -> list[PodGroup]:
+        """Those of the pod groups of which a new node of the group would take a pod.
+
+        Writes the answer into each (``fitting``, ``refused``), and keeps the simulated cluster for the estimate.
+        """
         template = self._templates[group.name]
+        # Which groups are similar is not known yet; the estimator makes room for more nodes where there are some.
         limit = node_limit(self._flags, group, (), len(self._nodes))
-        count = likely_nodes(template, self._groups, limit)
+        count = likely_nodes(template, pod_groups, limit)
         simulated = self._simulated.with_room_for(template, [fresh_name(template, n) for n in range(count)])
         name = fresh_name(template, 0)
         row = simulated.cluster.columns.row(name)
         assert row is not None
         simulated.join(row, template.fresh(name)[1])
-        found = []
-        for pods in self._groups:
-            refusal = simulated.refusal(pods.example, row)
+        fitting = []
+        for pod_group in pod_groups:
+            refusal = simulated.refusal(pod_group.example, row)
             if refusal is None:
-                pods.fitting.append(group.name)
-                found.append(pods)
+                pod_group.fitting.append(group.name)
+                fitting.append(pod_group)
             else:
-                pods.refused[group.name] = refusal
+                pod_group.refused[group.name] = refusal
         simulated.depart(row)
-        self._with_room[group.name] = simulated
-        return found
+        self._prepared[group.name] = simulated
+        return fitting
 
     # --- options
 
@@ -259,25 +265,26 @@ class Orchestrator:
             return None
         similar = self._similar(group)
         limit = node_limit(self._flags, group, similar, len(self._nodes))
-        estimator = Estimator(self._with_room.pop(group.name), self._templates[group.name], limit)
+        estimator = Estimator(self._prepared.pop(group.name), self._templates[group.name], limit)
         nodes, pods = estimator.estimate(fitting, fast_path=self._flags.fastpath_binpacking_enabled)
         if not nodes or not pods:
             return None
         if group.settings.zero_or_max_node_scaling:
-            nodes = group.most
+            # However many nodes it has already, as in ComputeExpansionOption.
+            nodes = group.max_size
         return Option(group, nodes, tuple(pods), tuple(similar))
 
     def _similar(self, group: NodeGroup) -> list[NodeGroup]:
         """Groups to balance with: similar, healthy, and taking the same pods."""
         if not self._flags.balance_similar_node_groups or group.settings.zero_or_max_node_scaling:
             return []
-        if self._alike is None:
-            self._alike = SimilarGroups(self._templates, self._flags)
-        like = self._alike.names_like(group.name)
-        taking = tuple(map(id, self._fitting[group.name]))
-        key = (like, taking)
+        if self._similar_groups is None:
+            self._similar_groups = SimilarGroups(self._templates, self._flags)
+        similar_names = self._similar_groups.names_like(group.name)
+        pod_group_ids = tuple(map(id, self._fitting[group.name]))
+        key = (similar_names, pod_group_ids)
         if key not in self._similar_by_pods:
-            fitting = {name: self._fitting[name] for name in like if name in self._fitting}
+            fitting = {name: self._fitting[name] for name in similar_names if name in self._fitting}
             names = names_taking(self._fitting[group.name], fitting)
             self._similar_by_pods[key] = [
                 other for other in self._world.groups if other.name in names and self._health.may_grow(other)
@@ -287,7 +294,7 @@ class Orchestrator:
             found.remove(group)
         return found
 
-    def _share_out(self, chosen: Option, count: int) -> list[Resize]:
+    def _share_out(self, chosen: Option, count: int) -> list[ScaleUpInfo]:
         """New nodes by group. What the limits take from a group is not given to another."""
         others = (
             other
@@ -297,36 +304,34 @@ class Orchestrator:
         plan = balance_scale_up([chosen.group, *others], count)
         for resize in plan:
             node = self._templates[resize.group.name].node
-            allowed, _ = self._limits.apply_limits(resize.group, node, resize.to - resize.size)
-            resize.to = resize.size + allowed
+            allowed, _ = self._limits.apply_limits(resize.group, node, resize.new_size - resize.current_size)
+            resize.new_size = resize.current_size + allowed
             self._limits.consume(resize.group, node, allowed)
-        return [resize for resize in plan if resize.to != resize.size]
+        return [resize for resize in plan if resize.new_size != resize.current_size]
 
     # --- pods that no group helps
 
     def _refuse_everywhere(self, reason: str) -> None:
-        for pods in self._groups:
-            pods.refused |= {name: Status(Code.UNSCHEDULABLE, (reason,)) for name in pods.fitting}
-            pods.fitting = []
+        for pod_group in self._pod_groups:
+            pod_group.refused |= {name: Status(Code.UNSCHEDULABLE, (reason,)) for name in pod_group.fitting}
+            pod_group.fitting = []
 
     def _remaining(self) -> dict[str, NoScaleUpInfo]:
-        helpless = [pods for pods in self._groups if not pods.fitting]
-        everything = self._flags.scaleup_simulation_for_skipped_node_groups_enabled
-        if everything:
-            everybody, self._groups = self._groups, helpless
+        helpless = [pod_group for pod_group in self._pod_groups if not pod_group.fitting]
+        tries_skipped = self._flags.scaleup_simulation_for_skipped_node_groups_enabled
+        if tries_skipped:
             for name in self._skipped:
                 if name in self._templates:
-                    self._fits(self._world.groups[name])
-            self._groups = everybody
+                    self._try_group(self._world.groups[name], helpless)
         return {
             pod.key: NoScaleUpInfo(
-                pods.refused,
+                pod_group.refused,
                 {
                     name: reasons
                     for name, reasons in self._skipped.items()
-                    if not everything or name not in pods.refused
+                    if not tries_skipped or name not in pod_group.refused
                 },
             )
-            for pods in helpless
-            for pod in pods.pods
+            for pod_group in helpless
+            for pod in pod_group.pods
         }

@@ -203,7 +203,7 @@ class Planner:
 
     @staticmethod
     def _may_shrink(group: NodeGroup | None) -> bool:
-        return group is not None and group.target > group.least
+        return group is not None and group.target > group.min_size
 
     def _in_order(self, world: AutoscalingContext, simulated: SimulatedCluster, nodes: Sequence[Node]) -> list[Node]:
         """Empty ones first, then those that were unneeded in the last loop."""
@@ -330,7 +330,7 @@ class Planner:
         wait = settings.scale_down_unneeded_time if ready else settings.scale_down_unready_time
         if wait > 0 and self._since[node.name] + wait >= world.now:
             return "NotUnneededLongEnough" if ready else "NotUnreadyLongEnough"
-        if sizes[group.name] <= group.least:
+        if sizes[group.name] <= group.min_size:
             return "NodeGroupMinSizeReached"
         if limits.consume(group, node, 1):
             return "MinimalResourceLimitExceeded"

@@ -35,8 +35,8 @@ from kwhatif.autoscaling.cluster_autoscaler.orchestrator import (
     SUCCESSFUL,
     NoScaleUpInfo,
     Orchestrator,
-    Resize,
     ScaleUp,
+    ScaleUpInfo,
 )
 from kwhatif.autoscaling.cluster_autoscaler.planner import NOT_TRIED as NO_SCALE_DOWN
 from kwhatif.autoscaling.cluster_autoscaler.planner import Planner, ScaleDown
@@ -166,14 +166,14 @@ class LoopResult:
     placed: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
     overlooked: dict[str, str] = field(default_factory=dict)
-    to_least_sizes: list[Resize] = field(default_factory=list)
+    scale_up_to_min_size: list[ScaleUpInfo] = field(default_factory=list)
 
-    def resizes(self) -> list[Resize]:
+    def resizes(self) -> list[ScaleUpInfo]:
         """The resizes of the loop, one for each group, for pods and for minimum sizes together."""
         found = {each.group.name: each for each in self.scale_up.plan}
-        for each in self.to_least_sizes:
+        for each in self.scale_up_to_min_size:
             grown = found.get(each.group.name, each)
-            found[each.group.name] = Resize(each.group, grown.size, each.to)
+            found[each.group.name] = ScaleUpInfo(each.group, grown.current_size, each.new_size)
         return list(found.values())
 
 
@@ -212,7 +212,7 @@ class StaticAutoscaler:
             orchestrator = Orchestrator(world, simulated, templates, health)
             found.scale_up = self._scale_up(world, orchestrator, nodes, pods)
             if world.flags.enforce_node_group_min_size:
-                _enforce_least_sizes(found, orchestrator)
+                _enforce_min_sizes(found, orchestrator)
         if down:
             found.scale_down = self._planner.plan(world, simulated, here)
         return found
@@ -246,7 +246,7 @@ class StaticAutoscaler:
         if not pods:
             return ScaleUp(NOT_NEEDED)
         if most and sum(map(ready_for_pods, nodes)) >= most:
-            return ScaleUp(LIMITED, pods, remaining={pod.key: NoScaleUpInfo({}, {}) for pod in pods})
+            return ScaleUp(LIMITED, pods, remain_unschedulable={pod.key: NoScaleUpInfo({}, {}) for pod in pods})
         if not world.flags.bypassed_scheduler_names and _are_new(pods, world.now):
             return ScaleUp(IN_COOLDOWN, pods)
         return orchestrator.scale_up(pods)
@@ -283,20 +283,20 @@ class StaticAutoscaler:
         return simulated, [node for node in nodes if node.name not in starting]
 
 
-def _enforce_least_sizes(found: LoopResult, orchestrator: Orchestrator) -> None:
+def _enforce_min_sizes(found: LoopResult, orchestrator: Orchestrator) -> None:
     """Scale up groups below their minimum size.
 
     If pods did not cause a scale-up, upstream processes only the status of this one: it is the result of the loop, and
     pods, which no scale-up was tried for, get no events.
     """
     tried = found.scale_up
-    found.to_least_sizes = orchestrator.to_least_sizes(tried.plan)
+    found.scale_up_to_min_size = orchestrator.scale_up_to_min_size(tried.plan)
     if tried.result not in (NOT_NEEDED, LIMITED, IN_COOLDOWN):
         return
     why = NODES_TOTAL_REACHED if tried.result == LIMITED else _MORE_MAY_FOLLOW
     found.overlooked = {pod.key: why for pod in sorted(tried.pods, key=lambda pod: pod.key)}
-    result = SUCCESSFUL if found.to_least_sizes else NOT_NEEDED
-    found.scale_up = ScaleUp(result, plan=found.to_least_sizes)
+    result = SUCCESSFUL if found.scale_up_to_min_size else NOT_NEEDED
+    found.scale_up = ScaleUp(result, plan=found.scale_up_to_min_size)
 
 
 def _are_new(pods: Sequence[PodInfo], now: int) -> bool:

@@ -18,8 +18,8 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     NodeGroup,
 )
 from kwhatif.autoscaling.cluster_autoscaler.expanders import ExpanderContext, waste
-from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp as FoundScaleUp
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUpInfo
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.commands.autoscale.result import (
@@ -161,7 +161,13 @@ def plan_node_groups(
         groups=tuple(_state(group, loop) for group in known.groups),
         options=tuple(_options(world, loop)),
         plan=tuple(
-            Growth(group=each.group.name, size=each.size, to=each.to, max=each.group.most, cost=_cost(each))
+            Growth(
+                group=each.group.name,
+                size=each.current_size,
+                to=each.new_size,
+                max=each.group.max_size,
+                cost=_cost(each),
+            )
             for each in resizes
         ),
         scale_up=ended.scale_up,
@@ -183,9 +189,9 @@ def groups_of(path: str, snapshot: Snapshot, notes: Notes, now: datetime | None 
     return known
 
 
-def _cost(resize: Resize) -> float | None:
+def _cost(resize: ScaleUpInfo) -> float | None:
     price = resize.group.price
-    return None if price is None else round((resize.to - resize.size) * price * HOURS_A_MONTH, 2)
+    return None if price is None else round((resize.new_size - resize.current_size) * price * HOURS_A_MONTH, 2)
 
 
 def _state(group: NodeGroup, loop: LoopResult) -> GroupState:
@@ -193,8 +199,8 @@ def _state(group: NodeGroup, loop: LoopResult) -> GroupState:
     return GroupState(
         name=group.name,
         size=group.target,
-        min=group.least,
-        max=group.most,
+        min=group.min_size,
+        max=group.max_size,
         nodes=len(group.nodes),
         template="" if template is None else template.source,
         skipped="; ".join(loop.scale_up.skipped.get(group.name, ())),
@@ -222,7 +228,7 @@ def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutl
     found = loop.scale_up
     group = "" if found.chosen is None else found.chosen.group.name
     triggered = {pod.key for pod in found.triggered} if found.plan else set()
-    awaiting = {pod.key for pod in found.awaiting}
+    awaiting = {pod.key for pod in found.await_evaluation}
     for each in placements:
         if each.good and each.node:
             yield PodOutlook(pod=each.pod, outcome="placed", node=each.node)
@@ -234,7 +240,7 @@ def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutl
             yield PodOutlook(pod=each.pod, outcome="triggered", group=group)
         elif each.pod in loop.overlooked:
             yield PodOutlook(pod=each.pod, outcome="helpless", message=loop.overlooked[each.pod])
-        elif each.pod in awaiting or each.pod not in found.remaining:
+        elif each.pod in awaiting or each.pod not in found.remain_unschedulable:
             yield _left(each.pod, loop, helped=each.pod in awaiting)
         else:
             yield _helpless(each.pod, found)
@@ -250,7 +256,7 @@ def _left(pod: str, loop: LoopResult, *, helped: bool) -> PodOutlook:
 
 
 def _helpless(pod: str, found: FoundScaleUp) -> PodOutlook:
-    remaining = found.remaining[pod]
+    remaining = found.remain_unschedulable[pod]
     rejections = [
         Rejection(group=group, plugin=status.plugin, reasons=status.reasons)
         for group, status in remaining.rejected.items()

@@ -23,7 +23,7 @@ from kwhatif.autoscaling.cluster_autoscaler.eligibility import Utilization
 from kwhatif.autoscaling.cluster_autoscaler.expanders import CONFIG_MAP, KEY
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
-from kwhatif.autoscaling.cluster_autoscaler.orchestrator import NoScaleUpInfo, Resize
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import NoScaleUpInfo, ScaleUpInfo
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown, Unremovable
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.autoscaling.karpenter import pod_data as amounts
@@ -169,16 +169,16 @@ def _scale_up(loop: LoopResult) -> dict[str, Any]:
         ],
         "chosen": None if found.chosen is None else found.chosen.group.name,
         "plan": _plan(found.plan),
-        "toMinSize": _plan(loop.to_least_sizes),
+        "toMinSize": _plan(loop.scale_up_to_min_size),
         "triggered": sorted(pod.key for pod in found.triggered),
-        "awaiting": sorted(pod.key for pod in found.awaiting),
-        "remaining": {key: _remaining(remaining) for key, remaining in found.remaining.items()},
+        "awaiting": sorted(pod.key for pod in found.await_evaluation),
+        "remaining": {key: _remaining(remaining) for key, remaining in found.remain_unschedulable.items()},
         "events": found.events(),
     }
 
 
-def _plan(plan: list[Resize]) -> list[dict[str, Any]]:
-    found = ({"group": each.group.name, "from": each.size, "to": each.to} for each in plan)
+def _plan(plan: list[ScaleUpInfo]) -> list[dict[str, Any]]:
+    found = ({"group": each.group.name, "from": each.current_size, "to": each.new_size} for each in plan)
     return sorted(found, key=lambda each: part_of(each, "group"))
 
 

@@ -16,7 +16,7 @@ from kwhatif.api.times import parse_time
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroups
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK, NodeTemplate
-from kwhatif.autoscaling.cluster_autoscaler.orchestrator import Resize
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUpInfo
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
 from kwhatif.bounds import make_nodes
@@ -95,7 +95,7 @@ class GroupAutoscaler:
         world = build_autoscaling_context(session, self.known, waiting, now, later)
         loop = StaticAutoscaler().loop(world)
         resizes = loop.resizes()
-        make_nodes(sum(resize.to - resize.size for resize in resizes))
+        make_nodes(sum(resize.new_size - resize.current_size for resize in resizes))
         nodes = [node for resize in resizes for node in _iter_new_nodes(resize, loop, taken)]
         names: dict[str, list[str]] = {}
         for each in nodes:
@@ -118,7 +118,7 @@ class GroupAutoscaler:
         for group in self.known.groups:
             size = self._sizes[group.name]
             if group.target != size:
-                yield GroupSize(group.name, size, group.target, group.most, full=group.target >= group.most)
+                yield GroupSize(group.name, size, group.target, group.max_size, full=group.target >= group.max_size)
 
     def unknown(self, *, unhelped: bool) -> Iterator[str]:
         """Nothing: missing properties of groups are reported when they are read."""
@@ -141,7 +141,7 @@ def chance(world: AutoscalingContext, loop: LoopResult, orders: int) -> tuple[li
 def _plan(loop: LoopResult) -> str:
     """``general 3->5, gpu 0->1``; ``nothing``."""
     plan = sorted(loop.resizes(), key=lambda each: each.group.name)
-    return ", ".join(f"{each.group.name} {each.size}->{each.to}" for each in plan) or "nothing"
+    return ", ".join(f"{each.group.name} {each.current_size}->{each.new_size}" for each in plan) or "nothing"
 
 
 def _find_helped_pods(loop: LoopResult) -> set[str]:
@@ -149,10 +149,10 @@ def _find_helped_pods(loop: LoopResult) -> set[str]:
     return {*loop.placed, *(pod.key for pod in loop.scale_up.triggered if loop.scale_up.plan)}
 
 
-def _iter_new_nodes(resize: Resize, loop: LoopResult, taken: Callable[[str], bool]) -> Iterator[UpcomingNode]:
+def _iter_new_nodes(resize: ScaleUpInfo, loop: LoopResult, taken: Callable[[str], bool]) -> Iterator[UpcomingNode]:
     """The nodes that a group gets."""
-    group, number = resize.group, resize.size
-    for _ in range(resize.size, resize.to):
+    group, number = resize.group, resize.current_size
+    for _ in range(resize.current_size, resize.new_size):
         number += 1
         while taken(f"{group.name}-new-{number}"):
             number += 1
@@ -183,9 +183,9 @@ def _why_not(pod: str, loop: LoopResult, world: AutoscalingContext) -> dict[str,
         return {"": [f"it is expected to fit on {loop.placed[pod]}{f', where {room}' if room else ''}"]}
     if (why_not := loop.ignored.get(pod) or loop.overlooked.get(pod)) is not None:
         return {"": [why_not]}
-    if pod not in scale_up.remaining:
+    if pod not in scale_up.remain_unschedulable:
         return {}
-    remaining = scale_up.remaining[pod]
+    remaining = scale_up.remain_unschedulable[pod]
     why: dict[str, Sequence[str]] = {
         group: status.reasons or [status.plugin] for group, status in remaining.rejected.items()
     }
