@@ -64,7 +64,7 @@ def _topologies(problems: Problems, terms: list[Object], path: str) -> None:
 
 
 _TOPOLOGY = table("""
-    matchLabelExpressions[].values       needed
+    matchLabelExpressions[].values       required
     matchLabelExpressions[].values       all_unique
     matchLabelExpressions[].key          text & label_key
     matchLabelExpressions[]              unique key
@@ -113,13 +113,13 @@ def _system_priority(problems: Problems, obj: Object, path: str) -> None:
 _PRIORITY = object_table(
     """
     .                            _system_priority
-    preemptionPolicy             needed & one_of PreemptLowerPriority Never
+    preemptionPolicy             required & one_of PreemptLowerPriority Never
     """,
     _system_priority,
 )
 _RUNTIME = object_table(
     """
-    handler                      needed & dns_label
+    handler                      required & dns_label
     overhead.podFixed            check_overhead @ overhead
     scheduling.nodeSelector      check_labels
     scheduling.tolerations       check_tolerations

@@ -72,8 +72,8 @@ def _check(problems: Problems, obj: Object) -> None:
 _SPEC = object_table(
     """
     spec.minReplicas        at_least 1
-    spec.maxReplicas        needed: must be set and greater than 0
-    spec.maxReplicas        filled & at_least 1
+    spec.maxReplicas        required: must be set and greater than 0
+    spec.maxReplicas        if_nonempty & at_least 1
     spec.maxReplicas        number & invalid if too_few: must be greater than or equal to `minReplicas`
     """,
     too_few=lambda obj: (part_of(obj, "spec").get("maxReplicas") or 0) < (part_of(obj, "spec").get("minReplicas") or 0),
@@ -100,8 +100,8 @@ def _reference(problems: Problems, reference: Object, path: str, *, needs_group:
 
 
 _REFERENCE = table("""
-    kind                     needed & path_segment
-    name                     needed & path_segment
+    kind                     required & path_segment
+    name                     required & path_segment
 """)
 
 
@@ -134,19 +134,19 @@ def _positive(problems: Problems, value: Any, path: str) -> None:
 
 
 _TARGET = """
-    target.type                  needed: must specify a metric target type
+    target.type                  required: must specify a metric target type
     target.type                  text & not no_type: must be either Utilization, Value, or AverageValue
     target.value                 _positive
     target.averageValue          _positive
     target.averageUtilization    at_least 1: must be greater than 0
 """
 _METRIC = f"""
-    metric.name                  needed: must specify a metric name
-    metric.name                  filled & path_segment
+    metric.name                  required: must specify a metric name
+    metric.name                  if_nonempty & path_segment
     {_TARGET}"""
 _RESOURCE = f"""
     {_TARGET}
-    target.averageUtilization    required unless target.averageUtilization? or target.averageValue?:
+    target.averageUtilization    missing unless target.averageUtilization? or target.averageValue?:
             must set either a target raw value or a target utilization
     target.averageValue          forbidden if target.averageUtilization?:
             may not set both a target raw value and a target utilization
@@ -155,29 +155,29 @@ _ROWS = {
     "object": f"""
     describedObject              part & _check_described
     {_METRIC}
-    target.averageValue          required unless target.value? or target.averageValue?:
+    target.averageValue          missing unless target.value? or target.averageValue?:
             must set either a target value or averageValue
     """,
     "external": f"""
     {_METRIC}
-    target.averageValue          required unless target.value? or target.averageValue?:
+    target.averageValue          missing unless target.value? or target.averageValue?:
             must set either a target value for metric or a per-pod target
     target.value                 forbidden if target.averageValue?:
             may not set both a target value for metric and a per-pod target
     """,
     "pods": f"""
     {_METRIC}
-    target.averageValue          set: must specify a positive target averageValue
+    target.averageValue          present: must specify a positive target averageValue
     """,
     "resource": f"""
-    name                         needed: must specify a resource name
+    name                         required: must specify a resource name
     {_RESOURCE}
     """,
     "containerResource": f"""
-    name                         needed: must specify a resource name
-    name                         filled & check_container_resource_name
-    container                    needed: must specify a container
-    container                    filled & dns_label
+    name                         required: must specify a resource name
+    name                         if_nonempty & check_container_resource_name
+    container                    required: must specify a container
+    container                    if_nonempty & dns_label
     {_RESOURCE}
     """,
 }
@@ -194,7 +194,7 @@ _DIRECTION = table(
     stabilizationWindowSeconds   at_least 0: must be greater than or equal to zero
     stabilizationWindowSeconds   at_most {_LONGEST_WINDOW}
     selectPolicy                 one_of Disabled Max Min
-    policies                     needed: must specify at least one Policy
+    policies                     required: must specify at least one Policy
     policies[].type              text & one_of Percent Pods
     policies[].value             number & at_least 1: must be greater than zero
     policies[].periodSeconds     number & at_least 1: must be greater than zero

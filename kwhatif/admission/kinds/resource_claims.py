@@ -166,22 +166,22 @@ def _parameters(problems: Problems, parameters: Any, path: str) -> None:
 _ALL_DIFFERENT = table(". all_unique")
 _SELECTORS = f"""
     selectors[]                most {_MOST}
-    selectors[].cel            set
+    selectors[].cel            present
     selectors[].cel?.expression    text & _expression
 """
 _EXACT_REQUEST = table(
     f"""
-    deviceClassName            needed & dns_subdomain
+    deviceClassName            required & dns_subdomain
     {_SELECTORS}
     allocationMode             text & one_of All ExactCount
-    count                      filled & invalid if allocationMode=All:
+    count                      if_nonempty & invalid if allocationMode=All:
             must not be specified when allocationMode is 'All'
     count                      number & at_least 1 if allocationMode=ExactCount: must be greater than zero
-    tolerations[].key          filled & label_key
+    tolerations[].key          if_nonempty & label_key
     tolerations[].operator     text & one_of Equal Exists
-    tolerations[].value        filled & invalid if operator=Exists: must be empty for operator `Exists`
+    tolerations[].value        if_nonempty & invalid if operator=Exists: must be empty for operator `Exists`
     tolerations[].value        text & label_value if operator=Equal
-    tolerations[].effect       filled & one_of NoExecute NoSchedule None
+    tolerations[].effect       if_nonempty & one_of NoExecute NoSchedule None
     """,
     _expression,
 )
@@ -191,9 +191,9 @@ _ALTERNATIVES = table(
 )
 _OPAQUE = table(
     """
-    opaque                     set
+    opaque                     present
     opaque?.driver             text & check_driver_name
-    opaque?.parameters         set
+    opaque?.parameters         present
     opaque?.parameters         _parameters
     """,
     *(check_driver_name, _parameters),

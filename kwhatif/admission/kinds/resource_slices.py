@@ -252,8 +252,8 @@ _ATTRIBUTE = table(
 )
 # A set of counters, or what a device takes of one.
 _COUNTERS = f"""
-    NAME                         needed & dns_label
-    counters                     needed & most {_MOST_COUNTERS} & each dns_label
+    NAME                         required & dns_label
+    counters                     required & most {_MOST_COUNTERS} & each dns_label
 """
 _DEVICE = table(
     f"""
@@ -262,7 +262,7 @@ _DEVICE = table(
     taints[]                     most {_MOST_TAINTS}
     taints[].key                 text & label_key
     taints[].value               text & label_value
-    taints[].effect              needed & one_of NoExecute NoSchedule None
+    taints[].effect              required & one_of NoExecute NoSchedule None
     consumesCounters             most {_MOST_CONSUMED} & consumed & all_unique counterSet here
     """,
     _fields,
@@ -290,7 +290,7 @@ _CONDITIONS = table(
 _SLICE = object_table(
     f"""
     spec.driver                  text & check_driver_name
-    spec.pool.name               needed & _pool_name
+    spec.pool.name               required & _pool_name
     spec.pool.resourceSliceCount    number & at_least 1: must be greater than zero
     spec.pool.generation         at_least 0: must be greater than or equal to zero
     spec                         part & _places

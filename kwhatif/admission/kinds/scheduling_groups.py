@@ -79,17 +79,17 @@ def _source(problems: Problems, claim: Object, path: str) -> None:
 _COMMON = table(
     f"""
     schedulingPolicy                             part & _policy
-    schedulingPolicy.gang?.minCount              needed & at_least 1
+    schedulingPolicy.gang?.minCount              required & at_least 1
     schedulingConstraints.topology[]             most {_MOST_CONSTRAINTS}
-    schedulingConstraints.topology[].key         needed & label_key
+    schedulingConstraints.topology[].key         required & label_key
     resourceClaims[]                             most {MOST_CLAIMS}
     resourceClaims[]                             unique name whole
     resourceClaims[]                             _source
-    resourceClaims[].name                        needed & dns_label
+    resourceClaims[].name                        required & dns_label
     resourceClaims[].resourceClaimName           dns_subdomain
     resourceClaims[].resourceClaimTemplateName   dns_subdomain
     disruptionMode                               one_of Pod PodGroup
-    priorityClassName                            filled & dns_subdomain
+    priorityClassName                            if_nonempty & dns_subdomain
     priority                                     at_most {_HIGHEST_PRIORITY}
     """,
     *(_policy, _source),
@@ -104,8 +104,8 @@ def _disruption_mode(problems: Problems, spec: Object, path: str) -> None:
 _GROUP = object_table(
     """
     spec.podGroupTemplateRef?            invalid empty unless workload?: must specify one of: `workload`
-    spec.podGroupTemplateRef?.workload?.workloadName            needed & dns_subdomain
-    spec.podGroupTemplateRef?.workload?.podGroupTemplateName    needed & dns_label
+    spec.podGroupTemplateRef?.workload?.workloadName            required & dns_subdomain
+    spec.podGroupTemplateRef?.workload?.podGroupTemplateName    required & dns_label
     spec                                 part & common
     spec                                 part & _disruption_mode
     """,
@@ -114,13 +114,13 @@ _GROUP = object_table(
 )
 _WORKLOAD = object_table(
     f"""
-    spec.controllerRef?.kind             needed
-    spec.controllerRef?.name             needed
-    spec.controllerRef?.apiGroup         filled & dns_subdomain
-    spec.podGroupTemplates               needed
+    spec.controllerRef?.kind             required
+    spec.controllerRef?.name             required
+    spec.controllerRef?.apiGroup         if_nonempty & dns_subdomain
+    spec.podGroupTemplates               required
     spec.podGroupTemplates[]             most {MOST_TEMPLATES}
     spec.podGroupTemplates[]             unique name whole
-    spec.podGroupTemplates[].name        needed & dns_label
+    spec.podGroupTemplates[].name        required & dns_label
     spec.podGroupTemplates[]             common
     """,
     common=_COMMON,

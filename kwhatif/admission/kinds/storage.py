@@ -100,32 +100,34 @@ _SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePubl
 _CSI = table(
     """
     driver                       text & check_driver_name
-    volumeHandle                 needed
+    volumeHandle                 required
     """
-    + "".join(f"{key}?.name needed & dns_subdomain\n    {key}?.namespace needed & dns_label\n    " for key in _SECRETS),
+    + "".join(
+        f"{key}?.name required & dns_subdomain\n    {key}?.namespace required & dns_label\n    " for key in _SECRETS
+    ),
     check_driver_name,
 )
 _LOCAL = table("""
-    path                         needed
-    path                         filled & no_backsteps
+    path                         required
+    path                         if_nonempty & no_backsteps
 """)
 _CHECKS = {**SOURCE_CHECKS, "csi": _CSI, "local": _LOCAL}
 _VOLUME = object_table(
     """
-    spec.accessModes                     needed
+    spec.accessModes                     required
     spec                                 check_access_modes
     spec                                 _capacity
     spec.persistentVolumeReclaimPolicy   one_of Delete Recycle Retain
-    spec.nodeAffinity?.required          set: must specify required node constraints
+    spec.nodeAffinity?.required          present: must specify required node constraints
     spec.nodeAffinity?.required          check_node_selector
     spec                                 _source
     spec?.persistentVolumeReclaimPolicy  forbidden if persistentVolumeReclaimPolicy=Recycle and _is_root:
             may not be 'recycle' for a hostPath mount of '/'
-    spec.storageClassName                filled & dns_subdomain
+    spec.storageClassName                if_nonempty & dns_subdomain
     spec.volumeMode                      one_of Block Filesystem
-    spec.volumeAttributesClassName       required if no_attributes: an empty string is disallowed
-    spec.volumeAttributesClassName       filled & dns_subdomain
-    spec.csi                             required if spec.volumeAttributesClassName? and no_csi:
+    spec.volumeAttributesClassName       missing if no_attributes: an empty string is disallowed
+    spec.volumeAttributesClassName       if_nonempty & dns_subdomain
+    spec.csi                             missing if spec.volumeAttributesClassName? and no_csi:
             has to be specified when using volumeAttributesClassName
     """,
     *(check_access_modes, _capacity, _source, _is_root),
@@ -135,18 +137,18 @@ _VOLUME = object_table(
 )
 _INLINE_VOLUME = table(
     """
-    claimRef                         filled & forbidden: may not be specified INLINE
-    capacity                         filled & forbidden: may not be specified INLINE
-    csi                              set: has to be specified INLINE
-    accessModes                      needed
+    claimRef                         if_nonempty & forbidden: may not be specified INLINE
+    capacity                         if_nonempty & forbidden: may not be specified INLINE
+    csi                              present: has to be specified INLINE
+    accessModes                      required
     .                                check_access_modes
-    persistentVolumeReclaimPolicy    filled & forbidden unless persistentVolumeReclaimPolicy=Retain:
+    persistentVolumeReclaimPolicy    if_nonempty & forbidden unless persistentVolumeReclaimPolicy=Retain:
             may only be Retain INLINE
     nodeAffinity                     forbidden: may not be specified INLINE
     csi                              csi
-    .                                required if _is_no_csi_volume: must specify a volume type
-    storageClassName                 filled & forbidden: may not be specified INLINE
-    volumeMode                       filled & forbidden unless volumeMode=Filesystem:
+    .                                missing if _is_no_csi_volume: must specify a volume type
+    storageClassName                 if_nonempty & forbidden: may not be specified INLINE
+    volumeMode                       if_nonempty & forbidden unless volumeMode=Filesystem:
             may not specify volumeMode other than Filesystem INLINE
     volumeAttributesClassName        forbidden: may not be specified INLINE
     """.replace("INLINE", "in the context of inline volumes"),
@@ -198,7 +200,7 @@ def _driver_defaults(request: Request, spec: Object) -> None:
 _CSI_DRIVER = object_table(
     f"""
     spec.fsGroupPolicy                       one_of File None ReadWriteOnceWithFSType
-    spec.tokenRequests[]                     unique audience ends
+    spec.tokenRequests[]                     unique audience stops_item
     spec.tokenRequests[].expirationSeconds   at_least 600: may not specify a duration less than 10 minutes
     spec.tokenRequests[].expirationSeconds   at_most {1 << 32}: may not specify a duration larger than 2^32 seconds
     spec.volumeLifecycleModes                each one_of Persistent Ephemeral
@@ -222,7 +224,7 @@ def _topology_keys(problems: Problems, driver: Object, path: str) -> None:
 _CSI_NODE = object_table(
     """
     spec.drivers[].name                  text & check_driver_name
-    spec.drivers[].nodeID                needed & below 256: must be 256 characters or less
+    spec.drivers[].nodeID                required & max_bytes 256: must be 256 characters or less
     spec.drivers[].allocatable.count     at_least 0
     spec.drivers[]                       unique name
     spec.drivers[]                       _topology_keys
@@ -251,11 +253,11 @@ def _attachment_defaults(request: Request, spec: Object) -> None:
 _ATTACHMENT = object_table(
     f"""
     spec.attacher                        text & check_driver_name
-    spec.source                  required unless spec.source.inlineVolumeSpec? or spec.source.persistentVolumeName?:
+    spec.source                  missing unless spec.source.inlineVolumeSpec? or spec.source.persistentVolumeName?:
             {_ONE_SOURCE}
     spec.source                  forbidden if spec.source.inlineVolumeSpec? and spec.source.persistentVolumeName?:
             {_ONE_SOURCE}
-    spec.source?.persistentVolumeName    text & required if unnamed: must specify non empty persistentVolumeName
+    spec.source?.persistentVolumeName    text & missing if unnamed: must specify non empty persistentVolumeName
     spec.source?.inlineVolumeSpec        inline unless persistentVolumeName?
     spec.nodeName                        text & dns_subdomain
     spec.source.persistentVolumeName     dns_subdomain
@@ -268,7 +270,7 @@ _ATTRIBUTES = object_table(
     """
     driverName                   text & check_provisioner
     parameters                   part & check_parameters
-    parameters                   needed: must contain at least one key/value pair
+    parameters                   required: must contain at least one key/value pair
     """,
     *(check_provisioner, check_parameters),
 )

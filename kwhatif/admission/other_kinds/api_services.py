@@ -40,19 +40,19 @@ def _bundle(problems: Problems, bundle: str, path: str) -> None:
 _SERVICE = object_table(
     """
     .                            _metadata
-    spec.group                   required unless spec.group or spec.version=v1:
+    spec.group                   missing unless spec.group or spec.version=v1:
             only v1 may have an empty group and it better be legacy kube
-    spec.group                   filled & dns_subdomain
+    spec.group                   if_nonempty & dns_subdomain
     spec.version                 text & dns_1035_label
     spec.groupPriorityMinimum    number & between 1 20000: must be positive and less than 20000
     spec.versionPriority         number & between 1 1000: must be positive and less than 1000
-    spec.caBundle                filled & _bundle unless spec.service?
-    spec.insecureSkipTLSVerify   filled & invalid unless spec.service?:
+    spec.caBundle                if_nonempty & _bundle unless spec.service?
+    spec.insecureSkipTLSVerify   if_nonempty & invalid unless spec.service?:
             local APIServices may not have insecureSkipTLSVerify
-    spec.service?.namespace      needed
-    spec.service?.name           needed
+    spec.service?.namespace      required
+    spec.service?.name           required
     spec.service?.port           service_port
-    spec.insecureSkipTLSVerify   filled & invalid if spec.service? and spec.caBundle:
+    spec.insecureSkipTLSVerify   if_nonempty & invalid if spec.service? and spec.caBundle:
             may not be true if caBundle is present
     """,
     *(_metadata, _bundle),

@@ -86,7 +86,7 @@ def _labels(problems: Problems, text: str, path: str, rule: Callable[[str], list
 _REQUEST = object_table(
     f"""
     spec.request                 text & _pem
-    spec.usages                  needed
+    spec.usages                  required
     spec.usages[]                _usage
     spec.usages                  all_unique
     spec.signerName              invalid if spec.signerName={_LEGACY}:

@@ -38,14 +38,14 @@ _CONVERSION = table(
     """
     conversion.strategy          text & invalid if preserveUnknownFields and converts:
             must be None if spec.preserveUnknownFields is true
-    conversion.strategy          needed & one_of None Webhook
+    conversion.strategy          required & one_of None Webhook
     conversion?.webhook.clientConfig    forbidden unless strategy=Webhook @ webhookClientConfig: ONLY
     conversion?.webhook.conversionReviewVersions
-            filled & forbidden unless strategy=Webhook @ conversionReviewVersions: ONLY
+            if_nonempty & forbidden unless strategy=Webhook @ conversionReviewVersions: ONLY
     conversion?                  stop unless strategy=Webhook
-    conversion?.webhook.clientConfig    set @ webhookClientConfig: required when strategy is set to Webhook
+    conversion?.webhook.clientConfig    present @ webhookClientConfig: required when strategy is set to Webhook
     conversion?.webhook.clientConfig    check_client @ webhookClientConfig
-    conversion?.webhook.conversionReviewVersions    needed & check_reviews @ conversionReviewVersions
+    conversion?.webhook.conversionReviewVersions    required & check_reviews @ conversionReviewVersions
     """.replace("ONLY", "should not be set when strategy is not set to Webhook"),
     check_reviews,
     check_client=check_client,
@@ -66,9 +66,9 @@ def _json_path(*roots: str) -> Callable[[str], list[str]]:
 
 check_subresources = table(
     """
-    scale?.specReplicasPath      needed & in_spec
-    scale?.statusReplicasPath    needed & in_status
-    scale?.labelSelectorPath     filled & in_either
+    scale?.specReplicasPath      required & in_spec
+    scale?.statusReplicasPath    required & in_status
+    scale?.labelSelectorPath     if_nonempty & in_either
     """,
     in_spec=_json_path(".spec."),
     in_status=_json_path(".status."),
@@ -76,11 +76,11 @@ check_subresources = table(
 )
 _COLUMNS = table(
     f"""
-    name                         needed
-    type                         needed: must be one of {",".join(_COLUMN_TYPES)}
-    type                         filled & not is_no_type: must be one of {",".join(_COLUMN_TYPES)}
-    format                       filled & not is_no_format: must be one of {",".join(_COLUMN_FORMATS)}
-    jsonPath                     needed & begins . @ JSONPath: must be a simple json path starting with .
+    name                         required
+    type                         required: must be one of {",".join(_COLUMN_TYPES)}
+    type                         if_nonempty & not is_no_type: must be one of {",".join(_COLUMN_TYPES)}
+    format                       if_nonempty & not is_no_format: must be one of {",".join(_COLUMN_FORMATS)}
+    jsonPath                     required & begins . @ JSONPath: must be a simple json path starting with .
     """,
     is_no_type=lambda kind: kind not in _COLUMN_TYPES,
     is_no_format=lambda form: form not in _COLUMN_FORMATS,
@@ -157,9 +157,9 @@ def _group(group: str) -> list[str]:
 
 _DEFINITION = object_table(
     """
-    metadata.name                filled & invalid if _is_misnamed: must be spec.names.plural+"."+spec.group
-    spec.group                   needed & _group
-    spec.scope                   needed & one_of Cluster Namespaced
+    metadata.name                if_nonempty & invalid if _is_misnamed: must be spec.names.plural+"."+spec.group
+    spec.group                   required & _group
+    spec.scope                   required & one_of Cluster Namespaced
     """,
     *(_is_misnamed, _group),
 )
@@ -209,24 +209,24 @@ _VERSION = table(
     """
     name                         text & in_one dns_1035_label
     deprecationWarning           invalid unless deprecated: can only be set for deprecated versions
-    deprecationWarning           below 256 if deprecated: must be <= 256 characters long
+    deprecationWarning           max_bytes 256 if deprecated: must be <= 256 characters long
     deprecationWarning           at_least_one if deprecated
     """,
     at_least_one=lambda text: [] if text else ["must not be an empty string"],
 )
 _NAMES = table(
     f"""
-    plural                       needed
-    singular                     needed
-    kind                         needed
-    listKind                     needed
-    plural                       filled & in_one dns_1035_label
-    singular                     filled & in_one dns_1035_label
-    kind                         filled & in_one lower: {_MIXED}
-    listKind                     filled & in_one lower: {_MIXED}
+    plural                       required
+    singular                     required
+    kind                         required
+    listKind                     required
+    plural                       if_nonempty & in_one dns_1035_label
+    singular                     if_nonempty & in_one dns_1035_label
+    kind                         if_nonempty & in_one lower: {_MIXED}
+    listKind                     if_nonempty & in_one lower: {_MIXED}
     shortNames[]                 in_one dns_1035_label
     categories[]                 in_one dns_1035_label
-    listKind                     filled & invalid if twice: kind and listKind may not be the same
+    listKind                     if_nonempty & invalid if twice: kind and listKind may not be the same
     """,
     lower=lambda name: dns_1035_label(str(name).lower()),
     twice=lambda names: names.get("listKind") == names.get("kind"),

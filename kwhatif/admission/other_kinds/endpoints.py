@@ -50,7 +50,7 @@ def _usable_ip(ip: str) -> list[str]:
 _ADDRESS = table(
     """
     ip                           text & check_address
-    hostname                     filled & dns_label
+    hostname                     if_nonempty & dns_label
     nodeName                     dns_subdomain
     ip                           text & _usable_ip
     """,
@@ -62,7 +62,7 @@ _PROTOCOLS = """
 """
 _PORT = table(
     f"""
-    name                         filled & dns_label
+    name                         if_nonempty & dns_label
     port                         number & port_number
     {_PROTOCOLS}"""
 )
@@ -77,7 +77,7 @@ def _ports(problems: Problems, ports: list[Object], path: str) -> None:
 
 _ENDPOINTS = object_table(
     """
-    subsets[]                        required unless addresses or notReadyAddresses:
+    subsets[]                        missing unless addresses or notReadyAddresses:
             must specify `addresses` or `notReadyAddresses`
     subsets[].addresses[]            address
     subsets[].notReadyAddresses[]    address
@@ -135,8 +135,8 @@ def _endpoints(problems: Problems, obj: Object, path: str) -> None:
 
 _ENDPOINT = table(
     """
-    addresses                    needed: must contain at least 1 address
-    addresses                    filled & most 100
+    addresses                    required: must contain at least 1 address
+    addresses                    if_nonempty & most 100
     """
 )
 _DETAILS = table(
@@ -155,9 +155,9 @@ _DETAILS = table(
 )
 _SLICE = object_table(
     """
-    addressType                  needed & one_of FQDN IPv4 IPv6
+    addressType                  required & one_of FQDN IPv4 IPv6
     ports[]                      most 20000
-    ports[].name                 filled & dns_label
+    ports[].name                 if_nonempty & dns_label
     ports[]                      unique name
     ports[]                      protocols
     .                            _endpoints
@@ -211,7 +211,8 @@ _LEASE = object_table(
     spec.leaseTransitions        at_least 0
     spec.strategy                label_key if _is_qualified @ spec.strategy.strategy
     spec.strategy                one_of OldestEmulationVersion unless _is_qualified @ spec.strategy.strategy
-    spec.preferredHolder         filled & forbidden unless spec.strategy: may only be specified if `strategy` is defined
+    spec.preferredHolder         if_nonempty & forbidden unless spec.strategy:
+            may only be specified if `strategy` is defined
     """,
     _is_qualified=lambda obj: "/" in (part_of(obj, "spec").get("strategy") or ""),
 )

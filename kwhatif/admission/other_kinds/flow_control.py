@@ -87,36 +87,36 @@ def _address(problems: Problems, address: str, path: str) -> None:
             return
 
 
-_NAMED = table("name needed")
+_NAMED = table("name required")
 _ACCOUNT = table(
     """
-    name                     needed
-    name                     filled & dns_subdomain unless name=*
-    namespace                needed: must specify namespace for service account
-    namespace                filled & dns_label
+    name                     required
+    name                     if_nonempty & dns_subdomain unless name=*
+    namespace                required: must specify namespace for service account
+    namespace                if_nonempty & dns_label
     """
 )
 _REQUEST = table(
     """
-    subjects                 needed: subjects must contain at least one value
+    subjects                 required: subjects must contain at least one value
     subjects[]               _subject
-    .                        required unless resourceRules or nonResourceRules:
+    .                        missing unless resourceRules or nonResourceRules:
             at least one of resourceRules and nonResourceRules has to be non-empty
-    resourceRules[].verbs          needed: verbs must contain at least one value
+    resourceRules[].verbs          required: verbs must contain at least one value
     resourceRules[].verbs          not mixed: if '*' is present, must not specify other verbs
-    resourceRules[].verbs          filled & _verbs
-    resourceRules[].apiGroups      needed: resource rules must supply at least one api group
+    resourceRules[].verbs          if_nonempty & _verbs
+    resourceRules[].apiGroups      required: resource rules must supply at least one api group
     resourceRules[].apiGroups      not mixed: if '*' is present, must not specify other api groups
-    resourceRules[].resources      needed: resource rules must supply at least one resource
+    resourceRules[].resources      required: resource rules must supply at least one resource
     resourceRules[].resources      not mixed: if '*' is present, must not specify other resources
-    resourceRules[].namespaces     required unless namespaces or clusterScope:
+    resourceRules[].namespaces     missing unless namespaces or clusterScope:
             resource rules that are not cluster scoped must supply at least one namespace
     resourceRules[].namespaces     not mixed: if '*' is present, must not specify other namespaces
     resourceRules[].namespaces     _namespaces
-    nonResourceRules[].verbs       needed: verbs must contain at least one value
+    nonResourceRules[].verbs       required: verbs must contain at least one value
     nonResourceRules[].verbs       not mixed: if '*' is present, must not specify other verbs
-    nonResourceRules[].verbs       filled & _verbs
-    nonResourceRules[].nonResourceURLs    needed: nonResourceURLs must contain at least one value
+    nonResourceRules[].verbs       if_nonempty & _verbs
+    nonResourceRules[].nonResourceURLs    required: nonResourceURLs must contain at least one value
     nonResourceRules[].nonResourceURLs    not mixed: if '*' is present, must not specify other non-resource URLs
     nonResourceRules[].nonResourceURLs    _addresses
     """,
@@ -130,8 +130,8 @@ _SCHEMA = object_table(
     spec.matchingPrecedence        invalid if _is_misplaced:
             only the schema named 'exempt' may have matchingPrecedence 1
     spec.distinguisherMethod       _method
-    spec.priorityLevelConfiguration.name    needed: must reference a priority level
-    spec.priorityLevelConfiguration.name    filled & dns_subdomain
+    spec.priorityLevelConfiguration.name    required: must reference a priority level
+    spec.priorityLevelConfiguration.name    if_nonempty & dns_subdomain
     spec.rules[]                   request
     """,
     *(_is_misplaced, _method),
@@ -177,7 +177,8 @@ _LIMITED = table(
     limitResponse.type       text & one_of Queue Reject
     limitResponse.queuing    forbidden if limitResponse.type=Reject:
             must be nil if limited.limitResponse.type is not Limited
-    limitResponse.queuing    set if limitResponse.type=Queue: must not be empty if limited.limitResponse.type is Limited
+    limitResponse.queuing    present if limitResponse.type=Queue:
+            must not be empty if limited.limitResponse.type is Limited
     limitResponse.queuing    queuing if limitResponse.type=Queue
     lendablePercent          between 0 100
     borrowingLimitPercent    at_least 0: if specified, must be a non-negative integer
@@ -198,7 +199,7 @@ _LEVEL = object_table(
     spec.limited             forbidden if spec.type=Exempt: must be nil if the type is not Limited
     spec.exempt              exempt if spec.type=Exempt
     spec.exempt              forbidden if spec.type=Limited: must be nil if the type is Limited
-    spec.limited             set if spec.type=Limited: must not be empty when type is Limited
+    spec.limited             present if spec.type=Limited: must not be empty when type is Limited
     spec.limited             limited if spec.type=Limited
     spec.type                text & one_of Exempt Limited
     """,

@@ -43,8 +43,8 @@ def _exact_path(path: str) -> list[str]:
 
 _REFERENCE = table("""
     apiGroup                     dns_subdomain
-    kind                         needed & path_segment
-    name                         needed & path_segment
+    kind                         required & path_segment
+    name                         required & path_segment
 """)
 _BACKEND = table(
     """
@@ -53,12 +53,12 @@ _BACKEND = table(
     .                            invalid! empty unless service? or resource?: resource or service backend is required
     resource                     reference
     .                            stop if resource?
-    service.name                 needed & dns_label
+    service.name                 required & dns_label
     .                            invalid! empty if service.port.name and service.port.number:
             cannot set both port name & port number
-    service.port.name            filled & port_name
-    service.port.number          filled & port_number
-    .                            required unless service.port.name or service.port.number:
+    service.port.name            if_nonempty & port_name
+    service.port.number          if_nonempty & port_number
+    .                            missing unless service.port.name or service.port.number:
             port name or number is required
     """,
     reference=_REFERENCE,
@@ -75,16 +75,16 @@ _INGRESS = object_table(
     """
     spec                     any & null unless _has_backends: either `defaultBackend` or `rules` must be specified
     spec.defaultBackend      backend
-    spec.rules[].host        filled & _no_address & _host
-    spec.rules[].http?.paths                needed
-    spec.rules[].http?.paths[].pathType     set!: pathType must be specified
+    spec.rules[].host        if_nonempty & _no_address & _host
+    spec.rules[].http?.paths                required
+    spec.rules[].http?.paths[].pathType     present!: pathType must be specified
     spec.rules[].http?.paths[].pathType     one_of Exact ImplementationSpecific Prefix
     spec.rules[].http?.paths[].path         text & _exact_path if pathType=Exact|Prefix
-    spec.rules[].http?.paths[].path         filled & begins / if pathType=ImplementationSpecific:
+    spec.rules[].http?.paths[].path         if_nonempty & begins / if pathType=ImplementationSpecific:
             must be an absolute path
     spec.rules[].http?.paths[].backend      part & backend
     spec.tls[].hosts[]       text & _host
-    spec.tls[].secretName    filled & dns_subdomain
+    spec.tls[].secretName    if_nonempty & dns_subdomain
     spec.ingressClassName    dns_subdomain
     .                        _class_annotation
     """,
@@ -111,8 +111,8 @@ _INGRESS_CLASS = object_table(
     """
     spec.controller              text & longest 250 & check_domain_path
     spec.parameters?             reference
-    spec.parameters?.scope       set!
-    spec.parameters?.namespace   set if scope=Namespace: `parameters.scope` is set to 'Namespace'
+    spec.parameters?.scope       present!
+    spec.parameters?.namespace   present if scope=Namespace: `parameters.scope` is set to 'Namespace'
     spec.parameters?.namespace   dns_label if scope=Namespace
     spec.parameters?.namespace   forbidden if scope=Cluster: `parameters.scope` is set to 'Cluster'
     spec.parameters?.scope       one_of Cluster Namespace
@@ -176,7 +176,7 @@ _PEER = table(
     """
     podSelector              check_label_selector
     namespaceSelector        check_label_selector
-    ipBlock?.cidr            needed! & check_network
+    ipBlock?.cidr            required! & check_network
     ipBlock?                 _exceptions
     .                        _one_peer
     """,
@@ -213,11 +213,11 @@ def _policy_warnings(obj: Object, old: Object | None) -> Iterator[str]:
 
 _IP_ADDRESS = object_table(
     """
-    spec.parentRef               set
-    spec.parentRef?.group        filled & dns_subdomain
-    spec.parentRef?.resource     needed & path_segment
-    spec.parentRef?.name         needed & path_segment
-    spec.parentRef?.namespace    filled & path_segment
+    spec.parentRef               present
+    spec.parentRef?.group        if_nonempty & dns_subdomain
+    spec.parentRef?.resource     required & path_segment
+    spec.parentRef?.name         required & path_segment
+    spec.parentRef?.namespace    if_nonempty & path_segment
     """,
     names=standard_ip_rules,
 )

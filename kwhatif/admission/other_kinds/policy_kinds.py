@@ -94,14 +94,14 @@ def _is_mixed(values: Sequence[str]) -> bool:
 
 check_rule = table(
     """
-    operations               needed
+    operations               required
     operations               not mixed: if '*' is present, must not specify other operations
     operations[]             one_of * CONNECT CREATE DELETE UPDATE
-    apiGroups                needed
+    apiGroups                required
     apiGroups                not mixed: if '*' is present, must not specify other API groups
-    apiVersions              needed
+    apiVersions              required
     apiVersions              not mixed: if '*' is present, must not specify other API versions
-    apiVersions[]            needed
+    apiVersions[]            required
     resources                list & _check_resources
     scope                    one_of * Cluster Namespaced
     """,
@@ -111,7 +111,7 @@ check_rule = table(
 """Operations, groups, versions and resources that a policy or a webhook is about."""
 _MATCH = table(
     """
-    matchPolicy              set & one_of Equivalent Exact
+    matchPolicy              present & one_of Equivalent Exact
     namespaceSelector        check_label_selector
     objectSelector           check_label_selector
     resourceRules[].resourceNames[]            path_segment
@@ -150,12 +150,12 @@ def _check_param_kind(problems: Problems, kind: Object, path: str) -> None:
 
 _PARAM_REF = table(
     """
-    name                     filled & path_segment
+    name                     if_nonempty & path_segment
     name                     forbidden if name and selector?: name and selector are mutually exclusive
     selector                 check_label_selector
     selector                 forbidden if name: name and selector are mutually exclusive
-    .                        required unless name or selector?: one of name or selector must be specified
-    parameterNotFoundAction  needed & one_of Deny Allow
+    .                        missing unless name or selector?: one of name or selector must be specified
+    parameterNotFoundAction  required & one_of Deny Allow
     """,
     check_label_selector=check_label_selector,
 )
@@ -192,7 +192,7 @@ def check_conditions(problems: Problems, conditions: Sequence[Object], path: str
         names.add(name)
 
 
-_CONDITION = table("name needed & label_key")
+_CONDITION = table("name required & label_key")
 
 
 def _check_variables(problems: Problems, spec: Object, scenery: ExpressionEnvironment) -> ExpressionEnvironment:
@@ -224,11 +224,11 @@ def _check_variables(problems: Problems, spec: Object, scenery: ExpressionEnviro
 
 _POLICY = object_table(
     """
-    spec.failurePolicy                       set & one_of Fail Ignore
+    spec.failurePolicy                       present & one_of Fail Ignore
     spec.paramKind                           _check_param_kind
-    spec.matchConstraints                    set
+    spec.matchConstraints                    present
     spec.matchConstraints                    match
-    spec.matchConstraints?.resourceRules     needed
+    spec.matchConstraints?.resourceRules     required
     """,
     _check_param_kind,
     match=_MATCH,
@@ -318,8 +318,8 @@ _PATCHES = {
 """The type of a patch -> the field that describes it, the one that must not be there, and what is made."""
 
 
-_PATCH_TYPE = table("patchType needed & one_of ApplyConfiguration JSONPatch")
-_REINVOCATION = table("reinvocationPolicy needed & one_of IfNeeded Never")
+_PATCH_TYPE = table("patchType required & one_of ApplyConfiguration JSONPatch")
+_REINVOCATION = table("reinvocationPolicy required & one_of IfNeeded Never")
 
 
 def _check_mutation(problems: Problems, mutation: Object, path: str, scenery: ExpressionEnvironment) -> None:
@@ -340,7 +340,7 @@ def _check_mutation(problems: Problems, mutation: Object, path: str, scenery: Ex
 
 _PURPOSE = "repeating the same validation failure information in the API response and headers serves no purpose"
 _BINDING = """
-    spec.policyName              needed & dns_subdomain
+    spec.policyName              required & dns_subdomain
     spec.paramRef                param_ref
     spec.matchResources          match
 """
@@ -348,7 +348,7 @@ _ACTIONS = f"""
     spec.validationActions[]     one_of Audit Deny Warn
     spec.validationActions[]     unique
     spec.validationActions       not both: must not contain both Deny and Warn ({_PURPOSE})
-    spec.validationActions       needed: at least one validation action is required
+    spec.validationActions       required: at least one validation action is required
 """
 _VALIDATING_BINDING = object_table(
     _BINDING + _ACTIONS, param_ref=_PARAM_REF, match=_MATCH, both=lambda actions: {"Deny", "Warn"} <= {*actions}

@@ -16,30 +16,30 @@ from kwhatif.api.objects import section
 
 _GROUP = "rbac.authorization.k8s.io"
 _VERBS = """
-    rules[].verbs                needed: verbs must contain at least one value
+    rules[].verbs                required: verbs must contain at least one value
 """
 _OF_NAMESPACE = """
-    rules[].nonResourceURLs      filled & invalid: namespaced rules cannot apply to non-resource URLs
+    rules[].nonResourceURLs      if_nonempty & invalid: namespaced rules cannot apply to non-resource URLs
 """
 _RULES = """
-    rules[].nonResourceURLs      filled & invalid if apiGroups or resources or resourceNames:
+    rules[].nonResourceURLs      if_nonempty & invalid if apiGroups or resources or resourceNames:
             rules cannot apply to both regular resources and non-resource URLs
     rules[]                      stop if nonResourceURLs
-    rules[].apiGroups            needed: resource rules must supply at least one api group
-    rules[].resources            needed: resource rules must supply at least one resource
+    rules[].apiGroups            required: resource rules must supply at least one api group
+    rules[].resources            required: resource rules must supply at least one resource
 """
 _AGGREGATION = """
-    aggregationRule?.clusterRoleSelectors      needed:
+    aggregationRule?.clusterRoleSelectors      required:
             at least one clusterRoleSelector required if aggregationRule is non-nil
     aggregationRule?.clusterRoleSelectors[]    check_label_selector
 """
 _BINDING = f"""
     roleRef.apiGroup             one_of {_GROUP}
     roleRef.kind                 text & one_of {{kinds}}
-    roleRef.name                 needed & path_segment
-    subjects[].name              needed
-    subjects[].name              filled & dns_subdomain if kind=ServiceAccount
-    subjects[].apiGroup          filled & _core if kind=ServiceAccount
+    roleRef.name                 required & path_segment
+    subjects[].name              required
+    subjects[].name              if_nonempty & dns_subdomain if kind=ServiceAccount
+    subjects[].apiGroup          if_nonempty & _core if kind=ServiceAccount
     subjects[].apiGroup          text & one_of {_GROUP} if kind=User|Group
     subjects[].kind              text & one_of ServiceAccount User Group
 """
@@ -72,5 +72,5 @@ STRATEGIES = {
     "Role": _role(_VERBS + _OF_NAMESPACE + _RULES),
     "ClusterRole": _role(_VERBS + _RULES + _AGGREGATION),
     "RoleBinding": _binding("Role ClusterRole"),
-    "ClusterRoleBinding": _binding("ClusterRole", "    subjects[].namespace         needed if kind=ServiceAccount\n"),
+    "ClusterRoleBinding": _binding("ClusterRole", "    subjects[].namespace         required if kind=ServiceAccount\n"),
 }

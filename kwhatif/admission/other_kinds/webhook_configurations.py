@@ -86,10 +86,10 @@ def _path(path: str) -> list[str]:
 # Upstream reports a missing namespace at the field of the name, and a missing name at that of the namespace.
 check_client = table(
     """
-    .                        required! if url? and service?: exactly one of url or service is required
-    .                        required unless url? or service?: exactly one of url or service is required
-    service?.namespace       needed @ name
-    service?.name            needed @ namespace
+    .                        missing! if url? and service?: exactly one of url or service is required
+    .                        missing unless url? or service?: exactly one of url or service is required
+    service?.namespace       required @ name
+    service?.name            required @ namespace
     service?.port            number & service_port
     service?.path            text & _path
     url                      _check_url
@@ -97,11 +97,11 @@ check_client = table(
     *(_path, _check_url),
 )
 _HOOK = """
-    webhooks[].name                          needed & _name
+    webhooks[].name                          required & _name
     webhooks[].rules[]                       check_rule
     webhooks[].failurePolicy                 one_of Fail Ignore
     webhooks[].matchPolicy                   one_of Equivalent Exact
-    webhooks[].sideEffects                   set: must specify one of None, NoneOnDryRun
+    webhooks[].sideEffects                   present: must specify one of None, NoneOnDryRun
     webhooks[].sideEffects                   one_of None NoneOnDryRun
     webhooks[].timeoutSeconds                between 1 30: the timeout value must be between 1 and 30 seconds
     webhooks[].namespaceSelector             check_label_selector
@@ -109,9 +109,9 @@ _HOOK = """
     webhooks[].reinvocationPolicy            reinvocation
     webhooks[].clientConfig                  part & check_client
     webhooks[].matchConditions               check_conditions
-    webhooks[].admissionReviewVersions       needed: must specify one of v1, v1beta1
-    webhooks[].admissionReviewVersions       filled & check_reviews
-    webhooks[]                               unique name filled
+    webhooks[].admissionReviewVersions       required: must specify one of v1, v1beta1
+    webhooks[].admissionReviewVersions       if_nonempty & check_reviews
+    webhooks[]                               unique name if_nonempty
 """
 
 

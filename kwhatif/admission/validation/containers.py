@@ -128,7 +128,7 @@ _PROBE = """
     terminationGracePeriodSeconds    at_least 1: must be greater than 0
 """
 _READINESS = table(f"{_PROBE}    terminationGracePeriodSeconds    invalid: must not be set for readinessProbes")
-_LIVENESS = table(f"{_PROBE}    successThreshold                 filled & between 1 1: must be 1")
+_LIVENESS = table(f"{_PROBE}    successThreshold                 if_nonempty & between 1 1: must be 1")
 _NO_HOOKS = table(
     "".join(
         f"{key} forbidden: may not be set for init containers without restartPolicy=Always\n"
@@ -161,11 +161,11 @@ def _headers(problems: Problems, headers: list[Object], path: str) -> None:
 
 _PORT = "port number & check_port"
 _HANDLERS = {
-    "exec": table("command needed"),
+    "exec": table("command required"),
     "httpGet": table(
         f"""
     {_PORT}
-    scheme                   filled & one_of HTTP HTTPS
+    scheme                   if_nonempty & one_of HTTP HTTPS
     httpHeaders              _headers
     """,
         _headers,
@@ -255,23 +255,23 @@ def _port_names(problems: Problems, ports: list[Object], path: str) -> None:
 
 
 _CONTAINER_PORT = table("""
-    containerPort                needed & port_number
-    hostPort                     filled & port_number
+    containerPort                required & port_number
+    hostPort                     if_nonempty & port_number
     protocol                     text & one_of SCTP TCP UDP
 """)
 _NAME_AND_PORTS = table(
     """
-    name                         needed & dns_label
-    image                        needed
-    terminationMessagePolicy     filled & one_of File FallbackToLogsOnError
+    name                         required & dns_label
+    image                        required
+    terminationMessagePolicy     if_nonempty & one_of File FallbackToLogsOnError
     ports                        _port_names
     """,
     _port_names,
 )
-_PULL_POLICY = table("imagePullPolicy filled & one_of Always IfNotPresent Never")
+_PULL_POLICY = table("imagePullPolicy if_nonempty & one_of Always IfNotPresent Never")
 _RESIZE = table("""
-    resourceName                 needed & one_of cpu memory @ .
-    restartPolicy                needed & one_of NotRequired RestartContainer @ .
+    resourceName                 required & one_of cpu memory @ .
+    restartPolicy                required & one_of NotRequired RestartContainer @ .
 """)
 
 
@@ -342,12 +342,12 @@ def _unique_ports(problems: Problems, containers: list[Object], path: str) -> No
 
 _RESTART_POLICY = table(
     """
-    restartPolicy                required if restartPolicyRules and unset:
+    restartPolicy                missing if restartPolicyRules and unset:
             must specify restartPolicy when restart rules are used
     restartPolicy                one_of Always Never OnFailure
     restartPolicyRules           most 20
     restartPolicyRules[].action                  text & one_of Restart RestartAllContainers
-    restartPolicyRules[].exitCodes               set: must be specified
+    restartPolicyRules[].exitCodes               present: must be specified
     restartPolicyRules[].exitCodes?.operator     text & one_of In NotIn
     restartPolicyRules[].exitCodes?.values       most 255
 """,

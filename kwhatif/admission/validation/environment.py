@@ -136,12 +136,12 @@ def _value_from(problems: Problems, variable: Object, path: str) -> None:
 
 _KEY = table("""
     name                     text & dns_subdomain
-    key                      needed & config_key
+    key                      required & config_key
 """)
 _FILE_KEY = table("""
-    key                      needed & environment_name
-    volumeName               needed & dns_label
-    path                     needed & no_backsteps
+    key                      required & environment_name
+    volumeName               required & dns_label
+    path                     required & no_backsteps
 """)
 
 
@@ -152,9 +152,9 @@ def _begin_of_name(name: str) -> list[str]:
 
 _FROM_ALL = table(
     """
-    prefix                   filled & environment_name
-    configMapRef?.name       needed & _begin_of_name
-    secretRef?.name          needed & _begin_of_name
+    prefix                   if_nonempty & environment_name
+    configMapRef?.name       required & _begin_of_name
+    secretRef?.name          required & _begin_of_name
     """,
     _begin_of_name,
 )

@@ -146,8 +146,8 @@ def _group(problems: Problems, group: Object, path: str) -> None:
 
 _POD_SPEC = table(
     f"""
-    restartPolicy                filled & one_of Always OnFailure Never
-    dnsPolicy                    filled & one_of {" ".join(DNS_POLICIES)}
+    restartPolicy                if_nonempty & one_of Always OnFailure Never
+    dnsPolicy                    if_nonempty & one_of {" ".join(DNS_POLICIES)}
     nodeSelector                 check_labels
     .                            check_pod_security
     affinity                     check_affinity
@@ -161,19 +161,19 @@ _POD_SPEC = table(
     hostnameOverride             forbidden if setHostnameAsFQDN: may not be specified when setHostnameAsFQDN is true
     hostnameOverride             forbidden if hostNetwork: may not be specified when hostNetwork is true
     hostnameOverride             longest 64 & dns_subdomain
-    serviceAccountName           filled & dns_subdomain
-    serviceAccount               filled & dns_subdomain unless serviceAccountName @ serviceAccountName
-    nodeName                     filled & dns_subdomain
+    serviceAccountName           if_nonempty & dns_subdomain
+    serviceAccount               if_nonempty & dns_subdomain unless serviceAccountName @ serviceAccountName
+    nodeName                     if_nonempty & dns_subdomain
     activeDeadlineSeconds        between 1 {2**31 - 1}
-    hostname                     filled & dns_label
-    subdomain                    filled & dns_label
+    hostname                     if_nonempty & dns_label
+    subdomain                    if_nonempty & dns_label
     tolerations                  check_tolerations
     hostAliases[].ip             text & check_address
     hostAliases[].hostnames[]    dns_subdomain
-    priorityClassName            filled & dns_subdomain
+    priorityClassName            if_nonempty & dns_subdomain
     runtimeClassName             dns_subdomain
-    preemptionPolicy             required if preempts_nothing
-    preemptionPolicy             filled & one_of PreemptLowerPriority Never
+    preemptionPolicy             missing if preempts_nothing
+    preemptionPolicy             if_nonempty & one_of PreemptLowerPriority Never
     overhead                     check_overhead
     .                            check_operating_system
     schedulingGroup              _group

@@ -3,18 +3,29 @@
 A table is text, with a line a row::
 
     spec.drivers[].name         text & check_driver_name
-    spec.drivers[].nodeID       needed & longest 256
+    spec.drivers[].nodeID       required & longest 256
     spec.drivers[]              unique name
-    spec.parentRef              set: a parent is needed
-    spec.parentRef?.group       filled & dns_subdomain
+    spec.parentRef              present: a parent is needed
+    spec.parentRef?.group       if_nonempty & dns_subdomain
     spec.type                   one_of Queue Reject @ spec.kind
     spec.queuing                forbidden if type=Reject: must be nil if type is Reject
 
 First the path: ``[]`` stands for each item of a list, all rows of one before the next; ``?`` for what is looked at
-only if it is there; ``.`` is the object itself. Then rules, one after the other, and before the first how an absent
-value is judged (``ABSENT``). Then ``if`` or ``unless`` tests of the object that has the field hold: a function, a key
-with a value (``key=a|b``), one that is there (``key?``) or not empty (``key``); then where it is reported, if
-upstream's path differs; and last the words of the last rule. A line that goes on is indented further.
+only if it is there; ``.`` is the object itself. Then rules, one after the other. The word before the first says how an
+absent value is judged:
+
+- ``text``, ``number``, ``list``, ``part``: as an empty one
+- ``any``: as null
+- ``required``: as a problem, and so is an empty one
+- ``present``: as a problem
+- ``if_nonempty``: not at all, nor is an empty one
+- no word: not at all
+
+After a problem of a row whose first word ends in ``!`` nothing further is said of the object.
+
+After the rules, tests of the object that has the field: ``if`` or ``unless`` a function holds, a key has a value
+(``key=a|b``), is there (``key?``) or not empty (``key``); then where it is reported, if upstream's path differs; and
+last the words of the last rule. A line that goes on is indented further.
 
 A rule is a name of ``field_rules`` or of a function given to the table: ``rule(problems, value, path)``, or
 ``rule(value)``, which returns what is wrong. Where two fields are compared, it is a function for the object.
@@ -35,7 +46,9 @@ Rule = Callable[[Problems, Any, str], object]
 Test = Callable[[Any], object]
 
 STOP = object()
-"""What a rule returns where nothing further is said of its value."""
+"""What a rule returns where nothing further is said of its value. A row passes it on to the object that has the field
+only if its first word ends in ``!``, or if it is about the object itself.
+"""
 _ABSENT = object()
 _NULL = object()
 _EMPTY: Object = {}
@@ -45,13 +58,11 @@ ABSENT: dict[str, Any] = {
     "list": (),
     "part": _EMPTY,
     "any": _NULL,
-    "needed": _ABSENT,
-    "set": _ABSENT,
-    "filled": None,
+    "required": _ABSENT,
+    "present": _ABSENT,
+    "if_nonempty": None,
 }
-"""How an absent value is judged: as an empty one or as null (``any``); as a problem, ``needed`` with one that is empty;
-or, as an empty one, not at all (``filled``). Without these an absent value is not judged. After a problem of a row
-whose first word ends in ``!`` nothing further is said of the object."""
+"""First words of rows: what stands for an absent value."""
 _LINE = re.compile(
     r"(?P<path>\S+)\s+(?P<rules>.+?)(?P<test> (?:if|unless) [^@:]+?)?(?: @ (?P<at>\S+))?(?:: (?P<why>.+))?"
 )
@@ -59,20 +70,20 @@ _LINE = re.compile(
 
 def table(text: str, *functions: Callable[..., Any], **named: Callable[..., Any]) -> Rule:
     """The rule that a table makes up. ``functions`` are those that it has the names of, ``named`` by others."""
-    known = {function.__name__: function for function in functions} | named
+    functions_by_name = {function.__name__: function for function in functions} | named
     lines = re.sub(r"\n +(?=\S)", " ", dedent(text).strip("\n")).splitlines()
-    return _together(list(_nest([_read(line.strip(), known) for line in lines if line.strip()])))
+    return _together(list(_nest([_read(line.strip(), functions_by_name) for line in lines if line.strip()])))
 
 
 def each_item(*rules: Rule) -> Rule:
     """A rule for a list: what holds for each of its items."""
     limits = [rule for rule in rules if isinstance(rule, _Most)]
-    judged = [rule for rule in rules if not isinstance(rule, _Most)]
+    others = [rule for rule in rules if not isinstance(rule, _Most)]
 
     def check(problems: Problems, found: Sequence[Any], path: str) -> None:
         if any(limit(problems, found, path) is STOP for limit in limits):
             return
-        own = [rule.begin() if isinstance(rule, _Unique) else rule for rule in judged]
+        own = [rule.begin() if isinstance(rule, _Unique) else rule for rule in others]
         for i, item in enumerate(found):
             where = f"{path}[{i}]"
             for rule in own:
@@ -90,7 +101,7 @@ class _Row(NamedTuple):
     rule: Rule
 
 
-def _read(line: str, known: dict[str, Callable[..., Any]]) -> _Row:
+def _read(line: str, functions_by_name: dict[str, Callable[..., Any]]) -> _Row:
     read = _LINE.fullmatch(line)
     if read is None:
         raise ValueError(f"no row of a table: {line}")
@@ -98,21 +109,29 @@ def _read(line: str, known: dict[str, Callable[..., Any]]) -> _Row:
     if last.endswith(("?", "[]")):
         outer, last = [*outer, last], "."
     words, why = read["rules"].split(" & "), read["why"] or ""
-    first, ends = words[0].partition(" ")[0], "!" in words[0]
+    first, stops_object = words[0].partition(" ")[0], "!" in words[0]
     words[0] = words[0].replace("!", "")
-    mode = words.pop(0) if first.rstrip("!") in ABSENT else "any" if first.startswith("required") else ""
-    rules = [_rule_of(word, known, why if i == len(words) else "") for i, word in enumerate(words, 1)]
-    if mode in ("needed", "set"):
+    mode = words.pop(0) if first.rstrip("!") in ABSENT else "any" if first.startswith("missing") else ""
+    rules = [_rule_of(word, functions_by_name, why if i == len(words) else "") for i, word in enumerate(words, 1)]
+    if mode in ("required", "present"):
         rules.insert(0, _require(mode, "" if rules else why))
-    elif ends:
+    elif stops_object:
         rules.append(_stop)
-    test = _test_of(read["test"], known) if read["test"] else None
-    rule = _field(last, read["at"], rules, ABSENT.get(mode), skips_empty=mode == "filled", ends=ends, test=test)
+    test = _test_of(read["test"], functions_by_name) if read["test"] else None
+    rule = _field(
+        last,
+        read["at"],
+        rules,
+        ABSENT.get(mode),
+        skips_empty=mode == "if_nonempty",
+        stops_object=stops_object,
+        test=test,
+    )
     return _Row(".".join(outer), rule)
 
 
 def _nest(found: Sequence[_Row]) -> Iterator[Rule]:
-    """Rows that stand together and are about the same object or list become one."""
+    """Neighbouring rows about one object or list become one rule; only neighbours, to keep upstream's order."""
     for head, group in groupby(found, key=lambda row: re.sub(r"(\?|\[\]).*", r"\1", row.path)):
         inner = list(group)
         if not head:
@@ -122,25 +141,26 @@ def _nest(found: Sequence[_Row]) -> Iterator[Rule]:
         yield _field(head.rstrip("?[]"), None, [_together(rules) if head.endswith("?") else each_item(*rules)])
 
 
-def _rule_of(text: str, known: dict[str, Callable[..., Any]], why: str) -> Rule:
+def _rule_of(text: str, functions_by_name: dict[str, Callable[..., Any]], why: str) -> Rule:
     name, *arguments = text.split(" ")
     if name == "each":
-        return _each_value(_rule_of(text.removeprefix("each "), known, why))
+        return _each_value(_rule_of(text.removeprefix("each "), functions_by_name, why))
     if name == "in_one":
-        judge = known.get(arguments[0]) or _find_shared_rule(arguments[0])
+        rule = functions_by_name.get(arguments[0]) or _find_shared_rule(arguments[0])
         begin = f"{why} " if why else ""
-        return _as_rule(lambda value: [begin + ",".join(wrong)] if (wrong := judge(value)) else [])
+        return _as_rule(lambda value: [begin + ",".join(wrong)] if (wrong := rule(value)) else [])
     if name == "not":
-        test = known[arguments[0]]
+        test = functions_by_name[arguments[0]]
         return _as_rule(lambda value: [why] if test(value) else [])
     if name in _RULES:
         return _RULES[name](why, *arguments)
     if why:
         raise ValueError(f"{name} has its own words: {why}")
-    return _as_rule(known.get(name) or _find_shared_rule(name))
+    return _as_rule(functions_by_name.get(name) or _find_shared_rule(name))
 
 
 def _as_rule(rule: Callable[..., Any]) -> Rule:
+    # A function of one value returns what is wrong with it; other rules take (problems, value, path).
     code = getattr(rule, "__code__", None)
     if code is None or code.co_argcount > 2:
         return rule
@@ -162,17 +182,17 @@ def _find_shared_rule(name: str) -> Callable[..., Any]:
     return rule
 
 
-def _test_of(text: str, known: dict[str, Callable[..., Any]]) -> Test:
+def _test_of(text: str, functions_by_name: dict[str, Callable[..., Any]]) -> Test:
     _, word, text = text.split(" ", 2)
     combine = any if " or " in text else all
-    tests = [_simple_test_of(one, known) for one in re.split(" and | or ", text)]
+    tests = [_simple_test_of(one, functions_by_name) for one in re.split(" and | or ", text)]
     holds = tests[0] if len(tests) == 1 else lambda obj: combine(test(obj) for test in tests)
     return holds if word == "if" else lambda obj: not holds(obj)
 
 
-def _simple_test_of(text: str, known: dict[str, Callable[..., Any]]) -> Test:
-    if text in known:
-        return known[text]
+def _simple_test_of(text: str, functions_by_name: dict[str, Callable[..., Any]]) -> Test:
+    if text in functions_by_name:
+        return functions_by_name[text]
     key, equals, values = text.rstrip("?").partition("=")
     keys, allowed = key.split("."), values.split("|")
 
@@ -193,26 +213,26 @@ class _Unique:
     """A rule for items, none of which is like one before it: in some fields, or as a whole.
 
     It is reported at the one field and shows it, ``here`` at the item; more fields, or ``whole``, show the item. Of
-    ``filled`` fields an empty one is like none. What ``ends`` with a problem has no further ones.
+    ``if_nonempty`` an empty field is like none. With ``stops_item`` nothing further is said of the item.
     """
 
     def __init__(self, why: str, *words: str) -> None:
-        self._why, self._here, self._whole, self._ends = why, "here" in words, "whole" in words, "ends" in words
-        self._filled = "filled" in words
-        self._keys = [key for key in words if key not in ("here", "whole", "ends", "filled")]
+        self._why, self._here, self._whole = why, "here" in words, "whole" in words
+        self._stops_item, self._if_nonempty = "stops_item" in words, "if_nonempty" in words
+        self._keys = [key for key in words if key not in ("here", "whole", "stops_item", "if_nonempty")]
 
     def begin(self) -> Rule:
         seen: set[Any] = set()
 
         def check(problems: Problems, item: Any, path: str) -> object:
             values = tuple(item.get(key) or "" for key in self._keys) if self._keys else item
-            if values not in seen or (self._filled and not values[0]):
+            if values not in seen or (self._if_nonempty and not values[0]):
                 seen.add(values)
                 return None
             one = len(self._keys) == 1 and not self._whole
             where = f"{path}.{self._keys[0]}" if one and not self._here else path
             problems.duplicate(where, values[0] if one else item, self._why)
-            return STOP if self._ends else None
+            return STOP if self._stops_item else None
 
         return check
 
@@ -234,7 +254,7 @@ class _Most:
 
 
 def _require(mode: str, why: str) -> Rule:
-    may_be_empty = mode.startswith("set")
+    may_be_empty = mode.startswith("present")
 
     def check(problems: Problems, value: Any, path: str) -> object:
         if value is not _ABSENT and (value or may_be_empty):
@@ -255,7 +275,7 @@ def _one_of(why: str, *given: str) -> Rule:
     return check
 
 
-def _unless(test: Callable[..., bool], usual: str = "") -> Callable[..., Rule]:
+def _comparison(test: Callable[..., bool], usual: str = "") -> Callable[..., Rule]:
     """A rule that compares a value with the numbers or words of its row."""
 
     def rule(why: str, *given: str) -> Rule:
@@ -298,15 +318,15 @@ def _each_value(rule: Rule) -> Rule:
 _RULES: dict[str, Callable[..., Rule]] = {
     "all_unique": lambda why, *words: each_item(_Unique(why, *words)),
     "one_of": _one_of,
-    "at_least": _unless(lambda value, least: value >= least, "must be greater than or equal to {}"),
-    "at_most": _unless(lambda value, most: value <= most, "must be less than or equal to {}"),
-    "between": _unless(lambda value, least, most: least <= value <= most, "must be between {} and {}, inclusive"),
-    "begins": _unless(lambda value, beginning: value.startswith(beginning)),
-    "below": _unless(lambda value, size: len(value.encode()) <= size),
+    "at_least": _comparison(lambda value, least: value >= least, "must be greater than or equal to {}"),
+    "at_most": _comparison(lambda value, most: value <= most, "must be less than or equal to {}"),
+    "between": _comparison(lambda value, least, most: least <= value <= most, "must be between {} and {}, inclusive"),
+    "begins": _comparison(lambda value, beginning: value.startswith(beginning)),
+    "max_bytes": _comparison(lambda value, size: len(value.encode()) <= size),
     "longest": _longest,
     "most": _Most,
     "unique": _Unique,
-    "required": lambda why: lambda problems, value, path: problems.required(path, why),
+    "missing": lambda why: lambda problems, value, path: problems.required(path, why),
     "forbidden": lambda why: lambda problems, value, path: problems.forbidden(path, why),
     "invalid": lambda why, *shown: lambda problems, value, path: problems.invalid(path, "" if shown else value, why),
     "null": lambda why: lambda problems, value, path: problems.invalid(path, None, why),
@@ -319,12 +339,12 @@ _RULES: dict[str, Callable[..., Rule]] = {
 
 def _together(rules: Sequence[Rule]) -> Rule:
     """One rule after the other. Most fields of an object are absent: rows that say nothing of those are not called."""
-    judged = tuple((getattr(rule, "field", None), rule) for rule in rules)
+    by_first_field = tuple((getattr(rule, "field", None), rule) for rule in rules)
 
     def check(problems: Problems, value: Any, path: str) -> object:
         # Go reads a null among the items of a list as an item without fields.
         value = _EMPTY if value is None else value
-        for field, rule in judged:
+        for field, rule in by_first_field:
             if (field is None or field in value) and rule(problems, value, path) is STOP:
                 return STOP
         return None
@@ -339,14 +359,14 @@ def _field(
     default: Any = None,
     *,
     skips_empty: bool = False,
-    ends: bool = False,
+    stops_object: bool = False,
     test: Test | None = None,
 ) -> Rule:
     """The rules for what is at ``path``; ``default`` if that is left out, and nothing is judged without one."""
     *outer, key = [""] if path == "." else path.split(".")
-    judged, shown = tuple(rules), "" if at == "." else at or (key and path)
-    if not key and not shown and default is None and not skips_empty and test is None and len(judged) == 1:
-        return judged[0]
+    reported_path = "" if at == "." else at or (key and path)
+    if not key and not reported_path and default is None and not skips_empty and test is None and len(rules) == 1:
+        return rules[0]
 
     def check(problems: Problems, holder: Any, where: str) -> object:
         value = holder
@@ -360,12 +380,13 @@ def _field(
             return None
         if value is _NULL:
             value = None
-        here = where if not shown else f"{where}.{shown}" if where else shown
-        for rule in judged:
+        here = where if not reported_path else f"{where}.{reported_path}" if where else reported_path
+        for rule in rules:
             if rule(problems, value, here) is STOP:
-                return STOP if ends or not key else None
+                return STOP if stops_object or not key else None
         return None
 
     if key and default is None:
+        # For ``_together``, which calls no row about a field that the object does not have.
         check.field = (*outer, key)[0]  # type: ignore[attr-defined]
     return check

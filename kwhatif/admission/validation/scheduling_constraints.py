@@ -127,7 +127,7 @@ _PREFERENCE = """
 _NODE_TERM = _PREFERENCE.format(values="matchExpressions[].values[]  label_value")
 check_node_selector = table(
     """
-    nodeSelectorTerms            needed: must have at least one node selector term
+    nodeSelectorTerms            required: must have at least one node selector term
     nodeSelectorTerms[]          term
     """,
     term=table(_NODE_TERM, _node_operator, _field_requirement),
@@ -138,7 +138,7 @@ _POD_TERM = table(
     namespaceSelector            check_label_selector
     namespaces                   each dns_label @ namespace
     .                            check_label_keys
-    topologyKey                  needed: can not be empty
+    topologyKey                  required: can not be empty
     topologyKey                  text & label_key
     """,
     check_label_keys,
@@ -164,7 +164,7 @@ check_affinity = table(
 _SPREAD_KIND = table(
     """
     maxSkew                      number & at_least 1: must be greater than zero
-    topologyKey                  needed: can not be empty
+    topologyKey                  required: can not be empty
     whenUnsatisfiable            text & one_of DoNotSchedule ScheduleAnyway
     """
 )
@@ -183,16 +183,16 @@ _SPREAD = table(
 check_tolerations = each_item(
     table(
         """
-    key                          filled & label_key
+    key                          if_nonempty & label_key
     operator                     text & invalid unless key or operator=Exists:
             operator must be Exists when `key` is empty, which means "match all values and all keys"
     effect                       text & invalid if tolerationSeconds? and not_of_execution:
             effect must be 'NoExecute' when `tolerationSeconds` is set
     value                        text & _value if is_equal @ operator
-    value                        filled & invalid if operator=Exists @ operator:
+    value                        if_nonempty & invalid if operator=Exists @ operator:
             value must be empty when `operator` is 'Exists'
-    operator                     filled & _operator
-    effect                       filled & one_of NoSchedule PreferNoSchedule NoExecute
+    operator                     if_nonempty & _operator
+    effect                       if_nonempty & one_of NoSchedule PreferNoSchedule NoExecute
     """,
         *(_value, _operator),
         is_equal=lambda toleration: toleration.get("operator") in (None, "", "Equal"),

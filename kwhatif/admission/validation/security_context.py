@@ -215,7 +215,7 @@ def _convert_to_dots(name: str) -> str:
 _WINDOWS = f"""
     windowsOptions?.gmsaCredentialSpecName    dns_subdomain
     windowsOptions?.gmsaCredentialSpec        not empty: gmsaCredentialSpec cannot be an empty string
-    windowsOptions?.gmsaCredentialSpec        below {64 * 1024}: gmsaCredentialSpec size must be under 64 KiB
+    windowsOptions?.gmsaCredentialSpec        max_bytes {64 * 1024}: gmsaCredentialSpec size must be under 64 KiB
     windowsOptions?.runAsUserName             _user_rules
 """
 _RULES: dict[str, Callable[..., Any]] = {
@@ -229,7 +229,7 @@ check_pod_security = table(
     securityContext.runAsUser                 between 0 {_INT32}
     securityContext.runAsGroup                between 0 {_INT32}
     securityContext.supplementalGroups[]      number & between 0 {_INT32}
-    shareProcessNamespace                     filled & invalid if hostPID @ securityContext.shareProcessNamespace:
+    shareProcessNamespace                     if_nonempty & invalid if hostPID @ securityContext.shareProcessNamespace:
             ShareProcessNamespace and HostPID cannot both be enabled
     .                                         _sysctls
     securityContext.fsGroupChangePolicy       one_of Always OnRootMismatch

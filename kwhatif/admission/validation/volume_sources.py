@@ -21,8 +21,8 @@ _KINDS = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterT
 
 _MODE = "between 0 511: must be a number between 0 and 0777 (octal), both inclusive"
 check_key_path = table(f"""
-    key                      needed
-    path                     needed
+    key                      required
+    path                     required
     path                     text & check_own_path
     mode                     {_MODE}
 """)
@@ -45,7 +45,7 @@ def _check_reference(problems: Problems, file: Object, path: str) -> None:
 
 _DOWNWARD_FILE = table(
     f"""
-    path                     needed
+    path                     required
     path                     text & check_own_path
     .                        _check_reference
     mode                     {_MODE}
@@ -103,7 +103,7 @@ _SECONDS = table(f"""
     expirationSeconds        at_least 600: may not specify a duration less than 10 minutes
     expirationSeconds        at_most {1 << 32}: may not specify a duration larger than 2^32 seconds
 """)
-_PATH = table("path needed & check_own_path")
+_PATH = table("path required & check_own_path")
 
 
 _INITIATORS = {
@@ -176,7 +176,7 @@ def check_driver_name(problems: Problems, name: str, path: str) -> None:
 
 _DEFAULT_MODE = table(f"defaultMode {_MODE}")
 _PARTITION = "partition number & between 0 255: must be between 1 and 255, inclusive"
-_SECRET = "secretRef?.name needed"
+_SECRET = "secretRef?.name required"
 _FILES = f"""
     defaultMode              {_MODE}
     items[]                  check_key_path
@@ -184,86 +184,86 @@ _FILES = f"""
 # In the order in which upstream looks for them.
 _TABLES = {
     "hostPath": """
-    path                     needed!
+    path                     required!
     path                     no_backsteps
     type                     one_of "" BlockDevice CharDevice Directory DirectoryOrCreate File FileOrCreate Socket
     """,
     "gitRepo": """
-    repository               needed
-    directory                filled & relative_path
+    repository               required
+    directory                if_nonempty & relative_path
     """,
-    "gcePersistentDisk": f"pdName needed\n{_PARTITION}",
-    "awsElasticBlockStore": f"volumeID needed\n{_PARTITION}",
+    "gcePersistentDisk": f"pdName required\n{_PARTITION}",
+    "awsElasticBlockStore": f"volumeID required\n{_PARTITION}",
     "secret": f"""
-    secretName               needed
+    secretName               required
     {_FILES}""",
     "nfs": """
-    server                   needed
-    path                     needed
+    server                   required
+    path                     required
     path                     text & begins /: must be an absolute path
     """,
     "iscsi": """
-    targetPortal             needed
-    iqn                      needed & _initiator_rules
+    targetPortal             required
+    iqn                      required & _initiator_rules
     lun                      number & between 0 255
-    secretRef                required if any_chap and no_secret
+    secretRef                missing if any_chap and no_secret
     initiatorName            _initiator_rules @ initiatorname
     """,
-    "glusterfs": "endpoints needed\npath needed",
+    "glusterfs": "endpoints required\npath required",
     "flocker": """
-    .                        required unless datasetName or datasetUUID:
+    .                        missing unless datasetName or datasetUUID:
             one of datasetName and datasetUUID is required
     .                        says_resource if datasetName and datasetUUID
-    datasetName              filled & not slashed: must not contain '/'
+    datasetName              if_nonempty & not slashed: must not contain '/'
     """,
-    "persistentVolumeClaim": "claimName needed",
-    "rbd": "monitors needed\nimage needed",
-    "cinder": f"volumeID needed\n{_SECRET}",
-    "cephfs": "monitors needed",
+    "persistentVolumeClaim": "claimName required",
+    "rbd": "monitors required\nimage required",
+    "cinder": f"volumeID required\n{_SECRET}",
+    "cephfs": "monitors required",
     "quobyte": """
     .                        _registry
-    volume                   needed
+    volume                   required
     """,
     "downwardAPI": f"""
     defaultMode              {_MODE}
     .                        _downward
     """,
     "fc": """
-    targetWWNs               required unless targetWWNs or wwids:
+    targetWWNs               missing unless targetWWNs or wwids:
             must specify either targetWWNs or wwids, but not both
     targetWWNs               invalid if targetWWNs and wwids:
             targetWWNs and wwids can not be specified simultaneously
     .                        _fibre_lun
     """,
     "flexVolume": """
-    driver                   needed
+    driver                   required
     options                  _options
     """,
     "configMap": f"""
-    name                     needed
+    name                     required
     {_FILES}""",
-    "azureFile": "secretName needed\nshareName needed",
-    "vsphereVolume": "volumePath needed",
-    "photonPersistentDisk": "pdID needed",
-    "portworxVolume": "volumeID needed",
+    "azureFile": "secretName required\nshareName required",
+    "vsphereVolume": "volumePath required",
+    "photonPersistentDisk": "pdID required",
+    "portworxVolume": "volumeID required",
     "azureDisk": """
-    diskName                 needed
-    diskURI                  needed
-    cachingMode              filled & one_of None ReadOnly ReadWrite
-    kind                     filled & one_of Dedicated Managed Shared
+    diskName                 required
+    diskURI                  required
+    cachingMode              if_nonempty & one_of None ReadOnly ReadWrite
+    kind                     if_nonempty & one_of Dedicated Managed Shared
     .                        _azure_address
     """,
     "storageos": f"""
-    volumeName               needed
-    volumeName               filled & dns_label
-    volumeNamespace          filled & dns_label
+    volumeName               required
+    volumeName               if_nonempty & dns_label
+    volumeNamespace          if_nonempty & dns_label
     {_SECRET}""",
     "projected": ". check_projected",
-    "scaleIO": "gateway needed\nsystem needed\nvolumeName needed",
+    "scaleIO": "gateway required\nsystem required\nvolumeName required",
     "csi": """
     driver                   text & check_driver_name
-    nodePublishSecretRef?.name    needed
-    nodePublishSecretRef.name     filled & dns_subdomain @ name
+    nodePublishSecretRef?.name    required
+    nodePublishSecretRef.name     if_nonempty & dns_subdomain @ name
     """,
 }
 SOURCE_CHECKS: Mapping[str, Rule] = {
