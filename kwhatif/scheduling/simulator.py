@@ -35,9 +35,9 @@ class Simulator:
     The ``diary`` grows while it runs. By uid, ``outcome`` holds each pod's last attempt, ``preemptions`` those that
     evicted pods for it, ``evicted`` the preemptor (a key) for which a pod was deleted, ``recreated`` each pod's
     replacement, ``stands_for`` the pod that a chain of replacements began with, ``entered`` when a pod could first be
-    tried, and ``bound`` when it got which node. ``strangers`` are pods made by controllers for other schedulers.
-    ``at_rest`` is called when the scheduler has nothing more to do at a moment, ``on_gone`` when a pod has left for
-    good.
+    tried, and ``bound`` when it got which node. ``deleted`` pods are not made again. ``strangers`` are pods made by
+    controllers for other schedulers. ``at_rest`` is called when the scheduler has nothing more to do at a moment,
+    ``on_gone`` when a pod has left for good.
 
     A deleted pod is gone after ``leaves_after`` seconds, a bound one completes after ``works_for``, if ever. With
     ``begins`` (seconds since 1970 at time zero) bound pods get a start time.
@@ -61,6 +61,7 @@ class Simulator:
     begins: float | None = None
     taken: Callable[[str], bool] = lambda key: False
     given_up: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.now = 0.0
@@ -70,7 +71,6 @@ class Simulator:
         self._held: dict[str, QueuedPod] = {}
         self._patience, self._cycles = RetryLimit(), 0
         self._told_claims: set[tuple[str, str]] = set()
-        self._unwanted: set[str] = set()
         self._replacements = Replacements(taken=self.taken)
         self.queue = SchedulingQueue(
             lambda queued: self.driver.queue_key(queued.info, queued.order),
@@ -135,7 +135,7 @@ class Simulator:
         """Delete a pod, or its replacement, for good."""
         while uid in self.recreated:
             uid = self.recreated[uid]
-        self._unwanted.add(uid)
+        self.deleted.add(uid)
         held = self._held.get(uid)
         if held is not None:
             self.driver.turn_away(held.info)
@@ -236,6 +236,8 @@ class Simulator:
     # --- into the queue
 
     def _enqueue(self, pod: PodInfo, why: str) -> None:
+        if pod.uid in self.deleted:
+            return
         name = pod.pod.spec.scheduler_name or "default-scheduler"
         if self.driver.scheduler(name) is None:
             self._say(pod, "unclaimed", f"schedulerName {name} is none of the configuration's profiles")
@@ -430,7 +432,7 @@ class Simulator:
             self.on_gone(pod)
 
     def _recreate(self, old: PodInfo, pod: Pod | None) -> None:
-        if pod is not None and old.uid not in self._unwanted:
+        if pod is not None and old.uid not in self.deleted:
             self.recreated[old.uid] = pod.identity
             self.stands_for[pod.identity] = self.stands_for.get(old.uid, old.uid)
             ready = with_claims(pod, self.cluster)

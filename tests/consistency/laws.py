@@ -208,7 +208,7 @@ def a_manifest_with_more_replicas_is_the_workload_scaled(answers: Answers) -> It
 
 def _count_not_created(outcome: Json) -> int:
     """In the end, or at once where an autoscaler of pods sets fewer soon after."""
-    at_once = re.search(r"\((\d+) not created\)", outcome["verdict"])
+    at_once = re.search(r"at once \((\d+) not created", outcome["verdict"])
     return int(at_once[1]) if at_once else sum(each["pods"] for each in outcome["notCreated"])
 
 

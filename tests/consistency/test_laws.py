@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.consistency.laws import LAWS, Answers
+from tests.consistency.laws import LAWS, Answers, what_is_left
 from tests.consistency.worlds import build_world
 
 SEEDS = (5,)
@@ -31,5 +31,20 @@ def test_the_same_seed_makes_the_same_world(tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_a_pod_that_an_update_evicts_later_on_is_not_left_in_the_cluster(tmp_path: Path) -> None:
-    assert list(LAWS["who_is_asked_again_does_not_move"](Answers(build_world(100), tmp_path))) == []
+@pytest.mark.parametrize(
+    ("law", "seed"),
+    [
+        pytest.param("who_is_asked_again_does_not_move", 100, id="an update evicts a pod later on"),
+        pytest.param("who_is_asked_again_does_not_move", 102, id="an update deletes what was made for a victim"),
+        pytest.param("a_lost_zone_is_its_nodes_removed_and_a_no_where_pods_wait", 215, id="the lost evict others"),
+        pytest.param("a_copy_costs_what_place_says", 313, id="a quota lets in half a copy"),
+    ],
+)
+def test_a_world_that_broke_a_law_keeps_it(law: str, seed: int, tmp_path: Path) -> None:
+    assert list(LAWS[law](Answers(build_world(seed), tmp_path))) == []
+
+
+def test_an_update_that_meets_evictions_ends_as_over_time(tmp_path: Path) -> None:
+    answers = Answers(build_world(215), tmp_path)
+    ends = [what_is_left(answers.ask("place", answers.change, *more)["outcome"]) for more in ((), ("--timeline",))]
+    assert ends[0] == ends[1]

@@ -74,3 +74,38 @@ def test_room_that_equal_pods_wait_for_may_go_to_another(
     )
     result = kwhatif.place(with_pending=True, snapshot=cluster)
     assert [gap.effect for gap in result.fidelity.gaps if "waiting pod" in gap.what] == said
+
+
+REFUSED = [{"type": "ReplicaFailure", "status": "True", "message": 'pods "r-1" is forbidden: exceeded quota: limit'}]
+TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": ONE_CPU}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "status", "hard", "said"),
+    [
+        ("ReplicaSet", {"replicas": 3}, {"conditions": REFUSED}, "3", "2 pods of ReplicaSet shop/r"),
+        ("Job", {"parallelism": 1}, {"startTime": "2026-01-01T00:00:00Z"}, "2", "1 pod of Job shop/r"),
+        ("ReplicaSet", {"replicas": 3}, {"conditions": REFUSED}, "0", ""),
+        ("ReplicaSet", {"replicas": 3}, {}, "2", ""),
+        ("Job", {"suspend": True}, {}, "2", ""),
+    ],
+    ids=["refused before", "a job without pods", "still no room", "refused by nobody", "one that has not begun"],
+)
+def test_pods_that_a_quota_lets_in_by_now_may_come(
+    kind: str, spec: dict[str, object], status: dict[str, object], hard: str, said: str, tmp_path: Path
+) -> None:
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+    cluster = write_objects(
+        tmp_path / "cluster.json",
+        object_of("Node", "node-1", {}, allocatable=amounts, capacity=amounts),
+        object_of("ResourceQuota", "limit", {"hard": {"pods": hard}}, hard={"pods": hard}, used={"pods": "0"}),
+        {
+            **object_of(kind, "r", {**spec, "template": TEMPLATE}, **status),
+            "apiVersion": "batch/v1" if kind == "Job" else "apps/v1",
+        },
+        object_of("Pod", "a", ONE_CPU),
+    )
+    result = kwhatif.place(with_pending=True, snapshot=cluster)
+    gaps = [gap for gap in result.fidelity.gaps if gap.what.startswith("when controllers try again")]
+    wanted = [(f"{said} may come and take room", ("shop/a",))] if said else []
+    assert [(gap.effect, gap.pods) for gap in gaps] == wanted

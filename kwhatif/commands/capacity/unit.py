@@ -49,11 +49,14 @@ def unit_of(session: Session, expanded: ExpandedManifests, *, single: bool) -> U
     groups = {_group_of(item) for item in pods} if by_group else {None}
     if single and groups != {None}:
         raise UsageError("--pod: pods of a group are counted with all of their group")
-    is_release = not single and len(pods) > 1
+    # What was refused belongs to a release, too.
+    wanted = len(pods) + sum(each.pods for each in expanded.failed)
+    is_release = not single and wanted + len(expanded.refusals) > 1
     pods = pods if is_release else list(templates.values())
     _check(session, pods)
     unclaimed = next((item for item in pods if session.driver.scheduler(item.pod.spec.scheduler_name) is None), None)
-    return Unit(_name_of_unit(session, templates, groups, is_release, len(pods)), pods, is_release, by_group, unclaimed)
+    number = wanted if is_release else len(pods)
+    return Unit(_name_of_unit(session, templates, groups, is_release, number), pods, is_release, by_group, unclaimed)
 
 
 def _group_of(item: PodToSchedule) -> GroupKey | None:

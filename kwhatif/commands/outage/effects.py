@@ -2,12 +2,12 @@
 compared with the state before any failure.
 
 The nodes fail at once, and no budget is checked. Controllers replace all pods before the scheduler tries the first of
-them, in its order. Evicted pods leave at once and are replaced when all of these have been tried; then the cluster runs
-to rest.
+them, in its order, and the cluster runs to rest, as where ``place`` removes the nodes.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +40,7 @@ from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
+from kwhatif.simulation.placement.runs import StartingPoint, simulate_timeline
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
@@ -241,13 +242,23 @@ class _Losses:
     def place(self, session: Session, replaced: Sequence[tuple[PodInfo, PodInfo]], scaler: Scaler | None) -> Run:
         """Schedule the replacements, and run to rest; autoscalers may help."""
         queue = [(PodToSchedule(info.pod, ran_before=True), info) for _, info in replaced]
-        tried = PlacementRun(session, scaler, spares_futile=True)
-        tried.schedule_taken_up(queue)
         emptied = [old for old, _ in replaced]
         asked = [item for item, _ in queue]
-        run = settle_cluster(
-            session, tried, asked, scaler, cause="evicted", emptied=emptied, origins=self.standing.origins
-        )
+        begin, origins = StartingPoint(session, asked), self.standing.origins
+        tried = PlacementRun(session, spares_futile=True)
+        tried.schedule_taken_up(queue)
+        in_rounds = tried.goes_in_rounds
+        if in_rounds and scaler is not None:
+            begin.return_to()
+            tried = PlacementRun(session, scaler, spares_futile=True)
+            tried.schedule_taken_up(queue)
+        if not in_rounds and (tried.evicted or tried.would_move() or (scaler is not None and tried.without_node)):
+            # As where ``place`` removes the nodes: all look for another one at once.
+            begin.return_to()
+            run = simulate_timeline(session, asked, scaler=scaler, story=False, cause="evicted", origins=origins)
+            run = dataclasses.replace(run, victims=(*origins.victims((old, None) for old in emptied), *run.victims))
+        else:
+            run = settle_cluster(session, tried, asked, scaler, cause="evicted", emptied=emptied, origins=origins)
         placements = {each.pod: each for each in run.placements}
         for old, info in replaced:
             found = placements[info.key]

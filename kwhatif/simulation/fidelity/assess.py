@@ -21,6 +21,7 @@ from kwhatif.results.place import Placement
 from kwhatif.simulation.expansion.snapshot_objects import template_gap, unknown_gap
 from kwhatif.simulation.fidelity.gaps import (
     closing_commands_of,
+    creation_gaps,
     doubt_gaps,
     explain_absence,
     group_gaps,
@@ -167,6 +168,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *_unclaimed_gaps(run),
         *_budget_gap(session, run.placements, run.evicted),
         *_retry_gaps(run),
+        *creation_gaps(session, asked, rollouts),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),
         *_extender_gaps(session, asked),

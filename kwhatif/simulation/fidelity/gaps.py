@@ -14,22 +14,26 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import cast
 
-from kwhatif.admission.response import Doubt, Doubts
+from kwhatif.admission.object_store import name_of, namespace_of
+from kwhatif.admission.plugins.resource_quota import Quotas
+from kwhatif.admission.response import Doubt, Doubts, Object
 from kwhatif.api.core import Pod
 from kwhatif.api.field_types import types_of
 from kwhatif.api.kinds import GROUPS, TEMPLATES, Kind, kind_named
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.base import Gap
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
+from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.ownership import TEMPLATE_HASH, Owners
 from kwhatif.simulation.placement.verdict import TAKEN_FOR_NEW
 from kwhatif.simulation.session import PodToSchedule, Session, is_unattempted, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import DEFAULT_MINOR, minor_of
+from kwhatif.workloads.objects import controller_of, integer
 
 
 def closing_commands_of(snapshot: Snapshot, *kinds: str) -> tuple[str, ...]:
@@ -281,6 +285,62 @@ def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterato
             effect="the room they find first counts as free; place and gate try them, too, --with-pending",
             pods=tuple(pod.key for pod in after),
         )
+
+
+def creation_gaps(session: Session, pods: Sequence[PodToSchedule], rollouts: Sequence[Rollout]) -> Iterator[Gap]:
+    """Pods of other workloads that a quota refused and lets in by now: they come at the end of a backoff."""
+    snapshot, coming = session.snapshot, []
+    if not pods or not snapshot.whole.get("ResourceQuota"):
+        return
+    own = {item.owner for item in pods} | {rollout.name for rollout in rollouts}
+    for kind, missing_of in _MISSING.items():
+        for obj in snapshot.whole.get(kind, ()):
+            missing, owner, namespace = missing_of(obj), controller_of(obj), namespace_of(obj)
+            name = f"{kind} {namespace}/{name_of(obj)}"
+            if missing <= 0 or name in own or f"{owner.get('kind')} {namespace}/{owner.get('name')}" in own:
+                continue
+            pod = {**section(obj, "spec", "template"), "apiVersion": "v1", "kind": "Pod"}
+            pod["metadata"] = {**section(pod, "metadata"), "namespace": namespace}
+            world = build_object_store(snapshot, {namespace})
+            rooms = Quotas(world, session.setup.features).rooms([pod]).values()
+            if number := min([missing, *rooms] if rooms else [0]):
+                coming.append(f"{format_count(number, 'pod')} of {name}")
+    if coming:
+        yield Gap(
+            what="when controllers try again to create pods that a quota had refused is in no snapshot",
+            effect=f"{format_some(coming)} may come and take room",
+            pods=tuple(item.pod.key for item in pods),
+        )
+
+
+def _refused_replicas(obj: Object) -> int:
+    conditions = section(obj, "status").get("conditions") or ()
+    refused = any(
+        each.get("type") == "ReplicaFailure" and "exceeded quota" in str(each.get("message")) for each in conditions
+    )
+    return (
+        integer(section(obj, "spec").get("replicas"), 1) - integer(section(obj, "status").get("replicas"), 0)
+        if refused
+        else 0
+    )
+
+
+def _missing_of_job(obj: Object) -> int:
+    """Those of a job that has begun and has no pod; it does not say why."""
+    spec, status = section(obj, "spec"), section(obj, "status")
+    ended = any(each.get("type") in ("Complete", "Failed", "Suspended") for each in status.get("conditions") or ())
+    if ended or not status.get("startTime") or status.get("active") or status.get("terminating"):
+        return 0
+    wanted = integer(spec.get("parallelism"), 1)
+    return min(wanted, integer(spec.get("completions"), wanted) - integer(status.get("succeeded"), 0))
+
+
+_MISSING: dict[str, Callable[[Object], int]] = {
+    "ReplicaSet": _refused_replicas,
+    "ReplicationController": _refused_replicas,
+    "Job": _missing_of_job,
+}
+"""How many pods of an object wait for their controller."""
 
 
 def group_gaps(session: Session, pods: Sequence[PodToSchedule], *, by_group: bool, autoscaled: bool) -> Iterator[Gap]:

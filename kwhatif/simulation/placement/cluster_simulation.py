@@ -102,6 +102,7 @@ class ClusterSimulation:
         self.simulator = Simulator(session.driver, recreate=recreate, taken=self._names.__contains__)
         self._growth = NodesOverTime(session, self.simulator, scaler)
         self._asked: dict[str, tuple[PodToSchedule, PodInfo]] = {}
+        self._uids: dict[str, str] = {}
         self._evicted_before: list[tuple[PodInfo, str | None]] = []
         self._causes: dict[str, Cause] = {}
         self._skipped: list[Placement] = []
@@ -112,6 +113,7 @@ class ClusterSimulation:
     def arrive(self, asked: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
         """A pod enters the queue."""
         self._asked[info.uid] = asked, info
+        self._uids[info.key] = info.uid
         self._names.add(info.key)
         if cause is not None:
             self._causes[info.uid] = cause
@@ -124,6 +126,10 @@ class ClusterSimulation:
             self._skipped.append(skip_pod(self.session, asked, reason))
         else:
             self.arrive(asked, self.session.info(asked))
+
+    def uid_of(self, key: str) -> str | None:
+        """The uid of the last pod of this name (``namespace/name``) that arrived."""
+        return self._uids.get(key)
 
     def release(self, gone: PodInfo) -> None:
         """A pod is gone for good, and its share of a quota free: controllers try again what they were refused."""
@@ -198,23 +204,31 @@ class ClusterSimulation:
         strangers = (self._again(pod) for pod in self.simulator.strangers)
         return [*found, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in strangers)]
 
+    def pods_left(self) -> Iterator[Pod]:
+        """The pods that exist and have no node, as their last attempts left them."""
+        simulator = self.simulator
+        for uid, attempt in simulator.outcome.items():
+            gone = uid in simulator.evicted or uid in simulator.deleted
+            if attempt.is_made and not attempt.is_placed and not gone:
+                yield pending_pod_of(attempt)
+
     @staticmethod
     def _again(pod: Pod) -> PodToSchedule:
         return PodToSchedule(pod, "replacement", ran_before=True)
 
     def _made_again(self) -> Iterator[Attempt]:
         for uid, attempt in self.simulator.outcome.items():
-            if uid not in self._asked:
+            if uid not in self._asked and uid not in self.simulator.deleted:
                 yield attempt
 
     def _heir(self, uid: str) -> str | None:
-        """The last replacement (uid) of a pod; None if it was not replaced."""
+        """The last replacement (uid) of a pod; None if it was not replaced, or an update had that leave."""
         remade = self.simulator.recreated
         if uid not in remade:
             return None
         while uid in remade:
             uid = remade[uid]
-        return uid
+        return None if uid in self.simulator.deleted else uid
 
     def _node_of(self, uid: str) -> str:
         found = self.session.cluster.find(uid)
@@ -292,7 +306,9 @@ class ClusterSimulation:
         lost = [
             info.key
             for uid, (_, info) in self._asked.items()
-            if uid in simulator.evicted and self._heir(uid) is None and simulator.recreate
+            if simulator.recreate
+            and uid in simulator.evicted
+            and not (uid in simulator.recreated or uid in simulator.deleted)
         ]
         unsettled = [
             attempt.pod.key

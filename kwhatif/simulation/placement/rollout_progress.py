@@ -24,16 +24,10 @@ class RolloutProgress:
 
     Pods of the workload that found a node before, in this run, are ready. A pod that found none is tried again whenever
     pods have left, and when nodes have come for it. The pods are added to those ``asked`` about.
-
-    With ``yields`` an update stops where pods of others wait that would take the room of its old pods: they were in the
-    queue before its next pod is. It goes on in time then, with old pods that leave one by one.
     """
 
-    def __init__(
-        self, rollout: Rollout, run: PlacementRun, asked: list[PodToSchedule], *, yields: bool = False
-    ) -> None:
-        self.rollout, self._run, self._asked, self._yields = rollout, run, asked, yields
-        self._leaving: Step | None = None
+    def __init__(self, rollout: Rollout, run: PlacementRun, asked: list[PodToSchedule]) -> None:
+        self.rollout, self._run, self._asked = rollout, run, asked
         self._attempted: dict[str, AttemptedPod] = {}
         self._made: dict[str, PodToSchedule] = {}
         self._simulation: ClusterSimulation | None = None
@@ -50,54 +44,28 @@ class RolloutProgress:
             for pod, item in self._create_pods(step):
                 self._attempted[name_of(pod)] = taken = run.take(item)
                 _record_home(pod, _home_of(taken))
-            if self._yields and self._makes_way(step):
-                self._leaving = step
-                break
             for name in step.removes:
                 run.remove(self._key_of(name))
             for claim_key in self.rollout.delete_claims(step):
                 run.session.cluster.storage.delete_claim(claim_key)
         return len(self._plan.steps) > before
 
-    @property
-    def has_yielded(self) -> bool:
-        """Whether pods of others have to be tried before it goes on."""
-        return self._leaving is not None
-
-    def _makes_way(self, step: Step) -> bool:
-        """Whether others would take the room of the pods that leave in a step: pods that wait, or that were evicted and
-        will be made again.
-        """
-        run, keys = self._run, {self._key_of(name) for name in step.removes}
-        own = keys | run.removed | {self._key_of(name) for name in self._attempted}
-        others = [taken.info for taken in run.without_node if taken.asked.pod.key not in own and taken.info is not None]
-        others += [info for info in run.evicted if not info.shape.terminating]
-        cluster = run.session.cluster
-        leaving = [there for key in keys if (there := cluster.find(run.uid_of(key) or "")) is not None]
-        if not others or not leaving:
-            return False
-        with run.session.without(leaving):
-            return run.finds_room(others)
-
     def advance_in(self, simulation: ClusterSimulation) -> bool:
         """Go on by a step, of which new and old pods take the time that they take; whether there was one."""
         self._simulation = simulation
-        step, self._leaving = self._leaving, None
+        step = next(self._plan, None)
         if step is None:
-            step = next(self._plan, None)
-            if step is None:
-                return False
-            for claim in self.rollout.claims(step):
-                simulation.claim(claim)
-            for _, item in self._create_pods(step):
-                # It may have the name of one that had to go.
-                self._run.removed.discard(item.pod.key)
-                simulation.take(item)
+            return False
+        for claim in self.rollout.claims(step):
+            simulation.claim(claim)
+        for _, item in self._create_pods(step):
+            # It may have the name of one that had to go.
+            self._run.removed.discard(item.pod.key)
+            simulation.take(item)
         for place, name in enumerate(sorted(step.removes)):
             key = self._key_of(name)
             self._run.removed.add(key)
-            made = self._made.get(name)
-            uid = self._run.uid_of(key) if made is None else made.pod.identity
+            uid = simulation.uid_of(key) or self._run.uid_of(key)
             if uid is not None:
                 simulation.simulator.remove_after(uid, place * _BETWEEN)
         for claim_key in self.rollout.delete_claims(step):
@@ -151,17 +119,12 @@ def _record_home(pod: Object, home: str) -> bool:
     return bool(home)
 
 
-def roll_out_all(
-    rollouts: Sequence[Rollout], run: PlacementRun, asked: list[PodToSchedule], *, yields: bool = False
-) -> tuple[RolloutProgress, ...]:
-    """Go through updates one by one; one that waits goes on once another has made room for it. With ``yields`` they
-    stop where pods of others would take that room.
-    """
+def roll_out_all(rollouts: Sequence[Rollout], run: PlacementRun, asked: list[PodToSchedule]) -> list[RolloutProgress]:
+    """Go through updates one by one; one that waits goes on once another has made room for it."""
     found: list[RolloutProgress] = []
     for rollout in rollouts:
-        found.append(RolloutProgress(rollout, run, asked, yields=yields))
-        if not any(each.has_yielded for each in found):
-            found[-1].advance()
-    while not any(each.has_yielded for each in found) and sum(each.advance() for each in found):
+        found.append(RolloutProgress(rollout, run, asked))
+        found[-1].advance()
+    while sum(each.advance() for each in found):
         pass
-    return tuple(found)
+    return found

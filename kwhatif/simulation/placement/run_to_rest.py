@@ -52,7 +52,7 @@ def settle_cluster(
         rounds = GroupRounds(session, tried, asked, causes, origins)
         rounds.run(updates)
         run = rounds.settle()
-    elif tried.evicted or any(each.has_yielded for each in updates) or tried.would_move():
+    elif updates or tried.evicted or tried.would_move():
         further = _Continuation(session, tried, asked, causes, origins, scaler)
         further.run(updates)
         run = further.settle()
@@ -188,13 +188,14 @@ class _Continuation:
 
     def _pods_left(self) -> Iterator[Pod]:
         simulator = self._simulation.simulator
-        attempts = [each for uid, each in simulator.outcome.items() if uid not in simulator.evicted]
-        homes = {each.pod.key for each in attempts if each.is_placed}
+        homes = {
+            each.pod.key for uid, each in simulator.outcome.items() if each.is_placed and uid not in simulator.evicted
+        }
         tried = {key: attempt.pod.uid for key, attempt in self._tried.taken.items()}
         # Pods that found a node at first may have lost it since; their controllers have made others.
         kept = {
             key: pod for key, pod in self._left.items() if key not in homes and tried.get(key) not in simulator.evicted
         }
-        kept |= {each.pod.key: pending_pod_of(each) for each in attempts if each.is_made and not each.is_placed}
+        kept |= {pod.key: pod for pod in self._simulation.pods_left()}
         yield from (pod for key, pod in kept.items() if key not in self._tried.removed)
         yield from simulator.strangers

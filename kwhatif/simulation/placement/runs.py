@@ -8,9 +8,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from kwhatif.results.outcome import Cause
+from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
-from kwhatif.simulation.placement.afterwards import pending_pod_of, snapshot_after_run
+from kwhatif.simulation.placement.afterwards import snapshot_after_run
 from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
@@ -31,20 +33,23 @@ def simulate_timeline(
     others: Sequence[str] = (),
     scaler: Scaler | None = None,
     story: bool = True,
+    cause: Cause | None = None,
+    origins: PodOrigins | None = None,
 ) -> Run:
     """Let all pods arrive at once and run until nothing more can change.
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
     come for pods that find none. Updates begin at once, too, and take each step when the scheduler rests. The ``story``
-    is part of the result.
+    is part of the result. ``cause`` is why the pods look for a node, if the snapshot does not say; where many runs go
+    out from one, its ``origins`` is made once.
     """
-    origins = PodOrigins.of(session.snapshot)
+    origins = origins or PodOrigins.of(session.snapshot)
     run, simulation = PlacementRun(session), ClusterSimulation(session, origins, scaler=scaler, recreate=recreate)
     arriving = [(item, info) for item in asked if (info := run.take_up(item)) is not None]
     pods = list(asked)
     updates = [RolloutProgress(rollout, run, pods) for rollout in rollouts]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
-        simulation.arrive(item, info)
+        simulation.arrive(item, info, cause)
     simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
     asked = [*pods, *simulation.created_later]
     simulator = simulation.simulator
@@ -56,9 +61,6 @@ def simulate_timeline(
         placements, replacements = list(explained[: len(placements)]), list(explained[len(placements) :])
     tried = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in asked if item.pod.key not in tried]
-    attempts = (attempt for uid, attempt in simulator.outcome.items() if uid not in simulator.evicted)
-    made = (pending_pod_of(attempt) for attempt in attempts if attempt.is_made)
-    left = [pod for pod in made if pod.key not in run.removed]
     unclaimed = {item.pod.key: item.pod for item in asked}
     found = simulation.run_of(placements[len(run.placements) :], replacements)
     return dataclasses.replace(
@@ -73,7 +75,7 @@ def simulate_timeline(
         rollouts=tuple(each.plan for each in updates),
         updates=rollouts,
         removed=run.removed,
-        left=(*left, *aside, *simulator.strangers),
+        left=(*simulation.pods_left(), *aside, *simulator.strangers),
         pending=(*origins.pending(run.placements, unclaimed, {}), *found.pending),
     )
 
@@ -112,27 +114,29 @@ def place_pods(
     prepare: Callable[[], None] = lambda: None,
 ) -> Run:
     """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
-    the first attempts evict no pod and no pod would move after them, they are the whole run. Otherwise the run is
-    simulated from the beginning, after ``prepare``. Updates are rolled out one by one thereafter. Groups of pods are
-    scheduled in rounds. ``others`` names objects of the input that no pods were made of, for the fidelity report. With
-    autoscalers, nodes come for pods that find none.
+    nothing is updated, the first attempts evict no pod and no pod would move after them, they are the whole run.
+    Otherwise it is simulated from the beginning, after ``prepare``: controllers act while pods leave and wait. Groups
+    of pods are scheduled in rounds. ``others`` names objects of the input that no pods were made of, for the fidelity
+    report. With autoscalers, nodes come for pods that find none.
     """
     prepare()
-    if rollouts or session.setup.extenders is not None:
+    if session.setup.extenders is not None:
         # Extenders are not called twice for the same run.
         return place_in_turn(session, asked, rollouts=rollouts, others=others, scaler=scaler)
+    if rollouts and not takes_groups(session.driver):
+        return simulate_timeline(session, asked, rollouts=rollouts, others=others, scaler=scaler, story=False)
     begin, run = StartingPoint(session, asked), PlacementRun(session)
     run.schedule_all(asked)
     if run.goes_in_rounds:
         if scaler is None:
-            return place_in_turn(session, asked, others=others, tried=run)
+            return place_in_turn(session, asked, rollouts=rollouts, others=others, tried=run)
         begin.return_to()
         prepare()
-        return place_in_turn(session, asked, others=others, scaler=scaler)
-    if run.evicted or run.would_move() or (scaler is not None and run.without_node):
+        return place_in_turn(session, asked, rollouts=rollouts, others=others, scaler=scaler)
+    if rollouts or run.evicted or run.would_move() or (scaler is not None and run.without_node):
         begin.return_to()
         prepare()
-        return simulate_timeline(session, asked, others=others, scaler=scaler, story=False)
+        return simulate_timeline(session, asked, rollouts=rollouts, others=others, scaler=scaler, story=False)
     placements, scale_up = tuple(run.placements), None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, session, placements)
@@ -160,15 +164,18 @@ def place_in_turn(
     scaler: Scaler | None = None,
     tried: PlacementRun | None = None,
 ) -> Run:
-    """Pods that are ``replayed`` first, as given; then those ``asked`` about, in the scheduler's order; then updates;
-    what follows from all of that comes at the end. A run that was ``tried`` has been through the pods.
+    """Pods that are ``replayed`` first, as given; then those ``asked`` about, in the scheduler's order; then updates,
+    with what follows from all of that. A run that was ``tried`` has been through the pods.
     """
     pods = [*replayed, *asked]
     if tried is None:
         tried = PlacementRun(session, scaler)
         tried.replay(replayed)
         tried.schedule_all(asked)
-    updates = roll_out_all(rollouts, tried, pods, yields=not tried.goes_in_rounds)
+    if tried.goes_in_rounds or session.setup.extenders is not None:
+        updates = roll_out_all(rollouts, tried, pods)
+    else:
+        updates = [RolloutProgress(rollout, tried, pods) for rollout in rollouts]
     return settle_cluster(session, tried, pods, scaler, updates=updates, others=others)
 
 

@@ -182,6 +182,11 @@ def test_what_the_api_server_lets_in_nothing_of_fits_no_time() -> None:
     assert "exceeded quota" in result.failed[0].message
 
 
+def test_a_release_of_which_a_quota_lets_in_one_pod_fits_no_time() -> None:
+    result = ask(snapshot_of([node("a")], (), [{"pods": "1"}]), workload(replicas=2), release=True)
+    assert (result.unit, result.fits, result.exit_code) == ("release of 2 pods", 0, 1)
+
+
 @pytest.mark.parametrize(
     ("options", "fits", "ended", "exit_code"),
     [
