@@ -377,7 +377,7 @@ def test_a_plugin_keeps_its_handle(plugin: AnyPlugin) -> None:
 
 # --- filters
 
-few = settings(max_examples=settings().max_examples * 3 // 10)
+few = settings(max_examples=settings().max_examples // 5)
 
 
 @having("filter")
