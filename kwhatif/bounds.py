@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from kwhatif.errors import LimitError
 
@@ -143,8 +144,7 @@ _EACH_COSTS = 10
 _SHOWN = 60
 
 
-@dataclass
-class _PodRoom:
+class _PodRoom(msgspec.Struct):
     most: int
     made: int = 0
     nodes: int = 0

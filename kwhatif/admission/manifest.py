@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.admission.object_store import group_of, name_of
 from kwhatif.admission.response import Cause, Object, RequestRefusal
@@ -47,8 +49,7 @@ class FieldTypeError(Exception):
         self.place = f"$.{path}: found {describe_value(value)}"
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownField:
+class UnknownField(msgspec.Struct, frozen=True):
     """A field that the minor does not have; ``minors`` do."""
 
     path: str
@@ -301,8 +302,7 @@ NOT_FOUND = RequestRefusal(404, "NotFound", "the server could not find the reque
 NO_PAGE = RequestRefusal(404, "", "404 page not found")
 
 
-@dataclass(frozen=True, slots=True)
-class UserRequest:
+class UserRequest(msgspec.Struct, frozen=True):
     """A request as it was sent. ``path`` is the API version of its address, where it is not the manifest's."""
 
     verb: str

@@ -8,7 +8,6 @@ A refused request is reported by resource (``deployments.apps "web" is forbidden
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -21,8 +20,7 @@ from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import plain_quantity
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(msgspec.Struct, frozen=True):
     """A way to find objects of a kind without looking at all of them: ``keys`` are what an object is found by.
 
     Upstream: Indexers of k8s.io/client-go/tools/cache.

@@ -7,9 +7,10 @@ Upstream: pkg/kubeapiserver/options/plugins.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
+
+import msgspec
 
 from kwhatif.admission.plugins import (
     default_storage_class,
@@ -34,8 +35,7 @@ from kwhatif.errors import UsageError
 Step = Callable[[Request], RequestRefusal | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(msgspec.Struct, frozen=True):
     """One admission plugin: ``admit`` may change the object or refuse it, ``validate`` only refuse it."""
 
     name: str

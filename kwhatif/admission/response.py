@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 Object = dict[str, Any]
 """An object as plain JSON values. Those who change one own it: what comes from a file or a snapshot is copied first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(msgspec.Struct, frozen=True):
     """A field that a step set or altered: its ``path`` in the object, and the change in words."""
 
     step: str
@@ -18,16 +18,14 @@ class FieldChange:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """One field error of a refusal."""
 
     field: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(msgspec.Struct, frozen=True):
     """What is unknown about a request, such as a webhook's answer, and its possible effect."""
 
     what: str
@@ -38,8 +36,7 @@ Doubts = dict[Doubt, dict[tuple[str, str, str], None]]
 """Doubt -> the objects (kind, namespace, name) that it is about, in the order of their requests."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject:
+class StoredObject(msgspec.Struct, frozen=True):
     """The object as it would be stored, what was changed on the way, and what the server warns of."""
 
     object: Object
@@ -47,8 +44,7 @@ class StoredObject:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRefusal:
+class RequestRefusal(msgspec.Struct, frozen=True):
     """A verdict, not an error. ``reason`` is the API's: ``Forbidden`` (403), ``Invalid`` (422), and the like.
 
     ``hint`` is ours: what would help.
@@ -57,7 +53,7 @@ class RequestRefusal:
     code: int
     reason: str
     message: str
-    causes: tuple[Cause, ...] = field(default=())
+    causes: tuple[Cause, ...] = ()
     hint: str = ""
     warnings: tuple[str, ...] = ()
 

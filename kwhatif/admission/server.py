@@ -9,6 +9,7 @@ from functools import cache
 from hashlib import sha256
 
 import msgspec
+from msgspec import structs
 
 from kwhatif.admission.alike_pods import AlikePods
 from kwhatif.admission.custom.definition import (
@@ -199,7 +200,7 @@ class ApiServer:
         self._identify(request.object)
         refused = self._passes(request) if alike is None else self._passes_alike(request)
         if refused is not None:
-            return replace(refused, warnings=request.warnings.texts)
+            return structs.replace(refused, warnings=request.warnings.texts)
         name = name_of(request.object)
         if self.world.get(part_of(obj, "kind"), request.namespace, name) is not None:
             message = f'{resource_name(request.object)} "{name}" already exists'
@@ -264,7 +265,7 @@ class ApiServer:
         if not anew and count_generation(request.object, old) and known_kind(obj) == "PodDisruptionBudget":
             # The disruption controller counts anew. Of another spec, what the last one allowed says nothing.
             request.object.pop("status", None)
-        return self._store(request) if refused is None else replace(refused, warnings=request.warnings.texts)
+        return self._store(request) if refused is None else structs.replace(refused, warnings=request.warnings.texts)
 
     def _doubt_owners(self, kept: Request, verb: str) -> None:
         """Note it where a manifest is refused only for fields that it omits and whose owner is unknown."""

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -37,8 +36,7 @@ from kwhatif.api.timestamps import Timestamp
 from kwhatif.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
-class FieldType:
+class FieldType(msgspec.Struct, frozen=True):
     """One type: ``shape`` is ``list``, ``map``, ``struct`` or ``scalar``; of the first two, ``item`` is the type of the
     elements.
 
@@ -83,8 +81,7 @@ class FieldType:
 _GO = {"bytes": "[]uint8", "quantity": "resource.Quantity", "time": "v1.Time", "microtime": "v1.MicroTime"}
 
 
-@dataclass(frozen=True, slots=True)
-class ApiResource:
+class ApiResource(msgspec.Struct, frozen=True):
     """A kind that can be created: its type, the plural in its address, and whether it lives in namespaces."""
 
     type: str

@@ -7,8 +7,10 @@ namespaces and which become pods: all of that follows from ``TABLE``. What redac
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar, cast
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api import core, devices, kueue, pod_groups, scheduler_plugins
 from kwhatif.api import node_provisioning as machines
@@ -27,8 +29,7 @@ def plural_of(kind: str) -> str:
     return word[:-1] + "ies" if word.endswith("y") and word[-2:-1] not in "aeiou" else word + "s"
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """One kind: its group (empty for the core's) and the versions in which it can be read, the preferred one first.
 
     ``struct`` decodes what scheduling reads of it. Of a ``whole`` kind the API server and the controllers read more

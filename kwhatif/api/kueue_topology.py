@@ -6,7 +6,8 @@ Upstream: pkg/util/tas/tas_assignment.go.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api import kueue as api
 from kwhatif.errors import InputError
@@ -15,8 +16,7 @@ MOST_DOMAINS = 100_000
 """Of one slice; upstream's API has the same bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyAssignment:
+class TopologyAssignment(msgspec.Struct, frozen=True):
     """``domains`` are pairs of the values of the levels and the count of pods."""
 
     levels: tuple[str, ...]

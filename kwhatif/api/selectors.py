@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
 from kwhatif.api.meta import LabelSelector
@@ -48,8 +50,7 @@ def _canonical_int64(text: str) -> int | None:
     return number if number is not None and str(number) == text else None
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """A requirement on one label (upstream: apimachinery/pkg/labels/selector.go)."""
 
     key: str
@@ -103,8 +104,7 @@ class Requirement:
         return f"{self.key} {'>' if self.operator == 'Gt' else '<'} {self.values[0]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(msgspec.Struct, frozen=True):
     """A label selector. Without requirements it selects everything; ``nothing`` selects nothing."""
 
     requirements: tuple[Requirement, ...] = ()
@@ -144,8 +144,7 @@ class Selector:
         return "<none>" if self.nothing else ",".join(map(str, self.requirements)) or "<all>"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTerm:
+class NodeTerm(msgspec.Struct, frozen=True):
     """One node selector term; ``broken`` terms match no node, as upstream ignores their errors."""
 
     expressions: tuple[Requirement, ...]
@@ -200,8 +199,7 @@ def _field_requirement(item: NodeSelectorRequirement) -> Requirement:
     return Requirement(item.key, item.operator, tuple(item.values or ()))
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredNodeAffinity:
+class RequiredNodeAffinity(msgspec.Struct, frozen=True):
     """``nodeSelector`` and the required node affinity of a pod, together.
 
     ``terms`` is None when there is no required affinity, and empty when there is one that matches nothing.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
 
 
-@dataclass(frozen=True)
-class UpcomingNode:
+class UpcomingNode(msgspec.Struct, frozen=True):
     """A node that an autoscaler would add, of a node group or NodePool, with daemon pods and the objects that come with
     it.
 
@@ -25,8 +25,7 @@ class UpcomingNode:
     price: float | None = None
 
 
-@dataclass(frozen=True)
-class AutoscalerPlan:
+class AutoscalerPlan(msgspec.Struct, frozen=True):
     """An autoscaler's plan for pods without a node.
 
     ``why_not`` says, for those that get none, why each group does not help; under "" what concerns all groups.
@@ -35,14 +34,13 @@ class AutoscalerPlan:
     """
 
     nodes: Sequence[UpcomingNode] = ()
-    why_not: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    why_not: Mapping[str, Mapping[str, Sequence[str]]] = {}
     orders: int = 0
     plans: Iterable[str] = ()
     pods: Iterable[str] = ()
 
 
-@dataclass(frozen=True)
-class GroupSize:
+class GroupSize(msgspec.Struct, frozen=True):
     """A node group or NodePool that has grown, from ``size`` to ``to`` nodes, and its maximum."""
 
     group: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NoReturn
+
+import msgspec
 
 from kwhatif.cel.declarations import (
     BOOL,
@@ -56,8 +57,7 @@ class Scope:
 Run = Callable[[Scope], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """What an expression does, and the type of what it gives."""
 
     kind: Kind

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from math import ceil
 from typing import Any
 
+import msgspec
+
 from kwhatif.cel.values import OverBudget
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """A type and its parameters; a ``free`` one stands for any type, but the same one throughout a signature."""
 
     name: str
@@ -174,8 +174,7 @@ def weight(*values: object) -> int:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class Overload:
+class Overload(msgspec.Struct, frozen=True):
     """``params`` begin with the receiver where it is a ``member``.
 
     ``cost`` is charged before ``run``, and so is ``room``: the elements and characters that it walks or makes beyond

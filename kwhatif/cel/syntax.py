@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn
+
+import msgspec
 
 from kwhatif.cel.tree import (
     DEEPEST,
@@ -66,8 +67,7 @@ _NAMED = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 _RELATIONS = ("<", "<=", ">=", ">", "==", "!=", "in")
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(msgspec.Struct, frozen=True):
     kind: str
     text: str
     at: int

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 DEEPEST = 500
 """A tree that is deeper, by chains of calls and operators, cannot be compiled, nor walked by who calls himself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """``at`` is where in the text it stands; of an operator, where its sign does."""
 
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Literal(Node):
+class Literal(Node, frozen=True):
     """``kind`` is the type's name: int, uint, double, string, bytes, bool or null_type."""
 
     kind: str
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Ident(Node):
+class Ident(Node, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Select(Node):
+class Select(Node, frozen=True):
     """``of.field``, or ``of.?field`` when it is ``optional``."""
 
     of: Node
@@ -38,8 +35,7 @@ class Select(Node):
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(Node, frozen=True):
     """A function, an operator (named as ``_+_``) or, with a ``target``, a member function."""
 
     function: str
@@ -47,24 +43,21 @@ class Call(Node):
     target: Node | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf(Node):
+class ListOf(Node, frozen=True):
     """Elements, and which of them are written ``?element``."""
 
     elements: tuple[Node, ...]
     optional: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class MapOf(Node):
+class MapOf(Node, frozen=True):
     """Keys, values and which entries are written ``?key: value``."""
 
     entries: tuple[tuple[Node, Node], ...]
     optional: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class StructOf(Node):
+class StructOf(Node, frozen=True):
     """``name{field: value}``: fields, values and which of them are written ``?field: value``."""
 
     name: str
@@ -81,7 +74,7 @@ def qualified_name_of(node: Node) -> str:
 
 def inner_nodes(node: Node) -> list[Node]:
     """What an expression is made of, one step down."""
-    return [inner for name in node.__slots__ for inner in _inner(getattr(node, name))]
+    return [inner for name in node.__struct_fields__ for inner in _inner(getattr(node, name))]
 
 
 def _inner(value: Any) -> list[Node]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+
+import msgspec
 
 from kwhatif.api.quantity import Quantity
 
@@ -71,23 +72,20 @@ class Struct(dict[str, object]):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
-class Optional:
+class Optional(msgspec.Struct, frozen=True):
     """``value``, or nothing."""
 
     value: object = None
     there: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class TypeValue:
+class TypeValue(msgspec.Struct, frozen=True):
     """A type as a value."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Timestamp:
+class Timestamp(msgspec.Struct, frozen=True, order=True):
     """Nanoseconds since 1970."""
 
     nanos: int
@@ -100,20 +98,17 @@ class Timestamp:
         return cls(nanos)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Duration:
+class Duration(msgspec.Struct, frozen=True, order=True):
     nanos: int
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFormat:
+class NamedFormat(msgspec.Struct, frozen=True):
     """A rule for texts by its name: ``dns1123Label``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Url:
+class Url(msgspec.Struct, frozen=True):
     """A URL in its parts; ``host`` has the port, ``path`` is escaped."""
 
     scheme: str
@@ -126,8 +121,7 @@ _NUMBER = re.compile(r"[0-9]*")
 _WORD = re.compile(r"[0-9A-Za-z-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Semver:
+class Semver(msgspec.Struct, frozen=True):
     """A semantic version without its build; ``pre`` are the parts of its pre-release. Upstream: blang/semver."""
 
     major: int

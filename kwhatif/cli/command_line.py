@@ -11,6 +11,7 @@ from inspect import Signature
 from typing import Any
 
 import typer
+from msgspec import structs
 
 from kwhatif.cli.answer import Answer
 from kwhatif.cli.cluster_options import ClusterFlags
@@ -182,7 +183,7 @@ def _takes_several(each: Parameter) -> bool:
 def _with_f(each: Parameter) -> Parameter:
     """An argument that may be given with ``-f`` instead need not be there."""
     if isinstance(each.flag, Argument) and each.flag.repeats and not _takes_several(each):
-        return dataclasses.replace(each, default=None)
+        return structs.replace(each, default=None)
     return each
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import is_
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.columns import zone_key_of
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """Pods that are ``gone`` and that ``came``, with both texts of one that changed, and ``nodes`` that changed.
 
     ``moved``: nodes came or went, or take other turns. ``places`` are those of all ``pods``, by uid; none

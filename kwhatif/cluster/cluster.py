@@ -6,9 +6,9 @@ Upstream: pkg/scheduler/backend/cache (cache.go, snapshot.go).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import Node, Pod
@@ -33,8 +33,7 @@ _SPARE_SHAPES = 1000
 """How many shapes of pods that are gone are kept at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """How a cluster stood: lengths of its journal and of the log of its tallies, copies of its columns."""
 
     journal: int

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import Node, Taint
@@ -96,8 +96,7 @@ def scheduler_order(nodes: Sequence[Node]) -> list[int]:
 _MEMO_LIMIT = 4096
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedColumn:
+class EncodedColumn(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A dictionary-encoded column: ``codes`` intp[N], -1 where a node has no value; ``values`` the distinct ones."""
 
     codes: IntpArray
@@ -119,8 +118,7 @@ class EncodedColumn:
         return table[self.codes]
 
 
-@dataclass(frozen=True, slots=True)
-class ImageState:
+class ImageState(msgspec.Struct, frozen=True):
     """An image that nodes hold: its size in bytes as first reported, and the rows of the nodes as they joined."""
 
     size: int

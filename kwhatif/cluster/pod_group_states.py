@@ -6,7 +6,8 @@ Upstream: pkg/scheduler/backend/cache/podgroupstate.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.kinds import Objects
 from kwhatif.api.pod_groups import PodGroup
@@ -18,8 +19,7 @@ Find = Callable[[str], tuple[PodInfo, int] | None]
 """Pod and row of its node, by uid; None for a pod without a node."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMemberships:
+class GroupMemberships(msgspec.Struct, frozen=True):
     """The groups of a cluster, the members that wait, and all members, as they were at a moment."""
 
     objects: Mapping[GroupKey, PodGroup]

@@ -25,8 +25,7 @@ from kwhatif.api.workloads_and_storage import ReplicaSet, StatefulSet
 from kwhatif.cluster.labels import SelectorIndex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AffinityTerm:
+class AffinityTerm(msgspec.Struct, frozen=True, eq=False):
     """A term with its selectors compiled; ``weight`` is 0 for required terms, ``number`` its place in its index.
 
     Terms of one index are the same object where they are equal, so they are compared by identity.

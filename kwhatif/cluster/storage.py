@@ -6,7 +6,8 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding (assume caches) and comp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.core import Pod, Volume
 from kwhatif.api.kinds import Objects
@@ -28,8 +29,7 @@ ClaimKey = tuple[str, str]
 """(namespace, name)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assumptions:
+class Assumptions(msgspec.Struct, frozen=True):
     """The volumes and assumptions at some moment."""
 
     changes: int

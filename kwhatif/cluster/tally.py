@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.columns import EncodedColumn
@@ -20,8 +20,7 @@ from kwhatif.cluster.shapes import AffinityTerm, PodShape, Selection
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 
 
-@dataclass(frozen=True)
-class Weighing:
+class Weighing(msgspec.Struct, frozen=True):
     """What a pod counts: the weights of all ``selections`` that admit it, those of all affinity ``terms`` that it has,
     and what its template counts.
 
@@ -49,8 +48,7 @@ class Weighing:
         return weights
 
 
-@dataclass(frozen=True)
-class TallySpec:
+class TallySpec(msgspec.Struct, frozen=True):
     """What to count: each pod adds its ``weight`` to its node and, where ``eligible``, to its domain.
 
     ``topology`` is the label column whose values are the domains; None counts by node only. Specs with equal

@@ -9,9 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
+
+import msgspec
 
 from kwhatif.commands.view import Look, view_of
 from kwhatif.errors import UsageError
@@ -160,8 +161,7 @@ def fidelity_data(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """A part of the page: a title of ours, and what stands under it."""
 
     title: str

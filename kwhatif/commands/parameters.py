@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_origin
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.simulation.command import Command
 from kwhatif.simulation.flag import Cluster, Flag, WhatIf, flags_of, marked_field
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """An option: the ``name`` of its field, type, default (``MISSING`` if it has none) and flag.
 
     One of its ``own`` is a field of the command's class, another one of what that takes.
@@ -46,7 +47,7 @@ def parameters_of(question: type[Command[Any]]) -> tuple[Parameter, ...]:
     takes: Any = question.takes
     more = (each for each in fields_of(takes) if each.name not in left_out)
     renames = question.renames
-    return (*own, *(dataclasses.replace(each, flag=renames.get(each.name, each.flag)) for each in more))
+    return (*own, *(structs.replace(each, flag=renames.get(each.name, each.flag)) for each in more))
 
 
 @cache

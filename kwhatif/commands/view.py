@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from kwhatif.commands.registry import load
 from kwhatif.render.blocks import Block
@@ -13,8 +14,7 @@ from kwhatif.render.screen import Screen
 from kwhatif.results.base import Result
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """How somebody looks at an answer: the format ``output``, all rows and all gaps or those that there is room for, on
     a ``screen``, or None in a report.
     """
@@ -29,14 +29,13 @@ class Look:
         return self.output == "wide"
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """How a result becomes blocks and, if it does, a ``page``. ``formats`` are those that are drawn otherwise, as a
     text or as other blocks; ``notes`` is what is said beside the answer. A wide answer may have all rows.
     """
 
     blocks: Callable[[Any, Look], list[Block]]
-    formats: Mapping[str, Callable[[Any, Look], str | list[Block]]] = field(default_factory=dict)
+    formats: Mapping[str, Callable[[Any, Look], str | list[Block]]] = {}
     notes: Callable[[Any, Look], Iterable[str]] = lambda result, look: result.notes
     wide_is_whole: bool = False
     page: PageSpec | None = None

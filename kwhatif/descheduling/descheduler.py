@@ -6,8 +6,9 @@ Upstream: pkg/descheduler/descheduler.go (runDeschedulerLoop, runProfiles).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.selectors import parse_selector
@@ -27,8 +28,7 @@ from kwhatif.versions import Features
 LEAST_NODES = 2
 
 
-@dataclass(frozen=True)
-class ClusterObjects:
+class ClusterObjects(msgspec.Struct, frozen=True):
     """The cluster as the API server has it, which may ``review`` evictions. ``now`` is in nanoseconds since 1970."""
 
     nodes: Sequence[Node]
@@ -38,12 +38,11 @@ class ClusterObjects:
     namespaces: Sequence[Namespace] = ()
     budgets: Sequence[PodDisruptionBudget] = ()
     claims: Sequence[PersistentVolumeClaim] = ()
-    usage: UsageData = field(default_factory=UsageData)
+    usage: UsageData = msgspec.field(default_factory=UsageData)
     review: Review | None = None
 
 
-@dataclass(frozen=True)
-class PluginError:
+class PluginError(msgspec.Struct, frozen=True):
     """A plugin failed; the rest of the cycle went on."""
 
     profile: str
@@ -51,8 +50,7 @@ class PluginError:
     text: str
 
 
-@dataclass
-class Cycle:
+class Cycle(msgspec.Struct):
     """The outcome of a cycle. ``protected`` is profile -> pod -> reasons, as of the state before any eviction.
 
     ``skipped``: there were fewer than two ready nodes, so nothing was done.
@@ -62,10 +60,10 @@ class Cycle:
     refused: Sequence[Eviction] = ()
     failed: Sequence[Eviction] = ()
     utilization: Sequence[Utilization] = ()
-    errors: list[PluginError] = field(default_factory=list)
-    protected: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    by_node: dict[str, int] = field(default_factory=dict)
-    by_namespace: dict[str, int] = field(default_factory=dict)
+    errors: list[PluginError] = []
+    protected: dict[str, dict[str, list[str]]] = {}
+    by_node: dict[str, int] = {}
+    by_namespace: dict[str, int] = {}
     nodes: Sequence[str] = ()
     skipped: bool = False
 

@@ -7,7 +7,6 @@ Upstream: pkg/descheduler/policyconfig.go, setupplugins.go, pkg/framework/profil
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -71,8 +70,7 @@ class DeschedulerPolicyError(Exception):
         super().__init__(problem)
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """A profile that can run: the evictor's arguments, its threshold, and the plugins of both points, in order."""
 
     name: str
@@ -82,8 +80,7 @@ class Profile:
     balance: tuple[tuple[type[Plugin[Any]], PluginArgs], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunnablePolicy:
+class RunnablePolicy(msgspec.Struct, frozen=True):
     """A policy with its arguments decoded and checked."""
 
     policy: DeschedulerPolicy

@@ -8,7 +8,8 @@ Upstream: dynamic-resource-allocation/structured/internal/incubating/allocator_i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.devices import RESULTS_AT_MOST
 from kwhatif.api.quantity import Quantity
@@ -24,8 +25,7 @@ MOST_STEPS = 500_000
 _STEP_COSTS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePick:
+class DevicePick(msgspec.Struct, frozen=True):
     """A device chosen for a request; ``place`` counts the devices of the node's pools."""
 
     place: int
@@ -33,8 +33,7 @@ class DevicePick:
     consumed: dict[str, Quantity] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """Why a node cannot even be searched. ``claim`` and ``place`` (of a device) or ``pool`` are filled in for a node.
 
     ``text`` has ``{claim}``, ``{device}`` and ``{pool}`` where their names go. A ``mild`` one concerns this node only.
@@ -47,8 +46,7 @@ class Problem:
     mild: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, eq=False):
     """The devices of each claim, or a problem, or neither: there is no solution."""
 
     picks: tuple[tuple[DevicePick, ...], ...] | None = None
@@ -65,8 +63,7 @@ class _Refused(Exception):
         self.problem = problem
 
 
-@dataclass(slots=True)
-class NodeDevices:
+class NodeDevices(msgspec.Struct):
     """What a search knows of a node.
 
     ``units`` are the devices of its pools, ``pool_of`` the place of each one's pool, ``reached`` whether each is for

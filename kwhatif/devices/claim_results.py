@@ -7,8 +7,9 @@ plugins/dynamicresources/extendeddynamicresources.go.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from uuid import NAMESPACE_OID, uuid5
+
+import msgspec
 
 from kwhatif.api.core import (
     Container,
@@ -115,8 +116,7 @@ def format_problem(problem: Problem, inventory: Inventory, row: int, claims: lis
     return text
 
 
-@dataclass(slots=True)
-class _ContainerRequest:
+class _ContainerRequest(msgspec.Struct):
     """A request for a number of devices, for one container and resource."""
 
     name: str

@@ -7,7 +7,8 @@ constraint.go, consumable_capacity.go).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.devices import CapacityPolicy, Device, DeviceAttribute, DeviceCapacity
 from kwhatif.api.quantity import Quantity
@@ -24,8 +25,7 @@ def attribute_of(device: Device, driver: str, name: str) -> DeviceAttribute | No
     return attributes.get(own) if slash and domain == driver else None
 
 
-@dataclass(slots=True)
-class Constraint:
+class Constraint(msgspec.Struct):
     """``requests`` are the names it applies to, all of them if it names none."""
 
     attribute: str
@@ -65,7 +65,6 @@ class Constraint:
         raise NotImplementedError
 
 
-@dataclass(slots=True)
 class Match(Constraint):
     """All devices have the value of the first."""
 
@@ -82,7 +81,6 @@ class Match(Constraint):
         return
 
 
-@dataclass(slots=True)
 class Distinct(Constraint):
     """No two requests have a value in common.
 
@@ -91,7 +89,7 @@ class Distinct(Constraint):
     """
 
     compares: bool = True
-    values: dict[str, Scalar | None] = field(default_factory=dict)
+    values: dict[str, Scalar | None] = {}
 
     def _admits(self, value: Scalar | None) -> bool:
         if value is None:

@@ -8,10 +8,10 @@ per distinct device. Upstream: dynamic-resource-allocation/structured/internal/i
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import NodeSelector
@@ -27,8 +27,7 @@ PoolId = tuple[str, str]
 """(driver, name)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unit:
+class Unit(msgspec.Struct, frozen=True, eq=False):
     """One device of one slice; ``number`` is its place in the inventory."""
 
     number: int
@@ -37,8 +36,7 @@ class Unit:
     slice: ResourceSlice
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class Pool(msgspec.Struct, frozen=True, eq=False):
     """What a node can see of a pool: ``units`` in the order of allocation, and ``others`` that it cannot reach.
 
     ``counters`` are the shared ones by set and name, in billionths.
@@ -49,7 +47,7 @@ class Pool:
     invalid: str = ""
     units: tuple[Unit, ...] = ()
     others: tuple[Unit, ...] = ()
-    counters: dict[str, dict[str, int]] = field(default_factory=dict)
+    counters: dict[str, dict[str, int]] = {}
 
     @property
     def name(self) -> str:

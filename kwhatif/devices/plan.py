@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.devices import (
@@ -32,8 +32,7 @@ from kwhatif.devices.selectors import DeviceSelection, selection_of
 from kwhatif.versions import Features
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RequestData:
+class RequestData(msgspec.Struct, frozen=True, eq=False):
     """A request, or one of its alternatives; ``parent`` is then the request's name. ``problem`` is why it is refused.
 
     ``tainted`` bool[D]: devices with a taint that the request does not tolerate.
@@ -49,15 +48,14 @@ class RequestData:
     admin: bool = False
     capacity: dict[str, Quantity] | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
-    tainted: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
+    tainted: BoolArray = msgspec.field(default_factory=lambda: np.zeros(0, np.bool_))
 
     @property
     def full_name(self) -> str:
         return f"{self.parent}/{self.name}" if self.parent else self.name
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClaimPlan:
+class ClaimPlan(msgspec.Struct, frozen=True, eq=False):
     """Per request its alternatives, the only one being the request itself where it has none.
 
     ``problem`` is why the claim's constraints cannot be understood.

@@ -7,9 +7,9 @@ Upstream: dynamic-resource-allocation/cel/compile.go.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.devices import Device, DeviceAttribute, DeviceSelector
@@ -229,8 +229,7 @@ def unreadable(device: Device, *, lists: bool) -> bool:
 NO, YES = 0, 1
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledSelector:
+class CompiledSelector(msgspec.Struct, frozen=True):
     """``owner`` is the class it belongs to, empty for the request's own."""
 
     owner: str

@@ -6,8 +6,9 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.fleet.executors import Executor, FatalError, LostError, Pool
 from kwhatif.fleet.rows_file import RowsFile
@@ -48,8 +49,7 @@ def run(study: Study[Base, Task, Row], executor: Executor, rows: RowsFile | None
                 yield ready.pop(index)
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
+class _Batch(msgspec.Struct, frozen=True):
     """Worlds handed to a worker, by their places. ``last``: they are not retried."""
 
     indices: list[int]

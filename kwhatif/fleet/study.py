@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -32,8 +31,7 @@ class FailedTask(msgspec.Struct, frozen=True):
     error: str
 
 
-@dataclass(frozen=True, eq=False)
-class Study(Generic[Base, Task, Row]):
+class Study(msgspec.Struct, Generic[Base, Task, Row], frozen=True, eq=False, dict=True):
     """Worlds and the question asked of each.
 
     ``base`` is what they have in common: any value that can be pickled. It is sent once to each worker, and every world
@@ -65,16 +63,14 @@ class Study(Generic[Base, Task, Row]):
 Ask = Callable[[Any, Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskResult:
+class TaskResult(msgspec.Struct, frozen=True):
     """The outcome of one world: its row, or why there is none."""
 
     row: Any = None
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
+class BatchResult(msgspec.Struct, frozen=True):
     """The results of a batch, in its order, the seconds they took, and the worker, where it can be avoided."""
 
     results: Sequence[TaskResult]

@@ -7,8 +7,9 @@ scheduler/apis/config (types_pluginargs.go, default_plugins.go, defaults.go, val
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from kwhatif.golang.config_struct import ConfigStruct
 from kwhatif.golang.field_validation import Path
@@ -22,8 +23,7 @@ class Args(ConfigStruct):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultPlugin:
+class DefaultPlugin(msgspec.Struct, frozen=True):
     """A plugin of every profile that does not say otherwise.
 
     ``place`` is its place among the others, the lowest first, with gaps; ``weight`` 0 means that none is set.

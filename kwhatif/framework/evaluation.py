@@ -7,11 +7,12 @@ plugins that also read a node's own pods again for rows in the journal, and only
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView, PodDelta
@@ -32,8 +33,7 @@ AnyPlugin = Plugin[Any, Any]
 _ALL, _PAST_NODES = tuple(Scope), (Scope.ROW, Scope.CLUSTER)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PluginScore:
+class PluginScore(msgspec.Struct, frozen=True, eq=False):
     """A plugin's scores over n nodes: int64[n] each; ``weighted`` is ``normalized`` times ``weight``.
 
     ``describe`` tells the arithmetic behind the score of a place, as long as the cluster is as it was.

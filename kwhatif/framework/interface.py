@@ -9,11 +9,12 @@ EventsToRegister and QueueingHintFn of each plugin, and pkg/scheduler/framework/
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
@@ -38,8 +39,7 @@ class ClusterEvent(StrEnum):
     DEVICE_CLAIM_CHANGED = "ResourceClaimUpdate"
 
 
-@dataclass(frozen=True, slots=True)
-class EventOccurrence:
+class EventOccurrence(msgspec.Struct, frozen=True):
     """An event and the pod it concerns; for a claim, its namespace and name. An ``unbound`` pod was only nominated."""
 
     event: ClusterEvent
@@ -77,8 +77,7 @@ Suggestion = tuple[str, Pod | Node | ResourceClaim]
 """A single change in words, and what is changed as it then is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dependency:
+class Dependency(msgspec.Struct, frozen=True):
     """How a plugin uses the objects of a kind, in words, and for which pods."""
 
     use: str
@@ -93,8 +92,7 @@ class Scope(Enum):
     CLUSTER = "anything"
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilterResult:
+class PostFilterResult(msgspec.Struct, frozen=True):
     """``nominated`` names the node that is to get room; ``victims`` leave it.
 
     ``criterion`` says what made it the best of so many ``candidates``. Without one, ``keeps_nomination`` says whether
@@ -119,8 +117,7 @@ class Preempt(Protocol):
     ) -> PostFilterResult: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Quorum:
+class Quorum(msgspec.Struct, frozen=True):
     """A group (``namespace/name``) that ``needs`` so many pods with a node before any of them is bound.
 
     ``assigned`` have one now, and ``most`` had one at the same time. A pod waits for the others for so many
@@ -135,8 +132,7 @@ class Quorum:
     lacking: str = ""
 
 
-@dataclass(slots=True)
-class WaitingPod:
+class WaitingPod(msgspec.Struct):
     """A pod held by permit plugins since a moment of simulated time: plugin -> seconds it is willing to wait."""
 
     pod: PodInfo
@@ -160,8 +156,7 @@ class WaitingPod:
         return self.since + min(self.waits.values(), default=0.0)
 
 
-@dataclass(slots=True)
-class Handle:
+class Handle(msgspec.Struct):
     """What a plugin may use of the scheduler it runs in.
 
     ``args`` are the plugin's own arguments: a typed struct for in-tree plugins, else a plain mapping. ``preempt``
@@ -175,7 +170,7 @@ class Handle:
     features: Features
     args: Any
     preempt: Preempt
-    waiting: dict[str, WaitingPod] = field(default_factory=dict)
+    waiting: dict[str, WaitingPod] = {}
     cluster: Cluster | None = None
     preempt_for_group: Callable[[Any], Any] | None = None
     profiles: Collection[str] = ()

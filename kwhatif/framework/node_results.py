@@ -8,10 +8,10 @@ images only.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -41,8 +41,7 @@ _MOST_UPDATES = 4096
 """So long a list of rows is kept for those who follow it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PluginSet:
+class PluginSet(msgspec.Struct, frozen=True, eq=False):
     """Plugins of one profile, evaluated on the nodes of one cluster."""
 
     framework: Framework
@@ -57,8 +56,7 @@ class PluginSet:
         return filtering, scoring
 
 
-@dataclass(slots=True, eq=False)
-class RawScore:
+class RawScore(msgspec.Struct, eq=False):
     """Raw scores, int64[N], that are normalised among the nodes that are compared."""
 
     plugin: AnyPlugin
@@ -261,11 +259,10 @@ class JoinedResults:
 A = TypeVar("A", bound=NodeResults)
 
 
-@dataclass(slots=True, eq=False)
-class NodeResultCache:
+class NodeResultCache(msgspec.Struct, eq=False):
     """Results by plugins and by what these read of a pod, kept as long as they are in use."""
 
-    answers: WeakValueDictionary[Hashable, NodeResults] = field(default_factory=WeakValueDictionary)
+    answers: WeakValueDictionary[Hashable, NodeResults] = msgspec.field(default_factory=WeakValueDictionary)
 
     def __len__(self) -> int:
         return len(self.answers)

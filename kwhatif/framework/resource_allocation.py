@@ -9,9 +9,9 @@ plugins/dynamicresources/extendeddynamicresources.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -22,8 +22,7 @@ from kwhatif.framework.interface import Plugin
 from kwhatif.versions import Features
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredResources:
+class ScoredResources(msgspec.Struct, frozen=True):
     """The resources a scorer looks at for one pod, k of them.
 
     columns     where they are on the resource axis
@@ -78,8 +77,7 @@ class ScoredResources:
         return Allocation(capacity, used, used + self.asked, self.weights)
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(msgspec.Struct, frozen=True):
     """int64[n, k] each: what nodes have, what is taken, and what would be taken with the pod."""
 
     capacity: Int64Array

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_view import NodeView
@@ -87,16 +88,14 @@ class Status:
         return ", ".join(self.reasons)
 
 
-@dataclass(frozen=True, slots=True)
-class PermitWait:
+class PermitWait(msgspec.Struct, frozen=True):
     """Permit's answer Wait: the pod is held for at most ``seconds``, with the reason."""
 
     seconds: float
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult:
+class PreFilterResult(msgspec.Struct, frozen=True):
     """PreFilter's result when only nodes of these names are eligible; ``state`` goes to Filter."""
 
     names: frozenset[str]
@@ -121,8 +120,7 @@ class Rejection(msgspec.Struct, frozen=True, eq=False):
     error: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Blocker:
+class Blocker(msgspec.Struct, frozen=True, eq=False):
     """One reason of one plugin, and the nodes it was the first to reject.
 
     where     bool[n], the nodes the reason holds for
@@ -210,7 +208,7 @@ class Verdicts:
         """Verdicts that may be changed without changing these."""
         twin = Verdicts(len(self.first), all_reasons=self.all_reasons)
         twin.plugins = self.plugins.copy()
-        twin.blockers = [replace(each, counted=each.counted.copy()) for each in self.blockers]
+        twin.blockers = [structs.replace(each, counted=each.counted.copy()) for each in self.blockers]
         twin.first, twin.failed = self.first.copy(), self.failed.copy()
         twin.unresolvable = self.unresolvable.copy()
         return twin
@@ -301,8 +299,7 @@ class CycleEvaluation(Protocol):
         """All filters' verdicts on a view as it is."""
 
 
-@dataclass(slots=True)
-class Diagnosis:
+class Diagnosis(msgspec.Struct):
     """What is known when no node is left.
 
     ``considered`` are the rows that were looked at (all, or those PreFilter narrowed the choice to) and ``verdicts``

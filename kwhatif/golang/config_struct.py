@@ -9,7 +9,6 @@ marks fields that are printed even when empty, ``embedded`` names the Go struct 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, dataclass_transform
 
@@ -70,8 +69,7 @@ _API_FIELDS: dict[tuple[str, str], tuple[str, bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """The type of a value. ``item`` is the kind of a list's elements, ``struct`` a Struct's class."""
 
     tag: Tag
@@ -81,8 +79,7 @@ class Kind:
     item: Kind | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StructField:
+class StructField(msgspec.Struct, frozen=True):
     """One field: its attribute, its key in YAML, and how Go sees it."""
 
     attribute: str

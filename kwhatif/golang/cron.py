@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from kwhatif.golang.parsing import Duration, int64
 
@@ -36,8 +37,7 @@ class CronError(ValueError):
     """A schedule that cannot be read, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True):
     """The minutes, hours, days, months and weekdays (Sunday is 0) at which a run is due.
 
     ``any_day``: one of the two kinds of days is a star, so both count; else one is enough.

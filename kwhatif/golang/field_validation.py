@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.golang.formatting import go_json, go_number, go_quote
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(msgspec.Struct, frozen=True):
     """The path of a field: ``profiles[0].schedulerName``. Its methods return whole error lines."""
 
     text: str = ""

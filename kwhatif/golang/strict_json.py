@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
@@ -46,8 +45,7 @@ def decode(
     return value, reader.unknown
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
+class _Where(msgspec.Struct, frozen=True):
     """``path`` is the place with indexes, ``struct`` and ``fields`` are how Go's errors name it."""
 
     path: str = ""
@@ -67,10 +65,9 @@ class _Where:
         return MismatchError(self.path, f"json: cannot unmarshal {what} into Go {into} of type {go}")
 
 
-@dataclass
-class _Reader:
+class _Reader(msgspec.Struct):
     without: Collection[tuple[str, str]] = ()
-    unknown: list[str] = field(default_factory=list)
+    unknown: list[str] = []
     mismatch: MismatchError | None = None
 
     def _wrong(self, error: MismatchError) -> None:

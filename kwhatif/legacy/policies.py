@@ -7,9 +7,9 @@ ValidatePolicy in pkg/scheduler/apis/config/validation/validation.go.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.framework.declaration import Args
@@ -66,14 +66,13 @@ class RefusedPolicyError(Exception):
         super().__init__(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
 
 
-@dataclass
-class _ProfileBuilder:
+class _ProfileBuilder(msgspec.Struct):
     """The profile in the making: which plugins are where, their weights and arguments."""
 
-    points: dict[str, dict[str, int]] = field(default_factory=dict)
-    custom: dict[str, Any] = field(default_factory=dict)
-    args: dict[str, Args] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    points: dict[str, dict[str, int]] = {}
+    custom: dict[str, Any] = {}
+    args: dict[str, Args] = {}
+    notes: list[str] = []
 
     def put(self, use: PluginUse, weight: int = 0) -> None:
         for point in use.points:

@@ -9,7 +9,8 @@ pkg/scheduler/framework/plugins/legacy_registry.go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.golang.config_struct import Bool, ConfigStruct, Int32, Int64, Text
 from kwhatif.plugins.shared.node_resources import ResourceSpec, UtilizationShapePoint
@@ -69,8 +70,7 @@ class Policy(ConfigStruct):
     always_check_all_predicates: Bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PluginUse:
+class PluginUse(msgspec.Struct, frozen=True):
     """A plugin and the extension points at which a name puts it."""
 
     plugin: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import (
@@ -98,16 +98,15 @@ def _settings(
             yield keys[attribute], plain_struct(value) if isinstance(value, ConfigStruct) else value
 
 
-@dataclass
-class _Profile:
+class _Profile(msgspec.Struct):
     """One profile in the making; every plugin is put where it was, and where it needs to be besides."""
 
     old: Profile
     facts: InTreePlugins
-    points: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    args: dict[str, Any] = field(default_factory=dict)
-    changes: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
+    points: dict[str, list[dict[str, Any]]] = {}
+    args: dict[str, Any] = {}
+    changes: list[str] = []
+    lost: list[str] = []
 
     def document(self) -> dict[str, Any]:
         self.args = {

@@ -7,9 +7,10 @@ Upstream: plugins/defaultpreemption/default_preemption.go.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
+
+from msgspec.structs import replace
 
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.declaration import Args, DefaultPlugin

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import DiskSource, Node, Pod
@@ -31,8 +31,7 @@ _NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
 _EBS, _EBS_NITRO = 39, 25
 
 
-@dataclass(frozen=True, slots=True)
-class Disks:
+class Disks(msgspec.Struct, frozen=True):
     """The pod's own disks of one kind, and the error if they cannot be resolved."""
 
     ids: frozenset[str]

@@ -7,11 +7,12 @@ kube-scheduler/framework/types.go (AffinityTerm.Matches).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.core import Namespace
 from kwhatif.api.selectors import Selector
@@ -35,8 +36,7 @@ Weights = tuple[tuple[Selection, int], ...]
 NamespaceLabels = Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTerms:
+class OwnTerms(msgspec.Struct, frozen=True):
     """The terms of a template, by topology key.
 
     ``affinity`` are the pods that all required affinity terms match, None without such terms.
@@ -100,8 +100,7 @@ UnlistedCounts = Mapping[str, Int64Array]
 """By topology key, int64[D + 1]: what pods count in each domain whose terms are not yet visible."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Neighbours:
+class Neighbours(msgspec.Struct, frozen=True, eq=False):
     """Live counts by topology key: of pods that match the pod's affinity, its anti-affinity, and of pods whose
     anti-affinity matches it.
 
@@ -114,7 +113,7 @@ class Neighbours:
     affinity_counts: dict[str, Tally]
     anti_affinity_counts: dict[str, Tally]
     existing_anti_affinity_counts: dict[str, Tally]
-    unlisted: UnlistedCounts = field(default_factory=dict)
+    unlisted: UnlistedCounts = msgspec.field(default_factory=dict)
 
     @property
     def skips_filter(self) -> bool:
@@ -127,8 +126,7 @@ class Neighbours:
         return not (self.affinity_counts or self.anti_affinity_counts or any(listed))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Preferences:
+class Preferences(msgspec.Struct, frozen=True, eq=False):
     """Live sums of weights by topology key, of the pod's own preferred terms and of other pods' terms that match it."""
 
     tallies: dict[str, Tally]
@@ -137,8 +135,7 @@ class Preferences:
 NO_PREFERENCES = Preferences({})
 
 
-@dataclass(slots=True, eq=False)
-class AffinityIndex:
+class AffinityIndex(msgspec.Struct, eq=False):
     """Per-cluster data: the labels of namespaces, templates' own terms, and states.
 
     A state is found by the pod's template and the terms of others that match it, which pods with labels of their own
@@ -146,11 +143,11 @@ class AffinityIndex:
     """
 
     namespaces: dict[str, Mapping[str, str]]
-    own: dict[int, OwnTerms] = field(default_factory=dict)
-    neighbours: dict[object, Neighbours] = field(default_factory=dict)
-    preferences: dict[object, Preferences] = field(default_factory=dict)
-    neighbours_of: dict[int, tuple[int, Neighbours]] = field(default_factory=dict)
-    preferences_of: dict[int, tuple[int, Preferences]] = field(default_factory=dict)
+    own: dict[int, OwnTerms] = msgspec.field(default_factory=dict)
+    neighbours: dict[object, Neighbours] = msgspec.field(default_factory=dict)
+    preferences: dict[object, Preferences] = msgspec.field(default_factory=dict)
+    neighbours_of: dict[int, tuple[int, Neighbours]] = msgspec.field(default_factory=dict)
+    preferences_of: dict[int, tuple[int, Preferences]] = msgspec.field(default_factory=dict)
 
     def terms_of(self, shape: PodShape) -> OwnTerms:
         own = self.own.get(shape.template)
@@ -387,8 +384,7 @@ def _satisfies_affinity(state: Neighbours, nodes: NodeView) -> BoolArray:
     return labelled & (has_matching | is_first_of_group)
 
 
-@dataclass(frozen=True, slots=True)
-class _NoNearbyPodDetail:
+class _NoNearbyPodDetail(msgspec.Struct, frozen=True):
     state: Neighbours
     nodes: NodeView
 
@@ -404,8 +400,7 @@ class _NoNearbyPodDetail:
         return "; ".join(texts) or "the pods it wants to be near to are elsewhere"
 
 
-@dataclass(frozen=True, slots=True)
-class _RepellingPodDetail:
+class _RepellingPodDetail(msgspec.Struct, frozen=True):
     tallies: dict[str, Tally]
     nodes: NodeView
 

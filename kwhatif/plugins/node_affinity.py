@@ -7,7 +7,6 @@ component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go and apimachiner
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -100,8 +99,7 @@ def _is_int64(text: str) -> bool:
 Preference = tuple[int, NodeTerm]
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(msgspec.Struct, frozen=True):
     """(weight, term) pairs that count for the score."""
 
     terms: tuple[Preference, ...]

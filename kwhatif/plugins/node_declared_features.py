@@ -7,9 +7,9 @@ are inferred for scheduling appear here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import PodSpec
@@ -23,8 +23,7 @@ from kwhatif.framework.status import SKIP, Rejection, Skip
 from kwhatif.versions import Features
 
 
-@dataclass(frozen=True, slots=True)
-class NeededFeatures:
+class NeededFeatures(msgspec.Struct, frozen=True):
     names: frozenset[str]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -21,8 +21,7 @@ from kwhatif.plugins.shared.pod_changes import suggest_host_ports
 ANY = "0.0.0.0"
 
 
-@dataclass(frozen=True, slots=True)
-class WantedPorts:
+class WantedPorts(msgspec.Struct, frozen=True):
     ports: tuple[HostPort, ...]
 
 

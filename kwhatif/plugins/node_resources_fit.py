@@ -6,7 +6,6 @@ Upstream: plugins/noderesources/fit.go and its three scoring strategies.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -175,8 +174,7 @@ STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 _ALWAYS_COMPARED = ("cpu", "memory", "ephemeral-storage")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """Requested resources: names, their columns on the resource axis, and amounts; all k long."""
 
     names: tuple[str, ...]

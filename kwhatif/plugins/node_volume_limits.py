@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.workloads_and_storage import CSIDriver, CSINode
@@ -45,8 +45,7 @@ Sightings = dict[Named, BoolArray]
 """bool[N] for each volume: the nodes on which it counts for its driver."""
 
 
-@dataclass(slots=True, eq=False)
-class AttachedVolumes:
+class AttachedVolumes(msgspec.Struct, eq=False):
     """Which volumes are attached where, by the pods on each node and by VolumeAttachments.
 
     limits     driver -> int64[N], -1 where the node has none
@@ -62,9 +61,9 @@ class AttachedVolumes:
     drivers: Mapping[str, CSIDriver]
     by_api: list[set[Named]]
     by_pods: list[set[Named]]
-    counts: dict[str, Int64Array] = field(default_factory=dict)
-    rows: dict[Named, set[int]] = field(default_factory=dict)
-    of_shape: dict[int, frozenset[Found]] = field(default_factory=dict)
+    counts: dict[str, Int64Array] = {}
+    rows: dict[Named, set[int]] = {}
+    of_shape: dict[int, frozenset[Found]] = {}
     seen: int = 0
 
     def volumes_on(self, row: int, found: Iterable[Found]) -> set[Named]:
@@ -72,8 +71,7 @@ class AttachedVolumes:
         return {(driver, name) for driver, name, plugin in found if not plugin or self.migrated[plugin][row]}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NewVolumes:
+class NewVolumes(msgspec.Struct, frozen=True, eq=False):
     """The pod's own volumes, and the error if they cannot be resolved."""
 
     volumes: Sightings

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -51,8 +51,7 @@ HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 _ZERO = np.zeros((), np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class CountedConstraint:
+class CountedConstraint(msgspec.Struct, frozen=True):
     """A constraint with the live count of the pods it selects; ``self_match_num``: 1 if it selects the pod, too."""
 
     constraint: Constraint
@@ -60,8 +59,7 @@ class CountedConstraint:
     self_match_num: int
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """PreFilter's state."""
 
     constraints: tuple[CountedConstraint, ...]
@@ -70,16 +68,14 @@ class Spread:
 UNCONSTRAINED = Spread(())
 
 
-@dataclass(slots=True, eq=False)
-class SpreadIndex:
+class SpreadIndex(msgspec.Struct, eq=False):
     """Per-cluster data: live counts by template and by whatever else the constraints depend on, and by shape."""
 
-    tallied: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = field(default_factory=dict)
-    of_shape: dict[int, Spread] = field(default_factory=dict)
+    tallied: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = msgspec.field(default_factory=dict)
+    of_shape: dict[int, Spread] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(msgspec.Struct, frozen=True):
     """PreScore's state.
 
     ignored bool[n]: nodes without a topology the pod asks for, None for none; scores int64[n], less is better.
@@ -272,16 +268,14 @@ def _match_numbers(counted: CountedConstraint, nodes: NodeView) -> tuple[Int64Ar
     return match_num, np.minimum(of_others, own)
 
 
-@dataclass(frozen=True, slots=True)
-class _MissingLabelDetail:
+class _MissingLabelDetail(msgspec.Struct, frozen=True):
     key: str
 
     def __call__(self, place: int) -> str:
         return f"node has no label {self.key}"
 
 
-@dataclass(frozen=True, slots=True)
-class _SkewDetail:
+class _SkewDetail(msgspec.Struct, frozen=True):
     """The arithmetic of a skew, computed only for nodes that are reported."""
 
     counted: CountedConstraint

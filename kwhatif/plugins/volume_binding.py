@@ -6,10 +6,10 @@ Upstream: plugins/volumebinding (volume_binding.go, binder.go).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -44,8 +44,7 @@ NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Choice(msgspec.Struct, frozen=True, eq=False):
     """The volumes of delayed claims on each of N nodes.
 
     static       per claim intp[N]: the number of the volume on the node, -1 for none
@@ -59,8 +58,7 @@ class Choice:
     roomy: BoolArray
 
 
-@dataclass(slots=True, eq=False)
-class Claims:
+class Claims(msgspec.Struct, eq=False):
     """A pod's claims: bound ones, and those whose volume is chosen together with the node.
 
     ``choice`` holds for a version of the storage. ``reserved`` are the volumes that Reserve reserved, and the claims
@@ -68,10 +66,10 @@ class Claims:
     """
 
     cluster: Cluster
-    bound: list[PersistentVolumeClaim] = field(default_factory=list)
-    delayed: list[PersistentVolumeClaim] = field(default_factory=list)
+    bound: list[PersistentVolumeClaim] = []
+    delayed: list[PersistentVolumeClaim] = []
     choice: tuple[int, Choice] | None = None
-    reserved: tuple[list[str], list[tuple[str, str]]] = field(default_factory=lambda: ([], []))
+    reserved: tuple[list[str], list[tuple[str, str]]] = msgspec.field(default_factory=lambda: ([], []))
 
 
 class VolumeBindingArgs(Args):
@@ -292,8 +290,7 @@ def _scores(features: Features) -> bool:
     return features.storage_capacity_scoring or features.volume_capacity_priority
 
 
-@dataclass(frozen=True, slots=True)
-class _ConflictDetail:
+class _ConflictDetail(msgspec.Struct, frozen=True):
     text: Callable[[int], str]
     nodes: NodeView
 

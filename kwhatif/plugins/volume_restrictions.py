@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import Volume
@@ -32,8 +32,7 @@ ONE_POD_ONLY = (
 ONE_POD_ONLY_BEFORE = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Restrictions:
+class Restrictions(msgspec.Struct, frozen=True, eq=False):
     """``disks``: pods by node whose disks conflict; ``exclusive``: claims for one pod only, ``held`` those in use."""
 
     disks: Tally | None

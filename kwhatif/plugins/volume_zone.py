@@ -6,9 +6,9 @@ Upstream: plugins/volumezone/volume_zone.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.core import Node
@@ -34,16 +34,14 @@ STABLE = {
 """Topology labels of volumes -> the label that may stand in for them on nodes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
+class Topology(msgspec.Struct, frozen=True):
     claim: str
     volume: str
     key: str
     values: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Topologies:
+class Topologies(msgspec.Struct, frozen=True):
     wanted: tuple[Topology, ...]
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.api.objects import part_of
 from kwhatif.errors import PolicyError
@@ -26,8 +29,7 @@ from kwhatif.policy.validation import validate
 from kwhatif.versions import LEGACY_MINOR, Features, features_of
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(msgspec.Struct, frozen=True):
     """The outcome of validating a document: a configuration, or why it is refused.
 
     ``problems`` has a line for each reason, ``error`` is all of them as kube-scheduler prints them.
@@ -117,7 +119,7 @@ def _examine_legacy(
     prefix = f"{source}: " if source else ""
     said = tuple(one_line(prefix + change) for change in conversion.changes)
     said = (*before.configuration.warnings, *said, *outcome.configuration.warnings)
-    return replace(outcome, configuration=replace(outcome.configuration, warnings=said, lost=conversion.lost))
+    return structs.replace(outcome, configuration=replace(outcome.configuration, warnings=said, lost=conversion.lost))
 
 
 def _no_longer_read(document: object, version: str) -> Examination:

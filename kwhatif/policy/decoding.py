@@ -7,7 +7,6 @@ apimachinery/pkg/runtime/serializer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -77,8 +76,7 @@ def refuse_unknown(unknown: Iterable[str]) -> None:
         raise RefusedError(strict + ", ".join(lines), (strict + line for line in lines))
 
 
-@dataclass(frozen=True, slots=True)
-class _GroupVersionKind:
+class _GroupVersionKind(msgspec.Struct, frozen=True):
     group: str
     version: str
     kind: str

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeVar
 
+import msgspec
+
 from kwhatif.framework.declaration import Args, Declaration
 from kwhatif.plugins import in_tree_plugins
 from kwhatif.plugins.outoftree import out_of_tree_plugins
@@ -48,8 +50,7 @@ class PluginFacts(Mapping[str, T], Generic[T]):
         return sum(1 for _ in self)
 
 
-@dataclass(frozen=True, slots=True)
-class InTreePlugins:
+class InTreePlugins(msgspec.Struct, frozen=True):
     """One minor with its gates: its own plugins by name, and the ``outside`` ones that a configuration may name."""
 
     features: Features

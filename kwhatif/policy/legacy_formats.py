@@ -7,9 +7,10 @@ and the plugins and default plugins that went with them. Nothing imports it but 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+
+import msgspec
 
 from kwhatif.framework.declaration import Declaration
 from kwhatif.policy.profile import SchedulerConfiguration
@@ -36,8 +37,7 @@ def legacy_format(document: object) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class LegacyDocument:
+class LegacyDocument(msgspec.Struct, frozen=True):
     """``defaults`` are the default plugins of the format. ``notes`` are sentences about what was read."""
 
     configuration: KubeSchedulerConfiguration
@@ -46,8 +46,7 @@ class LegacyDocument:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(msgspec.Struct, frozen=True):
     """A KubeSchedulerConfiguration v1, and what it does not mean as the original did, a sentence each.
 
     ``lost`` are those of the changes that nothing makes up for.
@@ -58,8 +57,7 @@ class Conversion:
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Legacy:
+class Legacy(msgspec.Struct, frozen=True):
     """What the legacy room can do.
 
     ``read`` takes a document, its ``legacy_format``, the rules, and whether names older than 1.22 are understood; it

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.errors import PolicyError
 from kwhatif.golang.formatting import go_quote, one_line
@@ -63,8 +66,7 @@ class FrozenMap(Mapping[str, V], Generic[V]):
         return repr(self._items)
 
 
-@dataclass(frozen=True, slots=True)
-class PluginRef:
+class PluginRef(msgspec.Struct, frozen=True):
     """A plugin at an extension point. ``weight`` counts only where plugins score; 0 means none was given."""
 
     name: str
@@ -74,16 +76,14 @@ class PluginRef:
         return f"{self.name}={self.weight}" if self.weight else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class PluginSet:
+class PluginSet(msgspec.Struct, frozen=True):
     """One extension point: the enabled plugins in order, and the names switched off (``*`` for all)."""
 
     enabled: tuple[PluginRef, ...] = ()
     disabled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(msgspec.Struct, frozen=True):
     """One scheduler.
 
     ``plugins`` has an entry for every extension point, default plugins merged in but multiPoint not yet expanded

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import yaml
+from msgspec.structs import replace
 
 from kwhatif.errors import PolicyError
 from kwhatif.framework.declaration import Args

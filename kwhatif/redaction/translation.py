@@ -127,11 +127,10 @@ class OrderedCodes:
                     yield other, f'expected a code after "{self.codes[one]}"'
 
 
-@dataclass
-class NumberedCodes:
+class NumberedCodes(msgspec.Struct):
     """Values whose order does not matter, and the numbers that stand for them: 1, 2, 3 as they come."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = {}
 
     def number(self, value: str) -> int:
         return self.numbers.setdefault(value, len(self.numbers) + 1)
@@ -164,8 +163,7 @@ def _pools() -> OrderedCodes:
     return OrderedCodes((), ("pool-",), width=4)
 
 
-@dataclass
-class Translation:
+class Translation(msgspec.Struct):
     """Pseudonyms by what they stand for; it only ever grows.
 
     ``words`` are the parts of names, ``resources`` those of resource names; ``nodes`` and ``pools`` (of devices) are
@@ -173,13 +171,13 @@ class Translation:
     stay.
     """
 
-    words: OrderedCodes = field(default_factory=_words)
-    resources: OrderedCodes = field(default_factory=_resources)
-    nodes: OrderedCodes = field(default_factory=_nodes)
-    pools: OrderedCodes = field(default_factory=_pools)
-    uids: NumberedCodes = field(default_factory=NumberedCodes)
-    addresses: NumberedCodes = field(default_factory=NumberedCodes)
-    numeric: set[str] = field(default_factory=set)
+    words: OrderedCodes = msgspec.field(default_factory=_words)
+    resources: OrderedCodes = msgspec.field(default_factory=_resources)
+    nodes: OrderedCodes = msgspec.field(default_factory=_nodes)
+    pools: OrderedCodes = msgspec.field(default_factory=_pools)
+    uids: NumberedCodes = msgspec.field(default_factory=NumberedCodes)
+    addresses: NumberedCodes = msgspec.field(default_factory=NumberedCodes)
+    numeric: set[str] = set()
 
     @property
     def empty(self) -> bool:

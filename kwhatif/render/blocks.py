@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.results.amounts import format_count
 
@@ -12,8 +13,7 @@ NONE = "<none>"
 """What kubectl prints where there is nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """Opens a part of a report; stands directly over the block that follows.
 
     On a page, headings that follow each other and have one ``section`` stand below that in one part.
@@ -23,15 +23,13 @@ class Heading:
     section: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """Labels and values, as ``kubectl describe`` has them; a value without a label is one more of those above."""
 
     pairs: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(msgspec.Struct, frozen=True):
     """Sentences, one a line. ``listed``: they are items of a list.
 
     ``brief`` are those that stand for them without ``--all``.
@@ -42,8 +40,7 @@ class Lines:
     brief: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The answer in a sentence. It comes first, and is repeated where it has scrolled off the terminal."""
 
     text: str
@@ -53,8 +50,7 @@ class Verdict:
 _MARKS = {"name", "node", "pod", "same", "first", "spare", "fails", "warns"}
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One column of a table, and all that is known of it.
 
     header  over it; a ``name`` keeps its case
@@ -93,8 +89,7 @@ class Column:
         return cls(header, spare=spare, fails=fails, warns=warns, **dict.fromkeys(given, True))
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(msgspec.Struct, frozen=True):
     """How a table is condensed that is too long to be read: ``one`` is what a row is about.
 
     Rows that are alike in the columns that say so share one, the ``whole`` table if none does; else each row stands for
@@ -108,8 +103,7 @@ class Grouping:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Columns, and rows with a cell for each. ``more`` says what was left out."""
 
     columns: tuple[Column, ...]
@@ -122,15 +116,13 @@ class Table:
         return tuple(column.header for column in self.columns)
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(msgspec.Struct, frozen=True):
     """Commands to go on with, one a line. Their lines are never wrapped, so that they can be copied."""
 
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One of several answers of the same kind, which may be left out on a terminal without room; ``urgent``
     ones last.
     """
@@ -139,16 +131,14 @@ class Part:
     urgent: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
+class Gaps(msgspec.Struct, frozen=True):
     """The fidelity of an answer: ``blocks`` with all gaps, ``brief`` by default."""
 
     blocks: tuple[Block, ...]
     brief: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(msgspec.Struct, frozen=True):
     """Lines of a file, as a unified diff has them. They are never wrapped, so that they can be pasted."""
 
     texts: tuple[str, ...]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import takewhile
+
+from msgspec.structs import replace
 
 from kwhatif.render.blocks import Block, Column, Grouping, Lines, Table
 from kwhatif.results.amounts import format_count, format_some

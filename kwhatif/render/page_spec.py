@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from kwhatif.render.blocks import Block
 from kwhatif.results.base import Result
@@ -27,14 +28,13 @@ def answer_by_outcome(good: str = "good", bad: str = "bad") -> Callable[[Any], P
 _BY_OUTCOME = answer_by_outcome()
 
 
-@dataclass(frozen=True)
-class PodOutcomes:
+class PodOutcomes(msgspec.Struct, frozen=True):
     """Outcomes of pods: all that were tried, replacements (``again``), and pods that stay (``kept``) with the
     reason.
     """
 
     placements: Sequence[Placement] = ()
-    again: Mapping[str, str] = field(default_factory=dict)
+    again: Mapping[str, str] = {}
     kept: Sequence[tuple[str, str]] = ()
 
 
@@ -51,8 +51,7 @@ def follow_replacements(replacements: Mapping[str, str]) -> dict[str, str]:
     return last
 
 
-@dataclass(frozen=True)
-class PageSpec:
+class PageSpec(msgspec.Struct, frozen=True):
     """How a result is shown: the name of the question, a title for the first block, the answer at a glance, and the
     blocks, unless they are those of the view; a ``verdict`` where no block is one. ``pods`` is what became of them, as
     far as a map cannot tell it; ``data`` are parts of the page that this question alone has.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
+
+import msgspec
 
 from kwhatif.render.blocks import NONE
 from kwhatif.render.escape import clean
@@ -34,8 +35,7 @@ _STYLES = {
 }
 
 
-@dataclass(frozen=True)
-class Screen:
+class Screen(msgspec.Struct, frozen=True):
     """``width`` in columns, None where lines may be as long as they are."""
 
     width: int | None = None

@@ -8,8 +8,8 @@ daemon sets wait until its name (or node) is free. Upstream: pkg/controller/{rep
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodSpec, PodStatus
@@ -51,19 +51,18 @@ def is_made_elsewhere(info: PodInfo) -> bool:
     return owner.kind in REPLACED_AFTER_DELETION or (owner.kind in REPLACED_ON_EVICTION and not info.shape.terminating)
 
 
-@dataclass
-class Replacements:
+class Replacements(msgspec.Struct):
     """Makes replacements with names that are stable and readable: ``web-5d4c-r1``.
 
     Names (``namespace/name``) that are ``taken`` are passed over. ``evicting``: they may evict others, as their
     priority and preemptionPolicy say; else they never do.
     """
 
-    taken: Callable[[str], bool] = field(default=lambda key: False)
+    taken: Callable[[str], bool] = msgspec.field(default=lambda key: False)
     evicting: bool = True
-    _made: dict[str, int] = field(default_factory=dict)
-    _shapes: dict[int, PodShape] = field(default_factory=dict)
-    _specs: dict[int, PodSpec] = field(default_factory=dict)
+    _made: dict[str, int] = {}
+    _shapes: dict[int, PodShape] = {}
+    _specs: dict[int, PodSpec] = {}
 
     def begin_anew(self) -> None:
         """Count names from the first again, since what was made is gone."""

@@ -7,7 +7,8 @@ pod of the namespace, and refuses pods with more than one budget.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import FINISHED, Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
@@ -19,8 +20,7 @@ _UNTOLD = "The snapshot does not tell what the disruption budget"
 _VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(msgspec.Struct):
     name: str
     namespace: str
     allowed: int
@@ -30,7 +30,7 @@ class _Budget:
     spares_unhealthy: bool
     reported: bool
     evictions: int = 0
-    blocks: list[str] = field(default_factory=list)
+    blocks: list[str] = []
 
     @classmethod
     def of(cls, budget: PodDisruptionBudget) -> _Budget:

@@ -6,8 +6,8 @@ Upstream: ScheduleOne in pkg/scheduler/schedule_one.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.cluster.pod_group_states import GroupKey
@@ -19,8 +19,7 @@ from kwhatif.scheduling.pod_group_results import PodGroupCycle
 from kwhatif.scheduling.round_queue import RoundQueue
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledEntity:
+class ScheduledEntity(msgspec.Struct, frozen=True):
     """A pod, or the members of a group, taken from the queue. The caller reports its outcome by ``came_to``, or calls
     ``run``.
     """

@@ -5,9 +5,9 @@ Upstream: pkg/scheduler/framework/runtime/batch.go, whose reasons for a missing 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
@@ -28,8 +28,7 @@ POD_NOT_BATCHABLE = "pod_not_batchable"
 EMPTY_LIST = "empty_list"
 
 
-@dataclass(frozen=True, slots=True)
-class KeptNodes:
+class KeptNodes(msgspec.Struct, frozen=True):
     """Nodes scored for a pod with this signature at a moment in seconds, and how many of them were used since."""
 
     signature: Signature
@@ -38,8 +37,7 @@ class KeptNodes:
     since: float
 
 
-@dataclass(frozen=True, slots=True)
-class BatchState:
+class BatchState(msgspec.Struct, frozen=True):
     """What a profile remembers: its list, and of the last pod that it placed the number of the cycle and the node."""
 
     kept: KeptNodes | None = None
@@ -47,8 +45,7 @@ class BatchState:
     node: str = ""
 
 
-@dataclass(slots=True)
-class Batching:
+class Batching(msgspec.Struct):
     """The result of batching in one cycle.
 
     signed     the pod has a signature

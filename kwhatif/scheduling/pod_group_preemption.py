@@ -9,7 +9,8 @@ Upstream: pkg/scheduler/framework/preemption (podgrouppreemption.go, types.go).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.pod_groups import DISRUPTION_MODE_POD_GROUP, PodGroup
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
@@ -23,8 +24,7 @@ NO_VICTIMS = "No preemption victims found for incoming preemptor"
 NEVER = "not eligible due to preemptionPolicy=Never."
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionUnit:
+class PreemptionUnit(msgspec.Struct, frozen=True):
     """Pods that leave together: one, or all of a group that is disrupted as a whole.
 
     names_group   its first pod names a group, whatever that group's disruption mode
@@ -43,8 +43,7 @@ class PreemptionUnit:
         return -self.priority, not self.names_group, size, self.start, min(pod.key for pod in self.pods)
 
 
-@dataclass(frozen=True, slots=True)
-class Preemptor:
+class Preemptor(msgspec.Struct, frozen=True):
     """A group that finds no nodes. ``schedule`` tries it on the cluster as it is just then: None for success."""
 
     group: PodGroup
@@ -53,8 +52,7 @@ class Preemptor:
     schedule: Callable[[], Status | None]
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupPreemption:
+class PodGroupPreemption(msgspec.Struct, frozen=True):
     """The outcome.
 
     candidates    units of lower priority, the most important first

@@ -5,7 +5,7 @@ Upstream: algorithmResult and podGroupAlgorithmResult in pkg/scheduler/schedule_
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.cluster.shapes import PodInfo
@@ -22,8 +22,7 @@ def is_leaving(pod: PodInfo) -> bool:
     return bool(pod.pod.metadata.deletion_timestamp)
 
 
-@dataclass(slots=True)
-class MemberResult:
+class MemberResult(msgspec.Struct):
     """One member in one placement.
 
     row             where it counts in this cycle: the node chosen, or the one that victims are to leave for it
@@ -48,8 +47,7 @@ class MemberResult:
         return self.row is not None and not self.requires_preemption
 
 
-@dataclass(slots=True)
-class PlacementAttempt:
+class PlacementAttempt(msgspec.Struct):
     """A group tried in one placement, member after member; ``status`` None means success."""
 
     placement: Placement
@@ -67,8 +65,7 @@ class PlacementAttempt:
         return tuple(member.pod for member in self.members if member.row is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class MemberFailure:
+class MemberFailure(msgspec.Struct, frozen=True):
     """Why a member goes back to the queue.
 
     reason      ``Unschedulable`` or ``SchedulerError``
@@ -81,8 +78,7 @@ class MemberFailure:
     nominated: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupCondition:
+class GroupCondition(msgspec.Struct, frozen=True):
     """The PodGroupScheduled condition."""
 
     status: str
@@ -90,8 +86,7 @@ class GroupCondition:
     message: str
 
 
-@dataclass(slots=True)
-class PodGroupCycle:
+class PodGroupCycle(msgspec.Struct):
     """One cycle of a group.
 
     members     the pods taken together, in the order in which they are tried; those being deleted are not tried
@@ -109,19 +104,19 @@ class PodGroupCycle:
 
     key: GroupKey
     members: list[PodInfo]
-    tried: list[PlacementAttempt] = field(default_factory=list)
+    tried: list[PlacementAttempt] = []
     chosen: PlacementAttempt | None = None
-    scores: dict[str, dict[str, int]] = field(default_factory=dict)
+    scores: dict[str, dict[str, int]] = {}
     status: Status | None = None
     waiting_on_preemption: bool = False
     ended: bool = True
     preemption: PodGroupPreemption | None = None
-    failed: dict[str, MemberFailure] = field(default_factory=dict)
-    bound: dict[str, str] = field(default_factory=dict)
-    held: list[Attempt] = field(default_factory=list)
+    failed: dict[str, MemberFailure] = {}
+    bound: dict[str, str] = {}
+    held: list[Attempt] = []
     condition: GroupCondition | None = None
-    evicted: list[PodInfo] = field(default_factory=list)
-    activated: set[str] = field(default_factory=set)
+    evicted: list[PodInfo] = []
+    activated: set[str] = set()
 
     @property
     def name(self) -> str:

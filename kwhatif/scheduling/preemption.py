@@ -6,10 +6,10 @@ Upstream: pkg/scheduler/framework/preemption/preemption.go and plugins/defaultpr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -38,8 +38,7 @@ _MOST_DRY_RUNS = 32
 """For how many kinds of preemptors dry runs are cached."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedCandidate:
+class RankedCandidate(msgspec.Struct, frozen=True):
     """A node, the pods that would have to leave it, and what it is ranked by: how many of those evictions a budget
     does not allow, the highest of their priorities, and their sum; ``behind`` is the measure that puts it behind the
     one before.

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from random import Random
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
@@ -27,8 +27,7 @@ PRIORITY_SHIFT = 2**31
 """Added to a priority to make it positive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(msgspec.Struct, frozen=True):
     """Candidate nodes, c of them, in the order found.
 
     rows       intp[c]
@@ -187,8 +186,7 @@ def _widen(matrix: AnyArray, width: int) -> AnyArray:
     return wider
 
 
-@dataclass(frozen=True, slots=True)
-class Victims:
+class Victims(msgspec.Struct, frozen=True):
     """The victims on a node, and how many of these evictions violate a budget."""
 
     victims: tuple[PodInfo, ...]

@@ -6,8 +6,9 @@ Upstream: pkg/scheduler/profile/profile.go, and the fields of Scheduler in pkg/s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from kwhatif.framework.interface import WaitingPod
 from kwhatif.framework.runner import Framework
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from kwhatif.scheduling.preemption import Preemption
 
 
-@dataclass(slots=True)
-class Profile:
+class Profile(msgspec.Struct):
     """A framework with its percentage of nodes to score and the waiting pods of its permit plugins.
 
     ``extenders`` are called, if there are any; its plugins preempt by ``preemption``.
@@ -32,8 +32,7 @@ class Profile:
     preemption: Preemption | None = None
 
 
-@dataclass(slots=True)
-class SharedState:
+class SharedState(msgspec.Struct):
     """What the schedulers of one process share besides their cluster.
 
     next_start   where the next search for nodes begins
@@ -46,5 +45,5 @@ class SharedState:
     next_start: int = 0
     cycle: int = 0
     now: float = 0.0
-    prefers: Mapping[str, str] = field(default_factory=dict)
+    prefers: Mapping[str, str] = {}
     search: Search = sample

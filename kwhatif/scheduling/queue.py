@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from math import floor
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.core import Namespace, Pod
 from kwhatif.cluster.shapes import PodInfo
@@ -68,8 +69,7 @@ def was_refused(pod: Pod) -> bool:
 Hints = Mapping[ClusterEvent, QueueingHint]
 
 
-@dataclass(slots=True, eq=False)
-class QueuedPod:
+class QueuedPod(msgspec.Struct, eq=False):
     """A pod in the queue.
 
     ``rejectors`` are the plugins that rejected it last time; only events that they registered bring it back. A pod that
@@ -90,8 +90,7 @@ class QueuedPod:
     place: str = ""
 
 
-@dataclass(eq=False)
-class SchedulingQueue:
+class SchedulingQueue(msgspec.Struct, eq=False):
     """Active, backing off, waiting.
 
     ``sort_key`` orders active pods, ``pre_enqueue`` is called before a pod may become active, ``hints`` gives the
@@ -106,14 +105,14 @@ class SchedulingQueue:
     initial_backoff: float = 1.0
     max_backoff: float = 10.0
     pop_from_backoff: bool = True
-    features: Features = field(default_factory=features_of)
+    features: Features = msgspec.field(default_factory=features_of)
     now: float = 0.0
     by_heap: Callable[[], bool] = lambda: False
-    _active: list[tuple[Any, int, QueuedPod]] = field(default_factory=list)
+    _active: list[tuple[Any, int, QueuedPod]] = []
     _heap: BinaryHeap[tuple[Any, int, QueuedPod]] | None = None
-    _backoff: dict[str, QueuedPod] = field(default_factory=dict)
-    _soonest: list[tuple[float, Any, int, QueuedPod]] = field(default_factory=list)
-    _waiting: dict[tuple[str, frozenset[str]], dict[str, QueuedPod]] = field(default_factory=dict)
+    _backoff: dict[str, QueuedPod] = {}
+    _soonest: list[tuple[float, Any, int, QueuedPod]] = []
+    _waiting: dict[tuple[str, frozenset[str]], dict[str, QueuedPod]] = {}
     _count: int = 0
 
     # --- coming in

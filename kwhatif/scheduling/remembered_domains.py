@@ -7,11 +7,10 @@ Where nothing but the domain's own nodes decides, the outcome is that of the las
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as replace_dataclass
 
 import msgspec
 import numpy as np
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.quantity import plain_quantity
@@ -26,8 +25,7 @@ _MOST = 200_000
 """The most outcomes that are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(msgspec.Struct, frozen=True):
     """The outcome in a domain at a moment, and the hints that batching had then, with their age in cycles."""
 
     moment: int
@@ -86,7 +84,7 @@ class RememberedDomains:
         self._mark = len(self._cluster.journal)
         batch, last = self._scheduler.batch, self._last
         if batch is not None and last is not None and last.state is not None:
-            batch.state = replace_dataclass(last.state, cycle=self._scheduler.shared.cycle - last.cycles_since)
+            batch.state = structs.replace(last.state, cycle=self._scheduler.shared.cycle - last.cycles_since)
 
     def find(self, group: Hashable, placement: Placement) -> PlacementAttempt | None:
         """The outcome of the last equal group in a placement, if it still holds."""

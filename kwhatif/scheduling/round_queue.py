@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.cluster.pod_group_states import GroupKey, group_key
 from kwhatif.cluster.shapes import PodInfo
@@ -21,8 +22,7 @@ from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.pod_group_results import is_leaving
 
 
-@dataclass(slots=True, eq=False)
-class PendingPod:
+class PendingPod(msgspec.Struct, eq=False):
     """A pod without a node.
 
     order           when it was added, or failed last
@@ -41,8 +41,7 @@ class PendingPod:
     entry: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(msgspec.Struct, frozen=True):
     """What leaves the queue: one pod, or those members of a group (``key``) that are not gated."""
 
     key: GroupKey | None

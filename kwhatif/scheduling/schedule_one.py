@@ -5,10 +5,10 @@ Upstream: pkg/scheduler/schedule_one.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -54,8 +54,7 @@ class Observer:
         """A cycle is over: a pod that found a node is bound, waits for its permit, or was rejected."""
 
 
-@dataclass(frozen=True, slots=True)
-class _RepeatableShape:
+class _RepeatableShape(msgspec.Struct, frozen=True):
     """Pods of a shape for which only plugins of scope NODE and ROW run.
 
     That was worked out for ``valid_for``, a number of templates and a membership version, and holds for no other; all

@@ -6,9 +6,10 @@ Upstream: NewFramework in pkg/scheduler/framework/runtime/framework.go.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.errors import PluginError, PolicyError
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 PluginClass = type[Plugin[Any, Any]]
 
 
-@dataclass
-class Setup:
+class Setup(msgspec.Struct, dict=True):
     """Everything but the cluster: rules, configuration, and plugins from outside the tree.
 
     ``skipped`` collects enabled plugins that are not available: with ``skip_unknown`` all, without it kube-scheduler's
@@ -42,12 +42,12 @@ class Setup:
 
     configuration: SchedulerConfiguration
     features: Features
-    outside: Mapping[str, PluginClass] = field(default_factory=dict)
+    outside: Mapping[str, PluginClass] = {}
     skip_unknown: bool = False
     all_nodes: bool = False
-    skipped: set[str] = field(default_factory=set)
-    stand_ins: dict[str, str] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
+    skipped: set[str] = set()
+    stand_ins: dict[str, str] = {}
+    used: set[str] = set()
     extenders: Extenders | None = None
 
     @cached_property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+import msgspec
 
 from kwhatif.results.place import EventRecord, TimelineEntry
 
@@ -55,13 +56,12 @@ def next_tick(moment: float, tick: float) -> float:
     return (moment // tick + 1) * tick
 
 
-@dataclass(slots=True)
-class EventLog:
+class EventLog(msgspec.Struct):
     """Entries and events in their order; ``now`` is their time."""
 
     now: float = 0.0
-    entries: list[TimelineEntry] = field(default_factory=list)
-    events: list[EventRecord] = field(default_factory=list)
+    entries: list[TimelineEntry] = []
+    events: list[EventRecord] = []
 
     def say(self, pod: str, what: str, why: str = "", node: str = "") -> None:
         self.entries.append(TimelineEntry(time=self.now, pod=pod, what=what, why=why, node=node))

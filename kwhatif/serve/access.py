@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+import msgspec
+
 from kwhatif import bounds
 from kwhatif.errors import InputError, UsageError
 from kwhatif.snapshot.read.files import read_paths
@@ -78,8 +80,7 @@ class Tokens:
         return any(matches)
 
 
-@dataclass(frozen=True)
-class TlsFiles:
+class TlsFiles(msgspec.Struct, frozen=True):
     """A certificate and its key; ``client_ca`` are those who sign clients' certificates, which are then needed."""
 
     certificate: str

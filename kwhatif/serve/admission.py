@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -42,8 +41,7 @@ _OF_THE_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceV
 """Metadata that a snapshot, which is older than the object, has otherwise."""
 
 
-@dataclass(frozen=True)
-class AdmissionSettings:
+class AdmissionSettings(msgspec.Struct, frozen=True):
     """``refuses``: what a rule of level error finds is refused; ``rules`` is the text of a rules file, or empty."""
 
     refuses: bool = False

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -82,8 +81,7 @@ def answer(route: Route, body: bytes, cluster: ServedCluster, *, media: str = JS
         return problem_reply(500, "internal", f"internal error: {type(error).__name__}: please report it")
 
 
-@dataclass(frozen=True)
-class ServedCluster:
+class ServedCluster(msgspec.Struct, frozen=True):
     """The cluster that requests are about; ``is_live``: its age is part of the answers."""
 
     snapshot: Snapshot
@@ -102,8 +100,7 @@ class ServedCluster:
             yield f"note: {age(self.snapshot.taken_at, read_clock())}"
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """A request: the command as it is asked, what it takes besides, and the texts that stand for files."""
 
     command: Any
@@ -203,8 +200,7 @@ def _is_word(field: RequestField, text: str) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class RequestEdits:
+class RequestEdits(msgspec.Struct, frozen=True):
     """What-if edits of a request: texts of documents, single edits, and the options that stand for one."""
 
     edits: list[str]

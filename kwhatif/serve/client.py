@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -31,8 +30,7 @@ class _Answer(msgspec.Struct, rename="camel"):
     answer: msgspec.Raw
 
 
-@dataclass(frozen=True)
-class ServerAddress:
+class ServerAddress(msgspec.Struct, frozen=True):
     """A server, and the file of the token for it, if it wants one."""
 
     url: str

@@ -8,7 +8,6 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 
 import msgspec
 from starlette.requests import Request
@@ -28,15 +27,14 @@ _KEPT_BYTES = 256 * 1024**2
 _ALIVE_SECONDS = 15.0
 
 
-@dataclass(eq=False)
-class Job:
+class Job(msgspec.Struct, eq=False):
     """A question under way. ``reply`` is there once it is done."""
 
     task: asyncio.Task[None] | None = None
     progress: str = ""
     reply: Reply | None = None
-    begun: float = field(default_factory=time.monotonic)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    begun: float = msgspec.field(default_factory=time.monotonic)
+    changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def tell(self, progress: str) -> None:
         self.progress = progress

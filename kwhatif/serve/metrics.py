@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -87,8 +87,7 @@ def _about_questions(watch: Watch) -> Iterator[Sample]:
             yield from _QuestionSamples(name, last, pools).samples()
 
 
-@dataclass(frozen=True)
-class _QuestionSamples:
+class _QuestionSamples(msgspec.Struct, frozen=True):
     question: str
     last: LastRound
     pools: Mapping[str, str]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 JSON = "application/json"
@@ -26,8 +24,7 @@ class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
     place: str = ""
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """What becomes of a request: the HTTP ``status``, the ``media`` type and text, and the exit code of the command.
 
     ``as_of``: the time of which the cluster was known, where it is followed.

@@ -9,9 +9,9 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -90,8 +90,7 @@ def send_at_once(transport: Any) -> None:
     transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """What is served, to whom, how much of it, and what the options say to single ``doors``, by their names.
 
     The cluster is that of ``files``, or the one that is ``followed``.
@@ -100,7 +99,7 @@ class Settings:
     files: Sequence[str]
     access: Access
     limits: Limits
-    doors: Mapping[str, Any] = field(default_factory=dict)
+    doors: Mapping[str, Any] = {}
     followed: Connection | None = None
 
 

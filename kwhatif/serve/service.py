@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,8 +22,7 @@ DOORS = ("health", "http_api", "jobs", "admission", "metrics", "mcp", "page")
 """The modules of this package whose ``routes(service)`` are the doors, in this order."""
 
 
-@dataclass
-class Service:
+class Service(msgspec.Struct):
     """``workers`` answer questions (``await service.workers.ask("place", body)``), ``access`` says who may ask.
 
     ``settings`` is what the options of the command say to single doors, by their names; ``works`` is what doors do as
@@ -33,8 +32,8 @@ class Service:
     workers: Workers
     access: Access
     limits: Limits
-    settings: dict[str, Any] = field(default_factory=dict)
-    works: list[Coroutine[Any, Any, None]] = field(default_factory=list)
+    settings: dict[str, Any] = {}
+    works: list[Coroutine[Any, Any, None]] = []
     log: Callable[[str], None] = write_line
 
     @property

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -32,8 +31,7 @@ MOST_NODES = 500
 _LEAST_SECONDS = 1.0
 
 
-@dataclass(frozen=True)
-class Watched:
+class Watched(msgspec.Struct, frozen=True):
     """A question with the ``fields`` of its request; asked every so many ``seconds``."""
 
     name: str
@@ -133,11 +131,10 @@ class Answer(msgspec.Struct, frozen=True):
         return () if self.fits is None else decode_json(self.nodes, tuple[_NodeRoom, ...])
 
 
-@dataclass
-class LastRound:
+class LastRound(msgspec.Struct):
     """How it went the last time: ``answers`` by node (or one, of no node), empty if there was none."""
 
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, Answer] = {}
     at: float = 0.0
     seconds: float = 0.0
     answered: bool = False

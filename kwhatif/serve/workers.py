@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -33,8 +32,7 @@ _FRESH_SECONDS = 0.5
 _AGAIN_SECONDS, _LONGEST_PAUSE = 1.0, 30.0
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """``workers`` processes, ``waiting`` questions in the queue; ``seconds`` and ``memory`` bytes for each question;
     ``body`` bytes of a request, and ``each_client`` requests at once.
     """
@@ -48,14 +46,13 @@ class Limits:
     body_seconds: float = 30.0
 
 
-@dataclass(eq=False)
-class _Worker:
+class _Worker(msgspec.Struct, eq=False):
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     pid: int
     changes: int
     as_of: str
-    born: float = field(default_factory=time.monotonic)
+    born: float = msgspec.field(default_factory=time.monotonic)
     asked: int = 0
 
     def end(self, *, kill: bool = False) -> None:

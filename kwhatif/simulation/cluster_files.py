@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import IDLE, READ_KINDS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.pod_groups import PodGroup
@@ -19,8 +20,7 @@ _NOTHING: Amounts = {}
 _ABSENT = ("", _NOTHING)
 
 
-@dataclass(frozen=True)
-class ClusterObservation:
+class ClusterObservation(msgspec.Struct, frozen=True):
     """One moment: the nodes with their allocatable amounts, and the pods with their nodes, if any, and requests.
 
     Amounts that are the same object are compared once.

@@ -7,8 +7,11 @@ The command line and the Python API both go through it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.bounds import pods_to_make, work_to_do
 from kwhatif.errors import InputError
@@ -29,8 +32,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Result)
 
 
-@dataclass(frozen=True)
-class PipelineState:
+class PipelineState(msgspec.Struct, frozen=True):
     """The state of a question between stages: one scenario, or the two that are compared, the notes, and in the end the
     result.
 
@@ -92,7 +94,7 @@ def load(state: PipelineState) -> PipelineState:
         LoadedScenario(scenario.inputs, scenario.scheduler_options, read=read, edited=edited)
         for scenario, read, edited in zip(state.scenarios, manifests, clusters, strict=True)
     ]
-    return replace(state, loaded=loaded)
+    return structs.replace(state, loaded=loaded)
 
 
 def edit(state: PipelineState) -> PipelineState:
@@ -111,10 +113,10 @@ def edit(state: PipelineState) -> PipelineState:
         if edited.replicas:
             from kwhatif.simulation.edits.scaling import resize_manifests
 
-            read = replace(read, manifests=resize_manifests(scenario.manifests, edited.replicas))
+            read = structs.replace(read, manifests=resize_manifests(scenario.manifests, edited.replicas))
         loaded.append(replace(scenario, edited=edited, read=read))
         state.question.check_edited(loaded[-1])
-    return replace(state, loaded=loaded)
+    return structs.replace(state, loaded=loaded)
 
 
 def rules(state: PipelineState) -> PipelineState:
@@ -130,7 +132,7 @@ def rules(state: PipelineState) -> PipelineState:
         if scenario.scheduler_options.load:
             edited = with_load(edited, scenario.scheduler_options.load, setup, state.notes)
         loaded.append(replace(scenario, scheduler=setup, edited=edited))
-    return replace(state, loaded=loaded)
+    return structs.replace(state, loaded=loaded)
 
 
 def expand(state: PipelineState) -> PipelineState:
@@ -153,7 +155,7 @@ def expand(state: PipelineState) -> PipelineState:
         for scaled in scenario.expanded.scaled:
             if scaled.note:
                 state.notes.note(scaled.note)
-    return replace(state, prepared=prepared)
+    return structs.replace(state, prepared=prepared)
 
 
 def queue(state: PipelineState) -> PipelineState:
@@ -170,7 +172,7 @@ def queue(state: PipelineState) -> PipelineState:
         queue_pods(scenario, asks_autoscalers=asks, counts_copies=counts) if managed else scenario
         for scenario, managed in zip(state.prepared, queued, strict=True)
     ]
-    return replace(state, prepared=prepared)
+    return structs.replace(state, prepared=prepared)
 
 
 def _has_queues(scenario: PreparedScenario) -> bool:
@@ -198,7 +200,7 @@ def merge(state: PipelineState) -> PipelineState:
         put(scenario.snapshot, scenario.expanded.objects, notes)
         scenario = replace(scenario, unknown_kinds=unknown_kinds(scenario, notes))
         prepared.append(replace(scenario, pods_to_schedule=state.question.select_pods(scenario)))
-    return replace(state, prepared=prepared)
+    return structs.replace(state, prepared=prepared)
 
 
 def session(state: PipelineState) -> PipelineState:
@@ -217,7 +219,7 @@ def session(state: PipelineState) -> PipelineState:
 
                 options["observer"] = recorder = PendingRecorder(options.get("observer"))
                 recorder.session = opened = scenario.new_session(**options)
-                state = replace(state, pending_recorder=recorder)
+                state = structs.replace(state, pending_recorder=recorder)
             else:
                 opened = scenario.new_session(**options)
             scenario = replace(scenario, only_session=opened)
@@ -234,8 +236,8 @@ def session(state: PipelineState) -> PipelineState:
             return observe_cluster((first.only_session or first.new_session()).cluster, first.snapshot)
 
         key = observe_cluster, first.setup.features
-        state = replace(state, beginning=first.snapshot.objects.share(key, ("Node", "Pod"), observe))
-    return replace(state, prepared=prepared)
+        state = structs.replace(state, beginning=first.snapshot.objects.share(key, ("Node", "Pod"), observe))
+    return structs.replace(state, prepared=prepared)
 
 
 def answer(state: PipelineState) -> PipelineState:
@@ -248,7 +250,7 @@ def answer(state: PipelineState) -> PipelineState:
         outside = {name for scenario in opened for name in scenario.setup.outside}
         for name in sorted(outside.difference(*(scenario.setup.used for scenario in state.prepared))):
             state.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
-    return replace(state, answer=found)
+    return structs.replace(state, answer=found)
 
 
 def result(state: PipelineState) -> PipelineState:
@@ -263,7 +265,7 @@ def result(state: PipelineState) -> PipelineState:
         from kwhatif.simulation.autoscaler_notes import note_autoscalers
 
         note_autoscalers(first.snapshot, state.notes)
-    return replace(state, result=found)
+    return structs.replace(state, result=found)
 
 
 def mapping(state: PipelineState) -> PipelineState:
@@ -290,7 +292,7 @@ def mapping(state: PipelineState) -> PipelineState:
     reports: Sequence[ResultStruct] = ()
     if state.pending_recorder is not None:
         reports = state.pending_recorder.reports({each.pod: each for each in state.answer.placements})
-    return replace(state, result=state.result.with_context(cluster_map=found, explanations=tuple(reports)))
+    return structs.replace(state, result=state.result.with_context(cluster_map=found, explanations=tuple(reports)))
 
 
 STAGES: tuple[Callable[[PipelineState], PipelineState], ...] = (

@@ -4,11 +4,13 @@ them.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.api.core import Pod
 from kwhatif.api.kinds import TEMPLATES, is_kind, parse_kind
@@ -35,8 +37,7 @@ _OF_SEVERAL = (*TEMPLATES, PodGroup.__name__)
 """The kinds that have several pods."""
 
 
-@dataclass(frozen=True)
-class PodReference:
+class PodReference(msgspec.Struct, frozen=True):
     """``NAME``, ``NAMESPACE/NAME``, ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``; the kind is ``pod``, ``podgroup`` or a
     workload's.
 
@@ -251,5 +252,5 @@ def find_pods(word: PodReference, where: Sequence[Sequence[PodToSchedule]], owne
         meant = {id(pod) for pod in word.select((item.pod for item in among), owners)}
         if meant:
             mine = [item for item in among if id(item.pod) in meant]
-            return [dataclasses.replace(item, owner=word.text) for item in mine] if word.several else mine
+            return [structs.replace(item, owner=word.text) for item in mine] if word.several else mine
     raise word.unknown([item.pod for among in where for item in among], owners)

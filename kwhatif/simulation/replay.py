@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod, PodStatus
@@ -18,8 +19,7 @@ from kwhatif.simulation.session import PodToSchedule, pending_pods
 from kwhatif.snapshot.format.model import Snapshot
 
 
-@dataclass(frozen=True)
-class ReplayedPods:
+class ReplayedPods(msgspec.Struct, frozen=True):
     """Pods that wait for a node now, in the order in which to schedule them; ``stay`` counts those that keep their
     nodes.
     """

@@ -19,7 +19,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated, Any, Literal
 
@@ -155,8 +154,7 @@ class GatePolicy(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forb
     rules: Annotated[dict[str, Any] | None, Meta(description="Settings by rule, or a list of them.")] = None
 
 
-@dataclass(frozen=True)
-class ReadPolicy:
+class ReadPolicy(msgspec.Struct, frozen=True):
     """A policy and where it was read: ``source`` is empty if there is no file, ``distrust`` tells of one not read."""
 
     policy: GatePolicy

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+import msgspec
+from msgspec import structs
+
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
 
 if TYPE_CHECKING:
@@ -30,8 +33,7 @@ class Scenario:
     scheduler_options: SchedulerOptions = field(default_factory=SchedulerOptions)
 
 
-@dataclass(frozen=True)
-class ReadManifests:
+class ReadManifests(msgspec.Struct, frozen=True):
     """The objects of a question's files.
 
     ``supporting`` are not asked about by themselves, but beside the others; ``base`` are those that a change is
@@ -82,7 +84,7 @@ class LoadedScenario(Scenario):
 
     def with_snapshot(self, snapshot: Snapshot) -> Self:
         """The same scenario with another snapshot."""
-        return dataclasses.replace(self, edited=dataclasses.replace(self.edited, snapshot=snapshot))
+        return dataclasses.replace(self, edited=structs.replace(self.edited, snapshot=snapshot))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

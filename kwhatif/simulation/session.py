@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, Self, Unpack
 
+import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.admission.response import Doubts, Object
@@ -38,8 +38,7 @@ from kwhatif.simulation.queueing.queued_pods import NO_QUEUES, QueuedPods
 from kwhatif.snapshot.format.model import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class PodToSchedule:
+class PodToSchedule(msgspec.Struct, frozen=True):
     """A pod of the question: its origin, the defaults that were filled in, a PriorityClass that does not exist, and its
     owner.
 
@@ -58,8 +57,7 @@ class PodToSchedule:
     service_account: str = ""
 
 
-@dataclass(frozen=True)
-class CreatedLater:
+class CreatedLater(msgspec.Struct, frozen=True):
     """Pods that controllers could create after all, and the claims made for them."""
 
     pods: Sequence[PodToSchedule] = ()
@@ -248,9 +246,7 @@ class Session:
         pod = pod_to_schedule.pod
         found = self.running(pod)
         if pod.spec.node_name:
-            pod_to_schedule = dataclasses.replace(
-                pod_to_schedule, pod=replace(pod, spec=replace(pod.spec, node_name=None))
-            )
+            pod_to_schedule = structs.replace(pod_to_schedule, pod=replace(pod, spec=replace(pod.spec, node_name=None)))
         if found is None:
             return self, pod_to_schedule
         earlier = self.sandbox()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Unpack
 
 import msgspec
+from msgspec import structs
 
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import UsageError
@@ -21,8 +22,7 @@ from kwhatif.simulation.scenario import PreparedScenario, ReadManifests
 from kwhatif.simulation.session import Session
 
 
-@dataclass(frozen=True, eq=False)
-class StudyBase:
+class StudyBase(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A scenario after all stages up to ``session``, without what only those need. Every world is a ``fork`` of it.
 
     Objects are sent, of which each worker makes columns once, which takes as long as sending columns would. Plugins
@@ -78,7 +78,7 @@ class StudyBase:
         # Classes from files have no name that another process could import them by.
         setup = self.scenario.setup
         return _with_outside_plugins, (
-            replace(self.scenario, scheduler=replace(setup, outside={})),
+            replace(self.scenario, scheduler=structs.replace(setup, outside={})),
             bool(setup.outside),
         )
 
@@ -88,7 +88,8 @@ def _with_outside_plugins(scenario: PreparedScenario, outside: bool) -> StudyBas
         from kwhatif.framework.outside import load_outside
 
         scenario = replace(
-            scenario, scheduler=replace(scenario.setup, outside=load_outside(scenario.scheduler_options.plugins or ()))
+            scenario,
+            scheduler=structs.replace(scenario.setup, outside=load_outside(scenario.scheduler_options.plugins or ())),
         )
     return StudyBase(scenario)
 

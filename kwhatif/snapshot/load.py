@@ -6,8 +6,10 @@ import gc
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif import bounds
 from kwhatif.api.decode import describe_value
@@ -40,8 +42,7 @@ _AS_THEY_ARE = ReadingOptions()
 _NAMES = ("name", "generateName", "namespace")
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True):
     """One object of a manifest and where it came from.
 
     ``obj`` has only apiVersion, kind and names: the rest is validated by the API server. ``raw`` is the whole object as

@@ -30,8 +30,7 @@ from kwhatif.snapshot.read.objects import Item, Origin
 from kwhatif.snapshot.recording_lines import Head, Line, ObjectMeta, RecordingReader, is_recording, version_of
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """An object as it was from ``version`` on, or was last if it was ``deleted`` then; ``at`` is its time."""
 
     version: int

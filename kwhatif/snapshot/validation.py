@@ -6,7 +6,6 @@ Objects are decoded first; only one that does not decode is validated by the sch
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +47,7 @@ _MOST_EXPLAINED = 1000
 """Validation by schema is slow: beyond this number of problems only the first of each object is reported."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The place of an object: the file or document, and the path in it."""
 
     source: str
@@ -59,8 +57,7 @@ class Place:
         return f"{self.source}: {self.path}"
 
 
-@dataclass
-class ValidatedSnapshot:
+class ValidatedSnapshot(msgspec.Struct):
     """What could be read. Of objects that appear twice the last is in ``snapshot``; ``whole`` ones are only counted.
 
     ``places`` are by kind, namespace and name, ``at`` are those in the lists of ``snapshot``; ``misread`` are the
@@ -68,11 +65,11 @@ class ValidatedSnapshot:
     of the dump that is being read, of which the first count.
     """
 
-    snapshot: Snapshot = field(default_factory=Snapshot)
-    problems: list[Finding] = field(default_factory=list)
-    places: dict[tuple[str, str, str], Place] = field(default_factory=dict)
-    at: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    misread: set[tuple[str, str, str]] = field(default_factory=set)
+    snapshot: Snapshot = msgspec.field(default_factory=Snapshot)
+    problems: list[Finding] = []
+    places: dict[tuple[str, str, str], Place] = {}
+    at: dict[tuple[str, str, str], int] = {}
+    misread: set[tuple[str, str, str]] = set()
     dumped: set[tuple[str, str, str]] | None = None
 
     def add(self, rule: str, name: str, place: Place, text: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +20,7 @@ Key = tuple[str, str, str]
 """Workload, container, resource."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownPod:
+class KnownPod(msgspec.Struct, frozen=True):
     """A pod's workload and containers. ``present``: the pod is in the cluster now, and not only its workload."""
 
     workload: str
@@ -33,8 +32,7 @@ Directory = Callable[[str, str], KnownPod | None]
 """Namespace and name of a pod -> what the cluster knows of it; None if it knows nothing."""
 
 
-@dataclass
-class Complaints:
+class Complaints(msgspec.Struct):
     """Dropped samples: how many, and why.
 
     ``pods`` are all pods that occurred, ``strangers`` those that the cluster does not know.
@@ -51,11 +49,11 @@ class Complaints:
     resets: int = 0
     aggregates: int = 0
     unrelated: int = 0
-    unnamed: Counter[str] = field(default_factory=Counter)
-    pods: set[str] = field(default_factory=set)
-    strangers: set[str] = field(default_factory=set)
-    unknown_containers: set[str] = field(default_factory=set)
-    undivided: set[str] = field(default_factory=set)
+    unnamed: Counter[str] = msgspec.field(default_factory=Counter)
+    pods: set[str] = set()
+    strangers: set[str] = set()
+    unknown_containers: set[str] = set()
+    undivided: set[str] = set()
 
 
 MOST_AMOUNT = 2.0**53

@@ -6,9 +6,10 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.api.decode import describe_value
@@ -32,13 +33,12 @@ _PIECE = 1024 * 1024
 _HEAD = 64 * 1024
 
 
-@dataclass
-class UsageInputs:
+class UsageInputs(msgspec.Struct):
     """The content of files: samples in a ``book``, and recommendations. ``sorts`` are the recognised formats."""
 
     book: UsageBook
-    recommendations: Recommendations = field(default_factory=Recommendations)
-    sorts: list[str] = field(default_factory=list)
+    recommendations: Recommendations = msgspec.field(default_factory=Recommendations)
+    sorts: list[str] = []
 
 
 def read_usage(paths: Sequence[str], into: UsageInputs, namespace: str = "default") -> None:

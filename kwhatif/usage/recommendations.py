@@ -6,7 +6,6 @@ Upstream: vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1/types.go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -75,12 +74,11 @@ class _VerticalPodAutoscaler(_Base):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
-@dataclass
-class Recommendations:
+class Recommendations(msgspec.Struct):
     """By workload (``Kind/namespace/name``): the recommendation for each container, and the policies."""
 
-    targets: dict[str, dict[str, Recommended]] = field(default_factory=dict)
-    policies: dict[str, dict[str, ContainerPolicy]] = field(default_factory=dict)
+    targets: dict[str, dict[str, Recommended]] = {}
+    policies: dict[str, dict[str, ContainerPolicy]] = {}
 
     def add(self, value: Mapping[str, Any], namespace: str) -> None:
         """One VerticalPodAutoscaler; ``namespace`` is its default. Raises InputError with the place."""

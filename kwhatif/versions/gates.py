@@ -6,9 +6,10 @@ Upstream: component-base/featuregate/feature_gate.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+
+import msgspec
 
 from kwhatif.errors import UsageError
 from kwhatif.versions.gate_stages import DEPENDENCIES, GATES
@@ -18,8 +19,7 @@ _CHECKED_SINCE = "1.35"
 """The minor since which kube-scheduler checks the dependencies between gates."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """A gate from ``since`` on. ``ripeness`` is alpha, beta, ga, deprecated or gone; ``locked`` ones stay as they are.
 
     A gate that is gone cannot be named any more, and its feature stays as it last was.

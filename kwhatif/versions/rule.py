@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
+
+import msgspec
 
 from kwhatif.versions.gates import stage_of
 from kwhatif.versions.minors import number_of
@@ -25,8 +26,7 @@ AREAS = frozenset(
 """Whose a rule is that belongs to no plugin: an extension point, or something beside them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRule:
+class VersionRule(msgspec.Struct, frozen=True):
     """A gate, or a behaviour that holds ``since`` one minor and ``until`` before another.
 
     ``whose`` are the plugins that it concerns, or one of ``AREAS``; ``source`` is below pkg/scheduler, unless it begins

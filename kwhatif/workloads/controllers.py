@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import structs
 from msgspec.structs import replace as replace_fields
 
 from kwhatif.admission.response import Object
@@ -122,8 +122,7 @@ _FORM = re.compile(
 _EXPECTED = "GROUP/KIND=$.spec.template, with [*] for lists and ,count=PATH and ,role=PATH after it"
 
 
-@dataclass(frozen=True)
-class TemplatePath(DeclaredKind):
+class TemplatePath(DeclaredKind, frozen=True):
     """Where the objects of a kind carry their pod template."""
 
     @classmethod
@@ -157,7 +156,7 @@ def merge_paths(paths: Iterable[TemplatePath]) -> list[DeclaredKind]:
     found: dict[tuple[str, str], DeclaredKind] = {}
     for path in paths:
         there = found.get((path.group, path.kind))
-        found[path.group, path.kind] = path if there is None else replace(there, sets=(*there.sets, *path.sets))
+        found[path.group, path.kind] = path if there is None else structs.replace(there, sets=(*there.sets, *path.sets))
     return list(found.values())
 
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
+
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import section
 from kwhatif.golang.parsing import int64
@@ -59,8 +61,7 @@ class _Nodes:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
+class _Share(msgspec.Struct, frozen=True):
     """What a node adds to the pods that are ``missing``, or surge, and to those that are ``available``.
 
     Its old pod is ``going``; it is ``spare`` if enough others are available, ``next`` as far as the limit allows, or

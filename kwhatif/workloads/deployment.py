@@ -7,7 +7,8 @@ Upstream: pkg/controller/deployment/sync.go (getNewReplicaSet).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import part_of, section
@@ -109,8 +110,7 @@ def _replica_set(deployment: Object, replicas: int) -> Object:
     }
 
 
-@dataclass(eq=False, slots=True)
-class SizedReplicaSet:
+class SizedReplicaSet(msgspec.Struct, eq=False):
     """A replica set and its desired size; ``desired`` and ``maximum`` are the deployment's numbers in its
     annotations.
     """
@@ -147,8 +147,7 @@ class SizedReplicaSet:
         }
 
 
-@dataclass(slots=True)
-class ReplicaSets:
+class ReplicaSets(msgspec.Struct):
     """Oldest first. ``current`` is the one that has the wanted template, if there is one."""
 
     sets: list[SizedReplicaSet]

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
+
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import ApiResponse, FieldChange, Object, RequestRefusal, StoredObject
 from kwhatif.api.objects import part_of, section
@@ -138,8 +140,7 @@ class CreationFailure:
     retry: Callable[[ObjectCreator], None] | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedObjects:
+class CreatedObjects(msgspec.Struct, frozen=True):
     """What was created for one object. ``changes`` has one trail for each of the pods, in their order.
 
     ``objects`` are the controllers in between: the replica set of a deployment, the job of a cron job.
@@ -157,16 +158,15 @@ class CreatedObjects:
         return sum(failed.pods for failed in self.refusals)
 
 
-@dataclass
-class ObjectCreator:
+class ObjectCreator(msgspec.Struct):
     """Creates one object after the other and keeps the record."""
 
     server: Server
-    pods: list[Object] = field(default_factory=list)
-    claims: list[Object] = field(default_factory=list)
-    objects: list[Object] = field(default_factory=list)
-    refusals: list[CreationFailure] = field(default_factory=list)
-    changes: list[tuple[FieldChange, ...]] = field(default_factory=list)
+    pods: list[Object] = []
+    claims: list[Object] = []
+    objects: list[Object] = []
+    refusals: list[CreationFailure] = []
+    changes: list[tuple[FieldChange, ...]] = []
 
     def build_result(self) -> CreatedObjects:
         return CreatedObjects(

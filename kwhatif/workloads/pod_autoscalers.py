@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from kwhatif.admission.object_store import Index, ObjectStore, name_of
 from kwhatif.admission.response import Object
@@ -30,8 +31,7 @@ WorkloadKey = tuple[str, str, str]
 """Kind, namespace and name."""
 
 
-@dataclass(frozen=True)
-class PodAutoscaler:
+class PodAutoscaler(msgspec.Struct, frozen=True):
     """Scales the workload ``target_kind``/``target_name`` of its own namespace between two numbers of replicas.
 
     KEDA leaves a workload at ``idle_replicas`` while no trigger is active, and at ``paused_replicas`` if an annotation

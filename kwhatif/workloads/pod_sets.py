@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -60,8 +59,7 @@ class PodSet(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_u
     group: Annotated[str, Meta(description="A label: updates replace pods of one value together.")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """One template of an object: the item of a list that it is part of, and where that is."""
 
     owner: Object
@@ -70,8 +68,7 @@ class _Place:
     template: Object
 
 
-@dataclass(frozen=True)
-class DeclaredKind:
+class DeclaredKind(msgspec.Struct, frozen=True):
     """A kind declared by data. ``suspended`` are paths to fields that are true where there are no pods."""
 
     group: str

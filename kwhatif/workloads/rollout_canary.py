@@ -11,6 +11,8 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import section
 from kwhatif.workloads.objects import deep_copy_json, get_scaled_value, integer, name_of
@@ -20,8 +22,7 @@ from kwhatif.workloads.rollout_state import Admit, Rollout, member_of
 _NEW, _STABLE = "new", "stable"
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryStep:
+class CanaryStep(msgspec.Struct, frozen=True):
     """The share of pods that are new, in percent; or their number, where the step scales the canary by itself."""
 
     weight: int

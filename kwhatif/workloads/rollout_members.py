@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.workloads.objects import is_over, name_of
 
 
-@dataclass(eq=False, slots=True)
-class RolloutPod:
+class RolloutPod(msgspec.Struct, eq=False):
     """One pod. ``revision`` tells which template it was made from; ``made`` by the plan, ``fresh`` since the last step.
 
     ``home`` is the node that a daemon set means the pod for. Of those among ``Members`` only these say that a pod is

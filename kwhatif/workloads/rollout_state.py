@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 
+import msgspec
+
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import part_of, section
 from kwhatif.workloads.object_creation import ephemeral_claims
@@ -32,16 +34,14 @@ ClaimNeeded = Callable[[Object], bool]
 that is there is being deleted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """Pods of the revision that goes and of the one that comes."""
 
     old: int
     new: int
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The state when the controllers have come to rest, and the changes that led to it.
 
     ``creates`` are the plan's own pods: a caller that places one sets its ``spec.nodeName``. ``removes`` are names; a

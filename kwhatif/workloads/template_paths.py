@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 EACH = "*"
 """The step that takes every item."""
@@ -17,8 +18,7 @@ _PATH = re.compile(r"\$?(?:\.[^.\[\]{},=]+|\[(?:\d+|\*)\])*")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\*)\]")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPath:
+class FieldPath(msgspec.Struct, frozen=True):
     """``steps`` are names of fields, places in a list, and ``*``. A ``rooted`` path begins at the object itself."""
 
     steps: tuple[str | int, ...]

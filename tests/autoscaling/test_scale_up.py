@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import Prices
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp, balance_scale_up

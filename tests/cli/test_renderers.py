@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import msgspec
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kwhatif.commands.conformance.result import ConformanceResult, FileAgreement
 from kwhatif.commands.conformance.text import conformance_blocks

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -321,6 +322,9 @@ def parts_of(thing: object) -> Iterable[object]:
         return thing
     if not type(thing).__module__.startswith("kwhatif.cluster"):
         return ()
+    if isinstance(thing, msgspec.Struct):
+        cached = getattr(thing, "__dict__", {})
+        return [*cached.values(), *(getattr(thing, name) for name in thing.__struct_fields__)]
     if hasattr(thing, "__dict__"):
         return list(vars(thing).values())
     return [getattr(thing, name) for name in getattr(type(thing), "__slots__", ()) if hasattr(thing, name)]

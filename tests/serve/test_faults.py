@@ -9,11 +9,11 @@ import shutil
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

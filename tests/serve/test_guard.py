@@ -7,11 +7,11 @@ import errno
 import io
 import json
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("starlette")
 

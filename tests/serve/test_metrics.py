@@ -6,12 +6,12 @@ import asyncio
 import json
 import re
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 pytest.importorskip("starlette")
 

@@ -11,9 +11,9 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")

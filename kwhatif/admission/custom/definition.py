@@ -43,8 +43,7 @@ _BY_GROUP = Index("CustomResourceDefinition", lambda crd: (_group(crd),))
 _AGGREGATED = Index("APIService", lambda it: (_group(it),) if section(it, "spec").get("service") else ())
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(msgspec.Struct, frozen=True):
     """One version of what a CustomResourceDefinition serves."""
 
     spec: Object

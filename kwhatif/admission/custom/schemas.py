@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.custom.formats import fits_format
 from kwhatif.admission.response import Object
@@ -34,8 +35,7 @@ _TYPES: dict[type, tuple[str, str]] = {
 _NUMERIC = ("integer", "number")
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaError:
+class SchemaError(msgspec.Struct, frozen=True):
     """One violation: ``what`` is a method of Problems or ``type``, ``values`` are its arguments."""
 
     what: str
@@ -48,11 +48,10 @@ class SchemaError:
         return self.what in ("required", "unsupported", "too_long", "too_many", "type")
 
 
-@dataclass
-class _Result:
+class _Result(msgspec.Struct):
     """The violations, and how many checks were made."""
 
-    wrong: list[SchemaError] = field(default_factory=list)
+    wrong: list[SchemaError] = []
     count: int = 0
 
     def add(self, other: _Result) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any, NamedTuple
+
+import msgspec
 
 from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.defaulting.pod_defaults import profile_of
@@ -73,12 +74,11 @@ def _find_overlaps(where: str, files: Iterable[_File]) -> Iterator[str]:
             yield f"volume {where}: overlapping paths: {_format_file(file)} with {_format_file(before)}"
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(msgspec.Struct):
     """A path of a volume: the files that are there, by their number, and the paths below it."""
 
-    files: list[tuple[int, _File]] = field(default_factory=list)
-    inside: dict[str, _Folder] = field(default_factory=dict)
+    files: list[tuple[int, _File]] = []
+    inside: dict[str, _Folder] = {}
 
     def all_inside(self) -> Iterator[_Folder]:
         rest = list(self.inside.values())

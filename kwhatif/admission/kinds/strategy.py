@@ -8,9 +8,10 @@ the warnings of pkg/api/*/warnings.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+
+import msgspec
 
 from kwhatif.admission.object_store import group_of, name_of
 from kwhatif.admission.request import Request
@@ -40,8 +41,7 @@ def static_suffix(obj: Object, old: Object | None) -> Iterable[str]:
         yield f'metadata.name: names ending with "{_STATIC}" {why}'
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(msgspec.Struct, frozen=True):
     """One kind's part in a request.
 
     defaults  completes the object: (request, its spec, which is made if it is missing)

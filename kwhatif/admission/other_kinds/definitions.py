@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.custom.definition import FieldNotFound, field_at
 from kwhatif.admission.kinds.strategy import Strategy
@@ -247,8 +248,7 @@ def _check_schema(problems: Problems, version: Object, path: str) -> None:
     check_schema(problems, _schema(version) or {}, f"{path}.openAPIV3Schema", status=status)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """A part of a version: at ``key`` there, and at ``common`` of the whole if all versions have it alike."""
 
     key: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.plugins.pod_security_checks import Violation, violations
@@ -25,8 +26,7 @@ LEVELS = ("privileged", "baseline", "restricted")
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """A level and the version of the standards, None for the latest: ``restricted:v1.30``, ``baseline:latest``."""
 
     name: str = "privileged"

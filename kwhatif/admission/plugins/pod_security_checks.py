@@ -7,8 +7,9 @@ server's words, or None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
+
+import msgspec
 
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
@@ -21,8 +22,7 @@ Version = int
 """The minor of a version ``v1.x``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """What a pod breaks: ``privileged (container "c" must not set securityContext.privileged=true)``."""
 
     reason: str
@@ -32,8 +32,7 @@ class Violation:
         return f"{self.reason} ({self.detail})" if self.detail else self.reason
 
 
-@dataclass(frozen=True)
-class _Pod:
+class _Pod(msgspec.Struct, frozen=True):
     """A pod, or the pod of a template."""
 
     metadata: Object

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.admission.container_amounts import Amounts, amounts, of_pod
 from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
@@ -181,12 +182,11 @@ _POD, _CLAIM = {"apiVersion": "v1", "kind": "Pod"}, {"apiVersion": "resource.k8s
 _BESIDE = {"Pod": _CLAIM, "ResourceClaim": _POD}
 
 
-@dataclass(slots=True)
-class _Ledger:
+class _Ledger(msgspec.Struct):
     """What the objects of one kind in one namespace use: each one's share, and the sum for each quota."""
 
-    shares: dict[_Key, tuple[Object, Amounts]] = field(default_factory=dict)
-    sums: dict[str, Amounts] = field(default_factory=dict)
+    shares: dict[_Key, tuple[Object, Amounts]] = {}
+    sums: dict[str, Amounts] = {}
 
 
 class Quotas:

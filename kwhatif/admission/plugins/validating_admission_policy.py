@@ -7,7 +7,9 @@ each expression, not for a policy as a whole.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.policies.bound_policies import (
@@ -28,8 +30,7 @@ _CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
 _LONGEST_MESSAGE = 5 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class _Denial:
+class _Denial(msgspec.Struct, frozen=True):
     message: str
     reason: str = "Invalid"
 

@@ -8,12 +8,13 @@ Their answers are unknown, so each webhook that would be called is noted by name
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from ipaddress import ip_address
 from posixpath import join
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from kwhatif.admission.object_store import ObjectStore, group_of, name_of
 from kwhatif.admission.policies.matching import EXEMPT, ConstraintIndex, constraint_index_of
@@ -36,8 +37,7 @@ _NO_ANSWER = "context deadline exceeded"
 _CONFIGURATIONS = {MUTATING: "MutatingWebhookConfiguration", VALIDATING: "ValidatingWebhookConfiguration"}
 
 
-@dataclass(frozen=True)
-class _Hook:
+class _Hook(msgspec.Struct, frozen=True, dict=True):
     """A webhook of a configuration."""
 
     configuration: Object

@@ -6,9 +6,10 @@ Upstream: apiserver/pkg/admission/plugin/policy/generic (policy_source.go, polic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.custom.definition import definitions_of
 from kwhatif.admission.object_store import ObjectStore, group_of, name_of
@@ -34,8 +35,7 @@ NO_MESSAGE = "what it would set, refuse or warn of is not known"
 """The possible effect of a policy that is not evaluated."""
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True, dict=True):
     """A policy and its bindings, in the order of their names."""
 
     object: Object

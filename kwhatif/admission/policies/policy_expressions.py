@@ -6,9 +6,10 @@ Upstream: apiserver/pkg/admission/plugin/cel (compile.go, composition.go, activa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.custom.formats import FORMATS
 from kwhatif.cel.declarations import (
@@ -113,8 +114,7 @@ _RESULTS: dict[str, tuple[Kind, ...]] = {
 """Use of an expression -> the types that its value may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionEnvironment:
+class ExpressionEnvironment(msgspec.Struct, frozen=True):
     """The variables of an expression besides ``object``, ``oldObject``, ``request`` and ``namespaceObject``.
 
     ``variables`` are pairs of name and type, None where there is no ``variables`` at all.

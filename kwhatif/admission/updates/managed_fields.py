@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import DEFAULTS

@@ -7,10 +7,11 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.object_store import ObjectStore, group_of
 from kwhatif.admission.response import Object
@@ -20,8 +21,7 @@ from kwhatif.admission.validation.problems import Problems
 IMMUTABLE = "field is immutable"
 
 
-@dataclass(frozen=True, slots=True)
-class ImmutableField:
+class ImmutableField(msgspec.Struct, frozen=True):
     """A field that keeps its value, at ``path``; missing counts as ``default``. It is reported at ``reported_at`` if
     upstream names another field, and possibly with another message or as forbidden.
     """
@@ -37,8 +37,7 @@ def _nothing(*given: object) -> None:
     """The default of a kind without a function of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateRules:
+class UpdateRules(msgspec.Struct, frozen=True):
     """One kind's part in an update.
 
     fixed    fields that keep their values

@@ -8,8 +8,9 @@ Upstream: cluster-autoscaler/cloudprovider/cloud_provider.go (NodeGroup) and clu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node, Pod, ReplicationController
@@ -23,8 +24,7 @@ from kwhatif.results.amounts import format_count
 from kwhatif.versions import Features
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGroup:
+class NodeGroup(msgspec.Struct, frozen=True):
     """``target`` is the size asked of the cloud; ``template`` the node that it would make, None if it cannot tell, and
     ``template_pods`` the pods on that node.
 
@@ -39,7 +39,7 @@ class NodeGroup:
     nodes: tuple[str, ...] = ()
     template: Node | None = None
     template_pods: tuple[Pod, ...] = ()
-    settings: GroupSettings = field(default_factory=GroupSettings)
+    settings: GroupSettings = msgspec.field(default_factory=GroupSettings)
     failed_scale_up: int | None = None
     requested_scale_up: int | None = None
     price: float | None = None
@@ -68,8 +68,7 @@ class NodeGroups:
         return self._of_node.get(node)
 
 
-@dataclass(frozen=True)
-class Prices:
+class Prices(msgspec.Struct, frozen=True):
     """By the hour: of nodes by instance type, of a core and of a GiB of memory."""
 
     nodes: Mapping[str, float]
@@ -77,8 +76,7 @@ class Prices:
     gibibyte: float
 
 
-@dataclass(frozen=True)
-class AutoscalingContext:
+class AutoscalingContext(msgspec.Struct, frozen=True, dict=True):
     """A moment of a cluster.
 
     ``cluster`` is the scheduler's view of it, which is not changed; ``pending`` are pods without a node. Workloads that

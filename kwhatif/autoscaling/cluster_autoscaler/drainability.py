@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
+
+import msgspec
 
 from kwhatif.api.core import Volume
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
@@ -74,8 +75,7 @@ Verdict = Outcome | str | None
 """An outcome, the reason why the pod keeps its node, or None: the rule has nothing to say."""
 
 
-@dataclass(frozen=True, slots=True)
-class DrainContext:
+class DrainContext(msgspec.Struct, frozen=True):
     """The input of rules; ``controllers`` as ``AutoscalingContext`` has them, None where they are not checked.
 
     ``of_shape`` caches the verdict of all rules but that of budgets for pods that differ in nothing the rules read.
@@ -85,7 +85,7 @@ class DrainContext:
     now: int
     budgets: RemainingBudgets
     controllers: Mapping[tuple[str, str, str], int | None] | None
-    of_shape: dict[int, Verdict] = field(default_factory=dict)
+    of_shape: dict[int, Verdict] = {}
 
 
 _SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -215,14 +215,13 @@ RULES = (
 """All but that of disruption budgets, which comes last."""
 
 
-@dataclass(slots=True)
-class PodsToMove:
+class PodsToMove(msgspec.Struct):
     """``pods`` have to find another node, the node waits for those ``finishing``; ``blocking`` is the first pod that
     blocks the drain, and why.
     """
 
-    pods: list[PodInfo] = field(default_factory=list)
-    finishing: list[PodInfo] = field(default_factory=list)
+    pods: list[PodInfo] = []
+    finishing: list[PodInfo] = []
     blocking: tuple[PodInfo, str] | None = None
 
 

@@ -7,7 +7,8 @@ cluster-autoscaler/core/scaledown/eligibility/eligibility.go, simulator/utilizat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags, GroupSettings
@@ -17,8 +18,7 @@ from kwhatif.autoscaling.cluster_autoscaler.node_readiness import gpu_resource, 
 from kwhatif.cluster.shapes import PodInfo
 
 
-@dataclass(frozen=True, slots=True)
-class Utilization:
+class Utilization(msgspec.Struct, frozen=True):
     """``share`` is that of the ``resource`` that counts; cpu and memory are None where GPUs alone do."""
 
     share: float

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -35,13 +34,12 @@ _MOST_GROUPS = 10
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=plain_quantity)
 
 
-@dataclass(slots=True, eq=False)
-class PodGroup:
+class PodGroup(msgspec.Struct, eq=False):
     """Equivalent pods; ``refused`` says why each node group does not fit them, ``fitting`` which ones do."""
 
     pods: list[PodInfo]
-    refused: dict[str, Status] = field(default_factory=dict)
-    fitting: list[str] = field(default_factory=list)
+    refused: dict[str, Status] = {}
+    fitting: list[str] = []
 
     @property
     def example(self) -> PodInfo:

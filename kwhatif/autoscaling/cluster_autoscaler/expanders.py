@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
+
+import msgspec
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import GIB
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, NodeGroup, Prices
@@ -24,8 +25,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.yaml_reader import read_yaml
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """A number of ``nodes`` more of a group (or of groups ``similar`` to it) help these pods."""
 
     group: NodeGroup
@@ -34,8 +34,7 @@ class Option:
     similar: tuple[NodeGroup, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExpanderContext:
+class ExpanderContext(msgspec.Struct, frozen=True):
     """The input of expanders. Without ``chance`` the first of equal options is taken."""
 
     world: AutoscalingContext

@@ -6,7 +6,8 @@ Upstream: cluster-autoscaler/clusterstate/clusterstate.go and utils/backoff.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
@@ -14,16 +15,15 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import NodeGroup
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import is_suspended, is_to_be_deleted, moment, readiness
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(msgspec.Struct):
     """Names of nodes by the state they are in; ``registered`` are all of them."""
 
-    registered: list[str] = field(default_factory=list)
-    ready: list[str] = field(default_factory=list)
-    unready: list[str] = field(default_factory=list)
-    starting: list[str] = field(default_factory=list)
-    suspended: list[str] = field(default_factory=list)
-    leaving: list[str] = field(default_factory=list)
+    registered: list[str] = []
+    ready: list[str] = []
+    unready: list[str] = []
+    starting: list[str] = []
+    suspended: list[str] = []
+    leaving: list[str] = []
 
     def add(self, node: Node, now: int, startup_time: int) -> None:
         self.registered.append(node.name)

@@ -6,8 +6,6 @@ utils/taints/taints.go, utils/gpu/gpu.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
 from kwhatif.api.core import Condition, Node, Taint
@@ -107,8 +105,7 @@ _UNREADY = {"Ready": ("False", "Unknown"), "DiskPressure": ("True",), "NetworkUn
 _TAINTS = tuple(f"node.kubernetes.io/{state}" for state in ("not-ready", "disk-pressure", "network-unavailable"))
 
 
-@dataclass(frozen=True, slots=True)
-class Readiness:
+class Readiness(msgspec.Struct, frozen=True):
     """``since`` is the last moment at which a condition changed that readiness depends on."""
 
     ready: bool

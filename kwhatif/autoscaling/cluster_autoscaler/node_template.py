@@ -7,9 +7,9 @@ utils/daemonset.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.admission.response import Object
 from kwhatif.api.core import Node, Pod
@@ -34,8 +34,7 @@ _DEPRECATED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTemplate:
+class NodeTemplate(msgspec.Struct, frozen=True):
     """A node and its pods, of which copies are made. ``source`` says what it was made of."""
 
     node: Node

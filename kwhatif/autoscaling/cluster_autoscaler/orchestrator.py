@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import AutoscalingContext, ClusterLimits, NodeGroup
 from kwhatif.autoscaling.cluster_autoscaler.estimator import (
@@ -30,8 +31,7 @@ from kwhatif.framework.status import Code, Status
 from kwhatif.progress import track
 
 
-@dataclass(slots=True)
-class ScaleUpInfo:
+class ScaleUpInfo(msgspec.Struct):
     """A group with its current and its new size."""
 
     group: NodeGroup
@@ -77,16 +77,14 @@ FAILED_TO_EXECUTE = "scale-up execution failed"
 NODES_TOTAL_REACHED = "max total nodes in cluster reached"
 
 
-@dataclass(slots=True)
-class NoScaleUpInfo:
+class NoScaleUpInfo(msgspec.Struct):
     """Why no scale-up helps a pod: group -> the filter that rejects it on a new node, and groups that were skipped."""
 
     rejected: Mapping[str, Status]
     skipped: Mapping[str, Sequence[str]]
 
 
-@dataclass(slots=True)
-class ScaleUp:
+class ScaleUp(msgspec.Struct):
     """The outcome of a scale-up.
 
     ``pods`` are those that need a node, in their given order. Those that ``remain_unschedulable`` fit no considered
@@ -96,13 +94,13 @@ class ScaleUp:
     result: str
     pods: Sequence[PodInfo] = ()
     error: str = ""
-    skipped: dict[str, list[str]] = field(default_factory=dict)
-    options: list[Option] = field(default_factory=list)
+    skipped: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    options: list[Option] = msgspec.field(default_factory=list)
     chosen: Option | None = None
-    plan: list[ScaleUpInfo] = field(default_factory=list)
+    plan: list[ScaleUpInfo] = msgspec.field(default_factory=list)
     triggered: Sequence[PodInfo] = ()
-    await_evaluation: list[PodInfo] = field(default_factory=list)
-    remain_unschedulable: dict[str, NoScaleUpInfo] = field(default_factory=dict)
+    await_evaluation: list[PodInfo] = msgspec.field(default_factory=list)
+    remain_unschedulable: dict[str, NoScaleUpInfo] = msgspec.field(default_factory=dict)
 
     def events(self) -> dict[str, str]:
         """Pod -> the event that the autoscaler emits on it."""

@@ -7,9 +7,10 @@ budgets/budgets.go; RemovalSimulator in simulator/cluster.go; processors/scaledo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
@@ -35,8 +36,7 @@ from kwhatif.cluster.types import BoolArray
 from kwhatif.progress import track
 
 
-@dataclass(slots=True)
-class Removal:
+class Removal(msgspec.Struct):
     """A removable node: the new node of each of its pods, pods that it waits for, and whether it is ``risky``, since
     its pods need more of a disruption budget than that allows at once.
     """
@@ -133,8 +133,7 @@ NO_CANDIDATES, NOTHING_DELETED = "ScaleDownNoCandidates", "ScaleDownNoNodeDelete
 DELETE_STARTED, NOT_TRIED, IN_COOLDOWN = "ScaleDownNodeDeleteStarted", "ScaleDownNotTried", "ScaleDownInCooldown"
 
 
-@dataclass(frozen=True, slots=True)
-class Unremovable:
+class Unremovable(msgspec.Struct, frozen=True):
     """Why a node stays; for ``BlockedByPod`` the first blocking pod and its rule."""
 
     reason: str
@@ -142,18 +141,17 @@ class Unremovable:
     pod_reason: str = ""
 
 
-@dataclass(slots=True)
-class ScaleDown:
+class ScaleDown(msgspec.Struct):
     """The outcome of one loop's scale-down.
 
     ``removable`` and ``deleted``: empty nodes, and nodes with pods; None where the loop did not get that far.
     """
 
     result: str
-    candidates: list[str] = field(default_factory=list)
-    utilization: dict[str, Utilization] = field(default_factory=dict)
-    unneeded: dict[str, Removal] = field(default_factory=dict)
-    unremovable: dict[str, Unremovable] = field(default_factory=dict)
+    candidates: list[str] = []
+    utilization: dict[str, Utilization] = {}
+    unneeded: dict[str, Removal] = {}
+    unremovable: dict[str, Unremovable] = {}
     removable: tuple[list[str], list[str]] | None = None
     deleted: tuple[list[str], list[str]] | None = None
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from kwhatif.autoscaling.cluster_autoscaler.node_template import NodeTemplate
@@ -27,15 +27,13 @@ _MOST_STALE = 64
 """With more changed rows than these the filters are evaluated on all rows again."""
 
 
-@dataclass(slots=True)
-class SearchPosition:
+class SearchPosition(msgspec.Struct):
     """Where the last successful search ended: the next one begins with the node after it, counted in the list."""
 
     last: int = 0
 
 
-@dataclass(slots=True)
-class Transaction:
+class Transaction(msgspec.Struct):
     """Changes that are undone unless they are kept."""
 
     kept: bool = False

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
@@ -151,8 +152,7 @@ _MORE_MAY_FOLLOW = "all pods that need a node are so new that more may follow; t
 _NEW_WITH_GPUS = 30 * SECOND
 
 
-@dataclass(slots=True)
-class LoopResult:
+class LoopResult(msgspec.Struct):
     """The outcome of one loop.
 
     ``placed``: pods -> existing (or upcoming) nodes that they will run on. ``ignored``: pods that are neither placed
@@ -163,10 +163,10 @@ class LoopResult:
     healthy: bool
     scale_up: ScaleUp
     scale_down: ScaleDown
-    placed: dict[str, str] = field(default_factory=dict)
-    ignored: dict[str, str] = field(default_factory=dict)
-    overlooked: dict[str, str] = field(default_factory=dict)
-    scale_up_to_min_size: list[ScaleUpInfo] = field(default_factory=list)
+    placed: dict[str, str] = msgspec.field(default_factory=dict)
+    ignored: dict[str, str] = msgspec.field(default_factory=dict)
+    overlooked: dict[str, str] = msgspec.field(default_factory=dict)
+    scale_up_to_min_size: list[ScaleUpInfo] = msgspec.field(default_factory=list)
 
     def resizes(self) -> list[ScaleUpInfo]:
         """The resizes of the loop, one for each group, for pods and for minimum sizes together."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.node_provisioning import NodeClaim, NodePool
@@ -30,8 +31,7 @@ _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _NON_EMPTY = "WhenEmptyOrUnderutilized"
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True, eq=False):
     """A node that may be disrupted. ``row`` is that of its instance type in the catalogue, None if that is no longer
     offered; ``price`` that of its cheapest compatible offering by the hour, None if there is none.
     """
@@ -52,12 +52,11 @@ class Candidate:
         return self.state.labels.get(CAPACITY_TYPE, "")
 
 
-@dataclass
-class CandidateSearch:
+class CandidateSearch(msgspec.Struct):
     """Candidates, and why other nodes are none."""
 
-    candidates: list[Candidate] = field(default_factory=list)
-    reasons: dict[str, list[str]] = field(default_factory=dict)
+    candidates: list[Candidate] = []
+    reasons: dict[str, list[str]] = {}
 
     def record_reason(self, node: StateNode, text: str) -> None:
         name = node.node.name if node.node is not None else node.name

@@ -7,9 +7,9 @@ pkg/controllers/disruption.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 
+import msgspec
 import numpy as np
 
 from kwhatif.autoscaling.karpenter.candidates import Candidate, CandidateSearch, find_candidates
@@ -37,13 +37,12 @@ _SPOT_CHOICE = 15
 """How many cheaper types one spot machine needs to be replaced by another."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """Nodes to delete and the machine to launch in their place, if any. ``placed``: pod -> existing node."""
 
     nodes: tuple[Candidate, ...]
     replacements: tuple[NewClaim, ...] = ()
-    placed: Mapping[str, str] = field(default_factory=dict)
+    placed: Mapping[str, str] = {}
 
     @property
     def decision(self) -> str:
@@ -58,12 +57,11 @@ class Command:
         return price
 
 
-@dataclass
-class Consolidation:
+class Consolidation(msgspec.Struct):
     """The decision of one method."""
 
     found: CandidateSearch
-    budgets: Mapping[str, int] = field(default_factory=dict)
+    budgets: Mapping[str, int] = {}
     command: Command | None = None
 
 

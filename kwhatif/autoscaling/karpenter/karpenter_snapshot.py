@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import (
@@ -152,8 +153,7 @@ def _merge_limits(resources: ResourceRequirements | None) -> ResourceRequirement
     return replace(resources, requests={**(resources.limits or {}), **(resources.requests or {})})
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """Karpenter's settings that affect decisions."""
 
     ignores_preferences: bool = False
@@ -163,8 +163,7 @@ class Settings:
     volume_places_known: bool = True
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """What a cloud offers to a NodePool."""
 
     pool: NodePool

@@ -6,10 +6,11 @@ Upstream: pkg/controllers/provisioning/scheduling/nodeclaim.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.karpenter import pod_data as amounts
@@ -63,8 +64,7 @@ class IncompatibleError(Exception):
         return tuple(each if isinstance(each, str) else each() for each in self._reasons)
 
 
-@dataclass(frozen=True)
-class Daemons:
+class Daemons(msgspec.Struct, frozen=True):
     """The daemon pods of every machine of a NodePool: the sum of their requests, and their host ports."""
 
     quantities: Sequence[Mapping[str, Quantity]]
@@ -72,8 +72,7 @@ class Daemons:
     ports: HostPorts
 
 
-@dataclass(frozen=True)
-class _Fit:
+class _Fit(msgspec.Struct, frozen=True):
     """The NodeClaim as it would be with one more pod."""
 
     requirements: Requirements
@@ -82,8 +81,7 @@ class _Fit:
     reserved: tuple[Offering, ...]
 
 
-@dataclass(frozen=True)
-class RoundContext:
+class RoundContext(msgspec.Struct, frozen=True):
     """What all NodeClaims of a round share. ``strict``: a pod that could have reserved capacity waits for it."""
 
     catalogue: Catalogue

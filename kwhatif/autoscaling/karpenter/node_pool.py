@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+
+import msgspec
 
 from kwhatif.api.meta import Labels
 from kwhatif.api.node_provisioning import DisruptionBudget, NodePool
@@ -27,8 +28,7 @@ from kwhatif.golang.cron import CronError, parse
 from kwhatif.golang.parsing import SECOND, Duration
 
 
-@dataclass(frozen=True)
-class NodeClaimTemplate:
+class NodeClaimTemplate(msgspec.Struct, frozen=True, dict=True):
     """The template of every new NodeClaim of a NodePool."""
 
     pool: NodePool

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from ipaddress import ip_address
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import (
     NodeSelectorTerm,
@@ -32,8 +32,7 @@ from kwhatif.cluster.pod_requests import pod_requests
 from kwhatif.versions import features_of
 
 
-@dataclass(frozen=True, slots=True)
-class HostPort:
+class HostPort(msgspec.Struct, frozen=True):
     ip: str
     port: int
     protocol: str
@@ -61,11 +60,10 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
     )
 
 
-@dataclass
-class HostPorts:
+class HostPorts(msgspec.Struct):
     """The ports in use on a node, by pod. Pods of one name, such as those of templates, overwrite each other."""
 
-    by_pod: dict[str, tuple[HostPort, ...]] = field(default_factory=dict)
+    by_pod: dict[str, tuple[HostPort, ...]] = {}
 
     def copy(self) -> HostPorts:
         return HostPorts(dict(self.by_pod))
@@ -141,8 +139,7 @@ _FEATURES = features_of("1.35")
 _encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
 
 
-@dataclass(frozen=True, eq=False)
-class PodData:
+class PodData(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A pod's constraints; of those that can be relaxed, the remaining ones."""
 
     pod: Pod
@@ -208,7 +205,7 @@ class PodData:
     def _without(self, what: str, **changed: object) -> PodData:
         given_up = Counter(self.given_up)
         given_up[what] += 1
-        return replace(self, given_up=given_up, **changed)  # type: ignore[arg-type]
+        return replace(self, given_up=given_up, **changed)
 
     @property
     def tolerates_preferences(self) -> bool:

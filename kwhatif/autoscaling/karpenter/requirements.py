@@ -8,8 +8,9 @@ pkg/providers/instancetype/offering/offering.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from kwhatif.api.core import NodeSelectorRequirement
 from kwhatif.golang.parsing import int64
@@ -98,8 +99,7 @@ def reservation_labels(labels: Iterable[str]) -> tuple[str, ...]:
     return (AWS_RESERVATION_ID, AWS_RESERVATION_TYPE) if of_aws else (RESERVATION_ID,)
 
 
-@dataclass(frozen=True)
-class WellKnown:
+class WellKnown(msgspec.Struct, frozen=True):
     """Labels that a NodePool need not define, and the restricted domains."""
 
     labels: frozenset[str]
@@ -146,8 +146,7 @@ NORMALIZED_LABELS = {
 _SHOWN = 5
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True, dict=True):
     """The values in ``values``, or with ``complement`` all others, that as integers lie within ``least`` and ``most``.
 
     ``min_values`` is how many different values the remaining instance types must have.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.node_provisioning import NodePool
@@ -135,19 +136,18 @@ def _size(pod_data: PodData) -> tuple[int, int, str, str]:
     return (-requests.get("cpu", 0), -requests.get("memory", 0), metadata.creation_timestamp or "", metadata.uid or "")
 
 
-@dataclass
-class SchedulingResults:
+class SchedulingResults(msgspec.Struct):
     """The outcome of a round. ``errors`` are in Karpenter's words, ``refused`` has them by NodePool; ``relaxed`` counts
     relaxed preferences.
     """
 
-    placed: dict[str, str] = field(default_factory=dict)
-    on_nodes: list[ExistingNode] = field(default_factory=list)
-    claims: list[NewClaim] = field(default_factory=list)
-    errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    refused: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    relaxed: dict[str, Mapping[str, int]] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
+    placed: dict[str, str] = {}
+    on_nodes: list[ExistingNode] = []
+    claims: list[NewClaim] = []
+    errors: dict[str, tuple[str, ...]] = {}
+    refused: dict[str, Mapping[str, Sequence[str]]] = {}
+    relaxed: dict[str, Mapping[str, int]] = {}
+    skipped: dict[str, str] = {}
 
 
 _TOLD_EVERY = 64
@@ -405,12 +405,11 @@ def _daemon_overhead(pods: Sequence[PodData], with_ports: Sequence[PodData]) -> 
     return Daemons([pod_data.quantities for pod_data in pods], requests, ports)
 
 
-@dataclass(frozen=True)
-class Provisioning:
+class Provisioning(msgspec.Struct, frozen=True):
     """A round, and the pods that are not part of it."""
 
     results: SchedulingResults
-    ignored: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ignored: Mapping[str, Sequence[str]] = {}
     not_pending: Sequence[str] = ()
 
 

@@ -7,9 +7,10 @@ pkg/scheduling/taints.go. All taints repel, also those of effect PreferNoSchedul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod, Taint, Toleration
 from kwhatif.api.kinds import Objects
@@ -64,15 +65,14 @@ NODES = "nodes"
 """What limits call a node itself."""
 
 
-@dataclass(eq=False)
-class StateNode:
+class StateNode(msgspec.Struct, eq=False, dict=True):
     """A node, the NodeClaim it comes from, or both."""
 
     node: Node | None
     claim: NodeClaim | None
-    pods: list[PodData] = field(default_factory=list)
-    ports: HostPorts = field(default_factory=HostPorts)
-    volumes: VolumeUsage = field(default_factory=VolumeUsage)
+    pods: list[PodData] = []
+    ports: HostPorts = msgspec.field(default_factory=HostPorts)
+    volumes: VolumeUsage = msgspec.field(default_factory=VolumeUsage)
 
     @property
     def is_managed(self) -> bool:
@@ -305,8 +305,7 @@ def is_reschedulable(pod: Pod) -> bool:
     return comes_back and not is_owned_by(pod, "DaemonSet") and not is_owned_by(pod, "Node")
 
 
-@dataclass(frozen=True)
-class _Budget:
+class _Budget(msgspec.Struct, frozen=True):
     key: str
     allowed: int
     never: bool

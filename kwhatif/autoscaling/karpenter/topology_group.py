@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from kwhatif.api.core import Taint, Toleration
 from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector
@@ -29,8 +31,7 @@ _NO_LIMIT = 2**31 - 1
 _SHOWN = 25
 
 
-@dataclass(frozen=True)
-class NodeFilter:
+class NodeFilter(msgspec.Struct, frozen=True):
     """The nodes that a spread constraint counts: those that its pod could be on. Without policies, all."""
 
     alternatives: tuple[Requirements, ...] = ()

@@ -7,7 +7,8 @@ Upstream: volumetopology.go in pkg/controllers/provisioning/scheduling, pkg/sche
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import NodeSelectorRequirement, Pod, Volume
 from kwhatif.api.kinds import Objects
@@ -29,12 +30,11 @@ Used = Mapping[str, frozenset[str]]
 """Driver -> names of claims."""
 
 
-@dataclass
-class VolumeUsage:
+class VolumeUsage(msgspec.Struct):
     """The volumes in use on a node, and how many of each driver it takes."""
 
-    used: dict[str, set[str]] = field(default_factory=dict)
-    limits: dict[str, int] = field(default_factory=dict)
+    used: dict[str, set[str]] = {}
+    limits: dict[str, int] = {}
 
     def add(self, volumes: Used) -> None:
         for driver, names in volumes.items():

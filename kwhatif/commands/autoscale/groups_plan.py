@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (

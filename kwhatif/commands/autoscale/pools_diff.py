@@ -4,11 +4,11 @@ cost.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, Pod
@@ -94,7 +94,7 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         pools = pools_of(scenario.snapshot, files)
         session, pods = scenario.session.with_snapshot(world), pending_pods(world)
         scaler = Scaler([PoolAutoscaler(known, pools)], self._later, observation_time_of(world, scenario.inputs.now))
-        grown = dataclasses.replace(place_pods(session, pods, scaler=scaler), **scenario.refusal_fields)
+        grown = structs.replace(place_pods(session, pods, scaler=scaler), **scenario.refusal_fields)
         after = partial(outcome_of, grown, fidelity)
         return karpenter(
             world,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, TypeVar
+
+from msgspec import structs
 
 from kwhatif.api.core import Pod
 from kwhatif.commands.autoscale.groups_plan import groups_of, plan_node_groups, run_until_stable
@@ -75,7 +76,7 @@ def after_growing(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
     if run.good and not run.victims:
-        grown = dataclasses.replace(run, scale_up=ScaleUp(autoscalers=tuple(each.name for each in autoscalers)))
+        grown = structs.replace(run, scale_up=ScaleUp(autoscalers=tuple(each.name for each in autoscalers)))
     else:
         # Growth alone is another run from the same beginning: nodes join while pods still wait.
         now = observation_time_of(scenario.snapshot, scenario.inputs.now)
@@ -86,7 +87,7 @@ def after_growing(
             others=scenario.unknown_kinds,
             scaler=Scaler(autoscalers, partial(_later, scenario), now, float(provision)),
         )
-    grown = dataclasses.replace(grown, **scenario.refusal_fields)
+    grown = structs.replace(grown, **scenario.refusal_fields)
     return Answer(after(run, grown, assess(run)), [grown])
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.commands.backtest.decisions import PodVersion, read_events
 from kwhatif.commands.backtest.result import RecordedBindings
@@ -59,15 +60,14 @@ def count_bindings(
     )
 
 
-@dataclass
-class _EventEvidence:
+class _EventEvidence(msgspec.Struct):
     """What Events tell: the ``binders`` of pods, by their uids; of each recorded scheduler the ``instances`` that wrote
     any, and the ``elections`` of its leader.
     """
 
-    binders: dict[str, str] = field(default_factory=dict)
-    instances: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    elections: set[str] = field(default_factory=set)
+    binders: dict[str, str] = {}
+    instances: dict[str, set[str]] = msgspec.field(default_factory=lambda: defaultdict(set))
+    elections: set[str] = set()
 
 
 def _read_evidence(recording: Recording, schedulers: set[str]) -> _EventEvidence:

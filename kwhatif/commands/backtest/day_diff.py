@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import ClassVar
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim
@@ -53,8 +55,7 @@ from kwhatif.snapshot.recording import rfc3339
 _ASSUMED = Storage.KINDS | Devices.KINDS
 
 
-@dataclass(frozen=True)
-class PendingPeriod:
+class PendingPeriod(msgspec.Struct, frozen=True):
     """The time in which one pod waited: from when it could first be tried until it was ``bound``, and where. None and
     an empty node if it was not; it waited ``until`` then.
     """
@@ -69,8 +70,7 @@ class PendingPeriod:
         return (self.until if self.bound is None else self.bound) - self.entered
 
 
-@dataclass
-class ReplayedDay:
+class ReplayedDay(msgspec.Struct):
     """The outcome of a day.
 
     ``stays`` are by the pods' uids in the recording: one for each life, and one more for each replacement; ``homes``
@@ -79,11 +79,11 @@ class ReplayedDay:
     """
 
     session: Session
-    stays: dict[str, list[PendingPeriod]] = field(default_factory=dict)
-    homes: dict[str, str] = field(default_factory=dict)
-    preempted: set[str] = field(default_factory=set)
-    preemptions: list[TimelineEntry] = field(default_factory=list)
-    uses: list[tuple[float, ClusterUse, int]] = field(default_factory=list)
+    stays: dict[str, list[PendingPeriod]] = {}
+    homes: dict[str, str] = {}
+    preempted: set[str] = set()
+    preemptions: list[TimelineEntry] = []
+    uses: list[tuple[float, ClusterUse, int]] = []
 
 
 class Day:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -138,8 +137,7 @@ def _in_queue_order(written: Sequence[Decision], arrivals: Mapping[str, Arrival]
 _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
 
 
-@dataclass(eq=False)
-class Decision:
+class Decision(msgspec.Struct, eq=False):
     """A recorded cycle, and when it can have been.
 
     It was decided after ``after`` and before ``before``, which are versions; ``around`` is the best guess of the last

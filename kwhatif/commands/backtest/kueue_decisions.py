@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.decode import decode_json
@@ -44,8 +45,7 @@ _MOST_CYCLES = 200
 _WHOLE = ("LimitRange", "RuntimeClass")
 
 
-@dataclass(frozen=True)
-class RepeatedKueueDecision:
+class RepeatedKueueDecision(msgspec.Struct, frozen=True):
     """A decision about a workload (``namespace/name``) and how far it agrees: ``SAME``, ``NEAR`` or not at all, then
     with what was ``recorded`` and the ``answer``.
     """
@@ -92,13 +92,12 @@ def repeat_kueue_decisions(
         queues.put(change, obj)
 
 
-@dataclass
-class _Preemption:
+class _Preemption(msgspec.Struct):
     """Whom a preemptor (by uid) drove out at one time, by ``namespace/name``."""
 
     preemptor: str
     last: int
-    victims: set[str] = field(default_factory=set)
+    victims: set[str] = set()
 
 
 def _read_preemptions(start: Snapshot, changes: list[Change]) -> dict[int, _Preemption]:

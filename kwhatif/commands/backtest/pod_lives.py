@@ -10,8 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod, PodSpec, PodStatus
@@ -25,8 +25,7 @@ _PLACED = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _PREEMPTED = "PreemptionByScheduler"
 
 
-@dataclass(eq=False)
-class PodLife:
+class PodLife(msgspec.Struct, eq=False):
     """One pod, with moments in seconds since the recording began.
 
     ``pod`` is as it was created, or as it was at first. It was ``bound`` to ``node``, by no decision if it was
@@ -43,7 +42,7 @@ class PodLife:
     deleted: float | None = None
     leaving: float | None = None
     finished: float | None = None
-    changes: list[tuple[float, Pod]] = field(default_factory=list)
+    changes: list[tuple[float, Pod]] = []
     preempted: bool = False
     lost: bool = False
     follower: PodLife | None = None
@@ -81,8 +80,7 @@ class PodLife:
         return None if last.finished is None or last.bound is None else last.finished - last.bound
 
 
-@dataclass
-class PodLives:
+class PodLives(msgspec.Struct):
     """All lives in the order in which pods were created, and when which nodes were emptied."""
 
     lives: list[PodLife]

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from statistics import median
 from typing import ClassVar
+
+import msgspec
 
 from kwhatif.api.kinds import Objects
 from kwhatif.api.kueue import GROUP, ClusterQueue, KueueWorkload, Topology
@@ -45,8 +47,7 @@ _CYCLES = 10.0
 """Seconds that are no difference: how long Kueue's cycles take is not known; here it is a second each."""
 
 
-@dataclass
-class WorkloadLife:
+class WorkloadLife(msgspec.Struct):
     """A workload as recorded; times are seconds since the beginning. One that was ``there`` came before it.
 
     ``works_for`` is the time from its last admission to its end, ``ends`` the time of that end; None if neither was
@@ -56,7 +57,7 @@ class WorkloadLife:
     source: KueueWorkload
     came: float
     there: bool = False
-    admissions: list[float] = field(default_factory=list)
+    admissions: list[float] = []
     preempted: int = 0
     ends: float | None = None
     deleted: float | None = None
@@ -64,8 +65,7 @@ class WorkloadLife:
     waits: bool = True
 
 
-@dataclass
-class RecordedQueueDay:
+class RecordedQueueDay(msgspec.Struct):
     """The lives of all workloads by their uid, and how many changes of other objects of Kueue's there were."""
 
     begins: float
@@ -129,13 +129,12 @@ def _condition(obj: KueueWorkload, kind: str, *, reason: str = "") -> str | None
     return None
 
 
-@dataclass
-class LivedWorkload:
+class LivedWorkload(msgspec.Struct):
     """What one side does with a workload."""
 
     life: WorkloadLife
-    admissions: list[float] = field(default_factory=list)
-    preempted_by: list[str] = field(default_factory=list)
+    admissions: list[float] = []
+    preempted_by: list[str] = []
     flavors: tuple[str, ...] = ()
     cluster_queue: str = ""
     status: str = ""

@@ -8,9 +8,9 @@ the recording.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from statistics import median
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -160,8 +160,7 @@ Put = tuple[str, tuple[str, str], Resource | None]
 """Kind, namespace and name, and the object, None if it goes."""
 
 
-@dataclass
-class RecordedDay:
+class RecordedDay(msgspec.Struct):
     """What happens when, in seconds since the recording ``begins`` (in seconds since 1970), which ``lasts`` so long.
 
     ``changes`` are those of other objects than pods, by moment. Pods that were deleted took ``leaving`` seconds,
@@ -170,8 +169,8 @@ class RecordedDay:
 
     begins: float
     lasts: float = 0.0
-    lives: PodLives = field(default_factory=lambda: PodLives([], []))
-    changes: list[tuple[float, list[Put]]] = field(default_factory=list)
+    lives: PodLives = msgspec.field(default_factory=lambda: PodLives([], []))
+    changes: list[tuple[float, list[Put]]] = []
     leaving: float | None = None
 
     @property

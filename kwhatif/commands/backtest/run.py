@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -43,19 +44,18 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenar
 from kwhatif.snapshot.load import load_snapshot
 
 
-@dataclass
-class AgreementCounts:
+class AgreementCounts(msgspec.Struct):
     """Counts of agreements by sort of decision; for each disagreement a row."""
 
-    counts: dict[str, Counter[str]] = field(
+    counts: dict[str, Counter[str]] = msgspec.field(
         default_factory=lambda: {what: Counter() for what in ("bound", "refused", "preempted")}
     )
-    left_out: Counter[str] = field(default_factory=Counter)
-    differing: list[Disagreement] = field(default_factory=list)
-    texts: dict[str, bool] = field(default_factory=dict)
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
+    differing: list[Disagreement] = []
+    texts: dict[str, bool] = {}
     states: int = 0
-    times: list[tuple[float, bool]] = field(default_factory=list)
-    choices: Counter[str] = field(default_factory=Counter)
+    times: list[tuple[float, bool]] = []
+    choices: Counter[str] = msgspec.field(default_factory=Counter)
     chance: float = 0.0
 
     def add(

@@ -11,10 +11,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -75,8 +75,7 @@ class VictimOrder(Enum):
     budgets_behind = "budgets behind"
 
 
-@dataclass(frozen=True)
-class CandidateState:
+class CandidateState(msgspec.Struct, frozen=True):
     """A state that a decision may have been made in.
 
     ``place`` is the number of changes made, ``ahead`` that of the scheduler's decisions which were not yet written.
@@ -213,8 +212,7 @@ MEASURED = 50
 """The most decisions for which the nodes that all searches together may lead to are worked out."""
 
 
-@dataclass
-class SearchTracker:
+class SearchTracker(msgspec.Struct):
     """Above 100 nodes the scheduler visits a part of them, from where the last search ended. The cluster follows that
     from decision to decision; where it is not known, searches that begin elsewhere are tried.
 
@@ -222,7 +220,7 @@ class SearchTracker:
     """
 
     cluster: RecordedCluster
-    reach: list[float] = field(default_factory=list)
+    reach: list[float] = []
 
     def reproduce(self, decision: Decision, attempt: Attempt) -> bool:
         """Whether a search that begins elsewhere than this one leads to the recorded node; the next begins where it
@@ -255,8 +253,7 @@ def _beginnings(row: int, looked: int, size: int) -> Iterator[int]:
 NEAR, SEARCH = "near", "search"
 
 
-@dataclass
-class RepeatedDecision:
+class RepeatedDecision(msgspec.Struct):
     """The outcome: the answer to the best ``guess``, how the nearest state agrees, and whether the text does.
 
     ``why`` no answer was possible, if so.

@@ -7,12 +7,12 @@ find none, until every group that could help has reached its maximum.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import namespace_of
@@ -108,7 +108,7 @@ def measure_capacity(
         ended = "scheduler"
     scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
     verdict = words_of_capacity(fits, len(unit.pods), outcome["nodes"], scale_up, at_least)
-    run = dataclasses.replace(run, scale_up=scale_up)
+    run = structs.replace(run, scale_up=scale_up)
     fidelity = assess(run)
     result = CapacityResult(
         outcome=conclude(run, fidelity, verdict).judge(good=fits >= at_least),

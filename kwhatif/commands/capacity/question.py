@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from msgspec import structs
+
 from kwhatif.commands.capacity.result import CapacityResult
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS, RequiredManifests
 from kwhatif.errors import UsageError
@@ -85,7 +87,7 @@ def _session_of(scenario: PreparedScenario, *, single: bool) -> Session:
         effect = "copies are counted in the domains of the first"
     else:
         return scenario.session
-    read = dataclasses.replace(
+    read = structs.replace(
         scenario.read, gaps=(*scenario.read.gaps, Gap(what=what, effect=effect, pods=tuple(admitted)))
     )
     return dataclasses.replace(scenario, read=read).new_session()

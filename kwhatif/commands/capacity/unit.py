@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import PodSchedulingGroup, PodSpec, Volume
@@ -22,8 +22,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """What is counted: ``pods`` that have to fit together, in the scheduler's order. No scheduler here knows the one
     that is ``unclaimed``.
     """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.commands.chances.result import ChancesResult, WorkloadChances
@@ -193,7 +193,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             verdict.append(f"{waiting} pending in the run that place shows")
         verdict += [f"{format_count(len(errors), 'trial')} failed"] if errors else []
         found = conclude_in_words(
-            dataclasses.replace(shown, **scenario.refusal_fields),
+            structs.replace(shown, **scenario.refusal_fields),
             fidelity,
             verdict,
             bad=bool(pending or errors),

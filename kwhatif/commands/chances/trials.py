@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 
@@ -74,14 +73,13 @@ class Outcome(msgspec.Struct, frozen=True):
     evicted: dict[str, int]
     skews: dict[str, int]
     pending: int = 0
-    groups: dict[str, GroupTrial] = msgspec.field(default_factory=dict)
+    groups: dict[str, GroupTrial] = {}
     growth: dict[str, int] | None = None
     cost: float | None = None
-    new_zones: dict[str, str] = msgspec.field(default_factory=dict)
+    new_zones: dict[str, str] = {}
 
 
-@dataclass(frozen=True)
-class ChancesBase:
+class ChancesBase(msgspec.Struct, frozen=True, dict=True):
     """The base of all trials: a cluster, the arriving pods, and the topology key of skew.
 
     If there are ``updates``, each trial needs ``rollouts`` of its own. ``autoscalers`` may help in each of them.
@@ -234,12 +232,11 @@ def _skew(
     return skew_of(pods_by_place(cluster, ground.topology_key, found[0][0].shape, (row for _, row in found)))
 
 
-@dataclass
-class _Places:
+class _Places(msgspec.Struct):
     """In how many trials a pod came to each place, and how many pods did in all of them."""
 
-    trials: Counter[str] = field(default_factory=Counter)
-    pods: Counter[str] = field(default_factory=Counter)
+    trials: Counter[str] = msgspec.field(default_factory=Counter)
+    pods: Counter[str] = msgspec.field(default_factory=Counter)
 
     def add(self, names: Iterable[str]) -> None:
         counts = Counter(name for name in names if name)
@@ -259,21 +256,19 @@ class _Places:
         )
 
 
-@dataclass
-class _Workload:
+class _Workload(msgspec.Struct):
     pods: int = 0
-    pending: Counter[int] = field(default_factory=Counter)
+    pending: Counter[int] = msgspec.field(default_factory=Counter)
     evicting: int = 0
     skewed: int = 0
-    nodes: _Places = field(default_factory=_Places)
-    zones: _Places = field(default_factory=_Places)
-    each: dict[str, Counter[str]] = field(default_factory=dict)
+    nodes: _Places = msgspec.field(default_factory=_Places)
+    zones: _Places = msgspec.field(default_factory=_Places)
+    each: dict[str, Counter[str]] = {}
 
 
-@dataclass
-class _Group:
+class _Group(msgspec.Struct):
     scheduled: int = 0
-    domains: _Places = field(default_factory=_Places)
+    domains: _Places = msgspec.field(default_factory=_Places)
 
 
 _FEWEST, _NARROW, _MOVED = 200, 0.02, 0.05

@@ -7,10 +7,10 @@ are described in ``docs/contributing/conformance.md``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod, Taint
 from kwhatif.api.document_numbers import Count, Measure, Number

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.cluster import Cluster
@@ -22,8 +23,7 @@ from kwhatif.simulation.session import Session
 _RESOURCES = ("cpu", "memory")
 
 
-@dataclass(frozen=True)
-class BalanceObservation:
+class BalanceObservation(msgspec.Struct, frozen=True):
     """How a cluster lies at one moment. ``duplicates`` are pods beside another one of their owner on the same node,
     ``skews`` by workload the pods of its fullest zone minus those of its emptiest."""
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Namespace, Pod, PodStatus
@@ -34,8 +35,7 @@ from kwhatif.simulation.placement.recreated_pods import RecreatedPods, is_made_a
 from kwhatif.simulation.session import Session, pending_pods
 
 
-@dataclass
-class Move:
+class Move(msgspec.Struct):
     """An evicted pod and what is made in its place; ``root`` is the name that the first of its line bore."""
 
     pod: Pod
@@ -132,8 +132,7 @@ class Moves:
 MOST_CYCLES = 100
 
 
-@dataclass(frozen=True)
-class FollowedCycle:
+class FollowedCycle(msgspec.Struct, frozen=True):
     """A cycle, the moves of the pods it evicted, in the same order, and how many seconds after the first it was."""
 
     cycle: Cycle
@@ -145,24 +144,22 @@ class FollowedCycle:
         return list(zip(self.cycle.evictions, self.moves, strict=True))
 
 
-@dataclass(frozen=True)
-class Recurrence:
+class Recurrence(msgspec.Struct, frozen=True):
     """The state after some cycle came back ``period`` cycles later."""
 
     period: int
 
 
-@dataclass
-class Cycles:
+class Cycles(msgspec.Struct):
     """``interval`` is the time from one cycle to the next, in seconds. With ``reviews`` budgets are asked."""
 
     policy: RunnablePolicy
     moves: Moves
     now: datetime
     interval: float
-    usage: UsageData = field(default_factory=UsageData)
+    usage: UsageData = msgspec.field(default_factory=UsageData)
     reviews: bool = True
-    followed: list[FollowedCycle] = field(default_factory=list)
+    followed: list[FollowedCycle] = []
     recurrence: Recurrence | None = None
 
     def look(self, *, with_protected: bool = False) -> Cycle:

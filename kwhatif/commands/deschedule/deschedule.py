@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -68,7 +68,7 @@ def follow_cycles(
         removed, left = list_removed_nodes(session, moves.scaler, waiting, empty, removed_anyway)
     evicted = [each.pod.key for cycle in every for each in cycle.evictions]
     costs, counts = [each.cost for each in removed], Counter(each.group for each in removed)
-    run = dataclasses.replace(
+    run = structs.replace(
         _run_of(moves, before),
         placements=placements,
         after=left,
@@ -116,7 +116,7 @@ def _run_of(moves: Moves, before: Run | None) -> Run:
     tried = {*moves.pending}
     untried = tuple(each for each in before.pending if each.pod not in tried)
     run = moves.recreated.run_of({each.pod: each.cause for each in before.pending}, tried)
-    return run.following(dataclasses.replace(before, pending=untried))
+    return run.following(structs.replace(before, pending=untried))
 
 
 # --- pods

@@ -7,10 +7,10 @@ order, since the pods of a deployment with another template have other names.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.commands.diff.verdict import outcome_of_diff
@@ -66,8 +66,7 @@ Scores = dict[str, int] | None
 """Plugin -> weighted score of a node; None for one that was not scored."""
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """One of the two: a cluster with its scheduler, of which every run has a session, and the pods ``asked`` about.
 
     ``expand`` says what becomes of manifests, with updates that can be begun. ``replayed`` pods were taken off the
@@ -78,7 +77,7 @@ class Side:
     new_session: Callable[..., Session]
     pods_to_schedule: Sequence[PodToSchedule] = ()
     expand: Callable[[], ExpandedManifests] = ExpandedManifests
-    replayed: ReplayedPods = field(default_factory=ReplayedPods)
+    replayed: ReplayedPods = msgspec.field(default_factory=ReplayedPods)
     others: Sequence[str] = ()
     make_scaler: Callable[[], Scaler] | None = None
 
@@ -137,8 +136,7 @@ def _build_side_result(side: Side, made: _SideRun) -> SideResult:
 # --- a run
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(msgspec.Struct, frozen=True):
     """The scores of the node a side chose, and those it gave to the other side's, or why it gave it none."""
 
     own: Scores
@@ -185,8 +183,7 @@ def _scores_of(table: Sequence[PluginScore], place: int | None) -> Scores:
     return None if place is None else {scores.plugin: int(scores.weighted_score[place]) for scores in table}
 
 
-@dataclass(frozen=True)
-class _SideRun:
+class _SideRun(msgspec.Struct, frozen=True):
     """The ``run`` of a side. Pods that are ``gone`` made room for those of its updates."""
 
     run: Run
@@ -224,7 +221,7 @@ def _run(side: Side, prefers: Choices, expects: Choices) -> _SideRun:
         for step in plan.steps
         for name in step.removes
     }
-    run = dataclasses.replace(run, refusals=expanded.refusals, failed=expanded.failed)
+    run = structs.replace(run, refusals=expanded.refusals, failed=expanded.failed)
     return _SideRun(run, expanded, gone, moves.scores, moves.leaned)
 
 

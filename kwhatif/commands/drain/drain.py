@@ -8,13 +8,12 @@ when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -69,7 +68,7 @@ def drain_nodes(
         replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
     )
     evicted = [each.pod for each in pods if each.outcome == "evicted"]
-    after = dataclasses.replace(after.following(before), evicted=evicted, **never_made)
+    after = structs.replace(after.following(before), evicted=evicted, **never_made)
     groups = tuple(disrupted_groups(members, after.end.cluster))
     words = "" if before is None else f"{words_of_good(before.placements)} placed before; "
     driven_out = len(after.victims) - len(run.emptied)
@@ -127,12 +126,11 @@ def _remaining(before: Amounts, after: Amounts) -> tuple[Remaining, ...]:
     )
 
 
-@dataclass
-class _NodeProgress:
+class _NodeProgress(msgspec.Struct):
     """The pods of one node that are still to go, and what became of the others."""
 
     left: list[Pod]
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
 
 
 class _Drain:

@@ -6,14 +6,14 @@ Upstream: k8s.io/kubectl/pkg/drain/filters.go.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from kwhatif.api.core import Pod
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(msgspec.Struct, frozen=True):
     """What drain does with a pod, and why."""
 
     what: Literal["evict", "ignore", "refuse"]
@@ -21,8 +21,7 @@ class Intent:
     warns: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(msgspec.Struct, frozen=True):
     """The flags of drain. ``daemon_sets`` are those that exist (``namespace/name``), None if that is unknown."""
 
     ignore_daemonsets: bool = False

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from kwhatif.simulation.edits.document import apply_edits, read_edit
 from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 from kwhatif.simulation.inputs import Notes
@@ -32,18 +34,18 @@ def prepare_changed(
     new = {each.key: each for each in (*beside, *load_manifests(list(change.objects), namespace))}
     # An object keeps its place; those with a generateName have no key of their own, and stay.
     manifests = [
-        dataclasses.replace(new.pop(each.key), origin=each.origin) if each.key in new else each
+        structs.replace(new.pop(each.key), origin=each.origin) if each.key in new else each
         for each in scenario.manifests
     ]
     manifests += new.values()
-    edited = dataclasses.replace(scenario.edited, snapshot=before.copy())
+    edited = structs.replace(scenario.edited, snapshot=before.copy())
     if change.add_nodes:
         grown = apply_edits(edited.snapshot, [read_edit({"addNodes": change.add_nodes}, "")], manifests)
-        edited = dataclasses.replace(edited, snapshot=grown.snapshot)
+        edited = structs.replace(edited, snapshot=grown.snapshot)
     loaded = LoadedScenario(
         dataclasses.replace(scenario.inputs, with_map=False),
         scenario.scheduler_options,
-        read=dataclasses.replace(scenario.read, manifests=manifests),
+        read=structs.replace(scenario.read, manifests=manifests),
         edited=edited,
         scheduler=scenario.scheduler,
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -114,10 +115,10 @@ class ExplainPods(PodQuestion[ExplainResult]):
                 is_meant=lambda item: item.pod.key not in moved,
                 scaler=scenario.scaler,
             )
-            found = dataclasses.replace(found, run=dataclasses.replace(found.run, **scenario.refusal_fields))
+            found = structs.replace(found, run=structs.replace(found.run, **scenario.refusal_fields))
             if self.explain_options.fixes and scenario.before_change is not None:
                 fixes = WorkloadFixes(scenario, scenario.before_change, found.run)
-                found = dataclasses.replace(found, workloads=tuple(fixes.of_all(found.workloads, found.pods)))
+                found = structs.replace(found, workloads=tuple(fixes.of_all(found.workloads, found.pods)))
             parts.append(found.answer())
         parts += _explain_named(
             scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule
@@ -224,7 +225,7 @@ class ExplainRun(Question[ExplainResult]):
             nodes=len(scenario.session.cluster),
             groups=groups or msgspec.UNSET,
             pods=tuple(reports),
-            fidelity=assess(dataclasses.replace(run, about={item.pod.key for item in tried})),
+            fidelity=assess(structs.replace(run, about={item.pod.key for item in tried})),
             warnings=scenario.session.setup.configuration.warnings,
             scale_up=run.scale_up or msgspec.UNSET,
         )
@@ -237,8 +238,8 @@ class ExplainRun(Question[ExplainResult]):
                 rollouts=own.expanded.rollouts,
                 others=scenario.unknown_kinds,
             )
-            run_after = dataclasses.replace(after.run, refusals=own.expanded.refusals, failed=own.expanded.failed)
-            parts.append(dataclasses.replace(after, run=run_after).answer())
+            run_after = structs.replace(after.run, refusals=own.expanded.refusals, failed=own.expanded.failed)
+            parts.append(structs.replace(after, run=run_after).answer())
         if others:
             placed = format_count(sum(each.outcome in ("placed", "autoscaled") for each in run.placements), "pod")
             state = f"after {placed} found a node"
@@ -296,13 +297,12 @@ def _explain_named(
         yield explain_pods(session, alone, looking, state=state, others=scenario.unknown_kinds)
 
 
-@dataclass
-class _LaterManifests:
+class _LaterManifests(msgspec.Struct):
     """Files whose pods come after the run."""
 
     files: Files
     manifests: Sequence[Manifest] = ()
-    expanded: ExpandedManifests = field(default_factory=ExpandedManifests)
+    expanded: ExpandedManifests = msgspec.field(default_factory=ExpandedManifests)
 
 
 def _in_one(parts: Sequence[Answer[ExplainResult]]) -> Answer[ExplainResult]:

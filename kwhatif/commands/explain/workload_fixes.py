@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
+import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -49,8 +49,7 @@ _MAKES = {"Deployment": "ReplicaSet", "CronJob": "Job"}
 """What the controllers of these kinds make pods by."""
 
 
-@dataclass
-class WorkloadFixes:
+class WorkloadFixes(msgspec.Struct):
     """Tries changes of the workloads that were explained, with the manifests of a scenario (``before`` they came).
 
     ``explained`` is the run without any change, in a ``session``.
@@ -212,7 +211,7 @@ class WorkloadFixes:
         """Place all that was asked about, with the changed objects."""
         question = Place(manifests=("-",), detailed=False)
         prepared = prepare_changed(question, self.scenario, self.before, change, [manifest])
-        return dataclasses.replace(question.try_out(prepared), **prepared.refusal_fields)
+        return structs.replace(question.try_out(prepared), **prepared.refusal_fields)
 
 
 def _patch(change: WorkloadChange, manifest: Manifest, before: Snapshot) -> Iterator[str]:

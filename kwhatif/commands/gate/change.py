@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import Object, StoredObject
@@ -37,14 +38,13 @@ _MOST_DETAILS = 8
 _NOT_TOLD = ("metadata.annotations", "metadata.uid", "metadata.generation")
 
 
-@dataclass
-class ChangeSet:
+class ChangeSet(msgspec.Struct):
     """The change: manifests to apply, what supports the others first, of what is gone and stays, and all in words."""
 
-    apply: list[Manifest] = field(default_factory=list)
-    removed: list[Manifest] = field(default_factory=list)
-    unchanged: list[Manifest] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    apply: list[Manifest] = []
+    removed: list[Manifest] = []
+    unchanged: list[Manifest] = []
+    changes: list[Change] = []
 
 
 def compare_manifests(

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
+from msgspec import structs
+
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.base import INPUT, Gap, Result
 from kwhatif.simulation.flag import Argument, Flag, InputFile, flags_of
@@ -236,7 +238,7 @@ class ChangeQuestion(Question[R_co]):
 
         problems = {file: problem_in(file, error) for file, error in unreadable.items()}
         files = without_unreadable(read.files, problems, self.patterns_to_accept, is_compared=read.base is not None)
-        return replace(read, files=files)
+        return structs.replace(read, files=files)
 
     @property
     def patterns_to_accept(self) -> Sequence[str]:

@@ -9,11 +9,11 @@ be added, trying first what the requests alone would take, then one more at a ti
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod, PodStatus
@@ -48,8 +48,7 @@ from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.objects import name_of, namespace_of
 
 
-@dataclass(frozen=True, slots=True)
-class StrandedPod:
+class StrandedPod(msgspec.Struct, frozen=True):
     """A pod of a failed node, and why its replacement finds no other node."""
 
     pod: PodInfo
@@ -89,8 +88,7 @@ def _without_preemption(message: str) -> str:
     return message.partition(" preemption: ")[0].removesuffix("no new claims to deallocate,").rstrip()
 
 
-@dataclass
-class Context:
+class Context(msgspec.Struct, dict=True):
     """Everything about the change that a rule may ask.
 
     ``units`` are its workloads, in the order of their manifests; ``session`` is how things stand once it is rolled
@@ -116,15 +114,15 @@ class Context:
     make_before: Callable[[], Cluster]
     run: Run
     scale_up: ScaleUp | None = None
-    margins: dict[str, int] = field(default_factory=dict)
-    tried: dict[str, PodInfo] = field(default_factory=dict)
+    margins: dict[str, int] = {}
+    tried: dict[str, PodInfo] = {}
     throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
     scaled: Sequence[ScaledWorkload] = ()
     scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
     groups: Sequence[GroupOutcome] = ()
     changes: Sequence[Change] = ()
     manifests: Sequence[Manifest] = ()
-    _outcomes: dict[tuple[str, int], Sequence[Outcome]] = field(default_factory=dict)
+    _outcomes: dict[tuple[str, int], Sequence[Outcome]] = {}
 
     @property
     def cluster(self) -> Cluster:

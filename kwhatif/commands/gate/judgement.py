@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.commands.explain.changed_scenario import prepare_changed
 from kwhatif.commands.gate.context import Context
@@ -30,8 +31,7 @@ NOTHING = "nothing to judge: the change adds and removes no pods"
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True)
-class GateSettings:
+class GateSettings(msgspec.Struct, frozen=True):
     """How to judge.
 
     ``known_rules`` are the rules that an exemption may name, run or not; none counts unless ``exemptions``. ``policy``
@@ -85,7 +85,7 @@ def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Contex
         verdict, words = "unknown", f"UNKNOWN  {describe_missing(files)}"
     warnings = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
     return GateResult(
-        outcome=conclude(dataclasses.replace(rolled_out.run, **proposal.refusal_fields), context.fidelity, words).judge(
+        outcome=conclude(structs.replace(rolled_out.run, **proposal.refusal_fields), context.fidelity, words).judge(
             good=verdict in ("pass", "warn")
         ),
         verdict=verdict,

@@ -6,11 +6,12 @@ updates are rolled out one by one, as ``place`` does it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -61,8 +62,7 @@ def apply_change(scenario: LoadedScenario) -> tuple[ChangeSet, LoadedScenario]:
     return changes, scenario.with_snapshot(draft.snapshot)
 
 
-@dataclass(frozen=True, eq=False)
-class RolledOutChange:
+class RolledOutChange(msgspec.Struct, frozen=True, eq=False):
     """A change once it is rolled out by a ``run``, and the cluster as it was without it."""
 
     proposal: ChangeScenario
@@ -84,7 +84,7 @@ class RolledOutChange:
             )
             return outcomes_of(ground, trials, seed)
 
-        made = dataclasses.replace(
+        made = structs.replace(
             expanded,
             pods=[*expanded.pods, *(session.creations.pods if session.creations is not None else ())],
             failed=list(failures_left(expanded.failed, run.created)),
@@ -131,7 +131,7 @@ def roll_out_change(proposal: ChangeScenario, pods_of: PodsOf) -> RolledOutChang
         scaler=proposal.scaler,
     )
     moments = tuple(find_first_moments(proposal, proposal.changes.apply, pods_of))
-    run = dataclasses.replace(run, first_moments=moments)
+    run = structs.replace(run, first_moments=moments)
 
     def before() -> Cluster:
         if not proposal.changes.removed:

@@ -6,12 +6,12 @@ is worse: no more pods wait, leave or cannot be created, nothing more is refused
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 from msgspec import to_builtins
 from msgspec.structs import replace
 
@@ -32,8 +32,7 @@ MOST_TRIALS = 8
 """How many changes are tried for the findings of one run."""
 
 
-@dataclasses.dataclass
-class Remedies:
+class Remedies(msgspec.Struct):
     """Tries what rules name. ``judged`` is the context of the findings; ``roll_out`` makes that of a changed change."""
 
     judged: Context

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import section
@@ -23,8 +24,7 @@ from kwhatif.workloads.workload_kind import WorkloadKind
 _TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
 
 
-@dataclass(eq=False)
-class Unit:
+class Unit(msgspec.Struct, eq=False):
     """One workload.
 
     ``labels`` are its own and, of those it lacks, its pods'; ``annotations`` are both sets, its own last.
@@ -34,12 +34,12 @@ class Unit:
 
     subject: Subject
     location: Location | None = None
-    labels: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = {}
     annotations: Sequence[dict[str, str]] = ()
-    pods_to_schedule: list[PodToSchedule] = field(default_factory=list)
-    placements: list[Placement] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
-    failed: list[FailedCreate] = field(default_factory=list)
+    pods_to_schedule: list[PodToSchedule] = []
+    placements: list[Placement] = []
+    refusals: list[Refusal] = []
+    failed: list[FailedCreate] = []
     plan: RolloutPlan | None = None
     by_autoscaler: bool = False
 

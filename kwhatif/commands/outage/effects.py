@@ -7,14 +7,13 @@ them, in its order, and the cluster runs to rest, as where ``place`` removes the
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -136,8 +135,7 @@ def is_healthy(info: PodInfo) -> bool:
     return all(one.status == "True" for one in info.pod.status.conditions or () if one.type == "Ready")
 
 
-@dataclass
-class FailureEffects:
+class FailureEffects(msgspec.Struct, dict=True):
     """Computes one failure after the other; the session's cluster is restored after each.
 
     ``unreachable``: the nodes stay in the cluster and do not answer, so it is unknown whether their pods still run.
@@ -221,15 +219,14 @@ class FailureEffects:
         return False
 
 
-@dataclass
-class _Losses:
+class _Losses(msgspec.Struct):
     """What becomes of the pods of failed nodes, and of others that have to leave for them; ``home``: uid -> node."""
 
     standing: Baseline
     home: dict[str, str]
-    pods: list[LostPod] = field(default_factory=list)
-    counts: dict[str, Counter[str]] = field(default_factory=dict)
-    gone: list[PodInfo] = field(default_factory=list)
+    pods: list[LostPod] = []
+    counts: dict[str, Counter[str]] = {}
+    gone: list[PodInfo] = []
 
     def record(self, old: PodInfo, outcome: Outcome, **more: Any) -> None:
         workload = self.standing.workload_of(old)
@@ -256,7 +253,7 @@ class _Losses:
             # As where ``place`` removes the nodes: all look for another one at once.
             begin.return_to()
             run = simulate_timeline(session, asked, scaler=scaler, story=False, cause="evicted", origins=origins)
-            run = dataclasses.replace(run, victims=(*origins.victims((old, None) for old in emptied), *run.victims))
+            run = structs.replace(run, victims=(*origins.victims((old, None) for old in emptied), *run.victims))
         else:
             run = settle_cluster(session, tried, asked, scaler, cause="evicted", emptied=emptied, origins=origins)
         placements = {each.pod: each for each in run.placements}
@@ -350,8 +347,7 @@ def _headroom(cluster: Cluster) -> Iterator[Headroom]:
             yield Headroom(resource=name, allocatable=has, requested=asks)
 
 
-@dataclass(frozen=True)
-class OutageBase:
+class OutageBase(msgspec.Struct, frozen=True, dict=True):
     """The base of all failures."""
 
     base: StudyBase

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 import msgspec
+from msgspec import structs
 
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.disruption import Failure, OutageResult
@@ -22,7 +22,7 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
     """
     unsure = any(result.must_survive(error.kind) for error in result.errors)
     pending, victims = tuple(_pending(result.failures)), tuple(_victims(result.failures))
-    ended = dataclasses.replace(run, pending=pending, victims=victims)
+    ended = structs.replace(run, pending=pending, victims=victims)
     missing = tuple(_not_created(result.failures))
     unknown = [f"{format_count(len(result.errors), 'failure')} not simulated"] if result.errors else []
     found = conclude_in_words(ended, result.fidelity, [_words_of(result), *unknown])

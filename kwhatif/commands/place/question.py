@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
+from msgspec import structs
+
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS, Explained, ManifestFiles, Seed
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
@@ -125,13 +127,13 @@ class Place(Question[PlaceResult]):
         (scenario,) = scenarios
         run = self.try_out(scenario)
         moments = find_first_moments(scenario, scenario.manifests, self.select_pods)
-        run = replace(run, first_moments=tuple(moments))
+        run = structs.replace(run, first_moments=tuple(moments))
         for text in hot_nodes(scenario.snapshot, scenario.session.cluster, run.placements):
             notes.note(text)
         fidelity = assess(run)
         if self.write_snapshot:
             self._write(scenario, run, notes)
-        result = place_result_of(replace(run, **scenario.refusal_fields), fidelity)
+        result = place_result_of(structs.replace(run, **scenario.refusal_fields), fidelity)
         return Answer(result, [run], [*run.replacements, *run.placements])
 
     def _write(self, scenario: PreparedScenario, run: Run, notes: Notes) -> None:

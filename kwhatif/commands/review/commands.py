@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.commands.gate.proposal import ChangeScenario
 from kwhatif.commands.review.result import Remedy
@@ -16,8 +17,7 @@ from kwhatif.simulation.scenario import Scenario
 _AFTER = "after.json"
 
 
-@dataclass(frozen=True)
-class Commands:
+class Commands(msgspec.Struct, frozen=True):
     """Commands about one change: its ``files`` as they were named, its ``heads`` as any command takes them, what they
     are compared with, and the options that name the cluster and autoscalers. Empty where these are objects of Python,
     or the cluster is edited.

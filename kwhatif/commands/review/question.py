@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from msgspec import structs
 
 from kwhatif.commands.gate.change_question import ChangeQuestion, sides_of
 from kwhatif.commands.review.result import ReviewResult
@@ -64,7 +65,7 @@ class Review(ChangeQuestion[ReviewResult]):
         search = RiskSearch(rolled_out, after, context, commands)
         risks = search.risks()
         files = proposal.read.files or GateFiles()
-        concluded = dataclasses.replace(run, **proposal.refusal_fields)
+        concluded = structs.replace(run, **proposal.refusal_fields)
         if files.missing:
             outcome = conclude(concluded, fidelity, f"unknown: {describe_missing(files)}").judge(good=False)
         else:

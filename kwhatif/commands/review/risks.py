@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod, PodStatus
@@ -40,8 +40,7 @@ MOST_UPGRADED = 100
 """Larger pools are not upgraded."""
 
 
-@dataclass
-class RiskSearch:
+class RiskSearch(msgspec.Struct, dict=True):
     """Looks for what the change makes worse; ``after`` is the snapshot with it. ``examined`` says what was tried, and
     what was not.
     """
@@ -50,7 +49,7 @@ class RiskSearch:
     after: Snapshot
     context: Context
     commands: Commands
-    examined: list[str] = field(default_factory=list)
+    examined: list[str] = []
 
     def risks(self) -> tuple[Risk, ...]:
         """What leaves pods without a node, the worst first."""

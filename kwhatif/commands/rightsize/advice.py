@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import Container, Pod, ResourceList
 from kwhatif.api.quantity import Quantity
@@ -24,8 +26,7 @@ NO_USAGE, EXCLUDED, STATIC, SWITCHED_OFF = "noUsage", "excluded", "static", "swi
 REASONS = (NO_USAGE, EXCLUDED, STATIC, SWITCHED_OFF)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """One resource of one container of a workload, in millicores or bytes.
 
     ``percentile`` and ``peak`` are of its use, None where only a VerticalPodAutoscaler knows. ``request`` and ``limit``
@@ -54,12 +55,11 @@ class Advice:
         return ((self.request or 0) - self.advised) * len(self.workload.pods)
 
 
-@dataclass
-class AdviceSet:
+class AdviceSet(msgspec.Struct):
     """All advice, workloads by name, and which workloads stay as they are: reason -> names."""
 
-    advice: list[Advice] = field(default_factory=list)
-    unchanged: dict[str, list[str]] = field(default_factory=lambda: {each: [] for each in REASONS})
+    advice: list[Advice] = []
+    unchanged: dict[str, list[str]] = msgspec.field(default_factory=lambda: {each: [] for each in REASONS})
 
     def by_workload(self) -> dict[str, list[Advice]]:
         """Workload -> its advice that changes something."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -45,8 +45,7 @@ Price = Callable[[Node, Mapping[str, str]], float | None]
 """What a node costs by the hour, given which group each node is of."""
 
 
-@dataclass(frozen=True)
-class SteadyState:
+class SteadyState(msgspec.Struct, frozen=True):
     """A cluster once the scheduler has placed pods, in its ``run``, and autoscalers have added nodes and removed
     unneeded ones.
 
@@ -59,7 +58,7 @@ class SteadyState:
     evicted: Sequence[str]
     added: Sequence[str] | None = None
     removed: Sequence[str] | None = None
-    groups: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = {}
 
 
 def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Sequence[PodToSchedule]) -> SteadyState:
@@ -78,8 +77,7 @@ def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Seq
     return SteadyState(run, session, shrinking.waiting, shrinking.evicted, added, removed, groups)
 
 
-@dataclass(frozen=True)
-class Consequence:
+class Consequence(msgspec.Struct, frozen=True):
     """A cluster in its steady state with some requests. ``failed`` says whose replicas could not be had, and why."""
 
     state: SteadyState
@@ -92,13 +90,12 @@ class Consequence:
     cost_today: float | None = None
 
 
-@dataclass
-class SizingTrial:
+class SizingTrial(msgspec.Struct):
     """Computes the consequences of requests, of one scenario; answers are kept, since steps repeat them."""
 
     scenario: PreparedScenario
     price: Price
-    _known: dict[tuple[frozenset[str], frozenset[str]], Consequence] = field(default_factory=dict)
+    _known: dict[tuple[frozenset[str], frozenset[str]], Consequence] = {}
 
     def ask(self, new: NewResources, scalings: Sequence[Rescaled] = ()) -> Consequence:
         """The cluster in its steady state with these requests, and with the replicas that autoscalers then want."""

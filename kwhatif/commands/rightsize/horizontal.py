@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.objects import section
 from kwhatif.commands.rightsize.advice import Advice, amounts_of, format_quantity
@@ -24,8 +25,7 @@ TOLERANCE = 0.1
 """Of the ratio of use to target; a smaller difference changes nothing (--horizontal-pod-autoscaler-tolerance)."""
 
 
-@dataclass(frozen=True)
-class _Metric:
+class _Metric(msgspec.Struct, frozen=True):
     resource: str
     container: str
     target: float

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity, QuantityError
@@ -17,8 +18,7 @@ from kwhatif.snapshot.format.model import Snapshot
 CONTAINER, POD = "Container", "Pod"
 
 
-@dataclass(frozen=True)
-class _Range:
+class _Range(msgspec.Struct, frozen=True):
     """Bounds of one resource in one namespace, in millicores or bytes; ``ratio`` is the most of limit to request."""
 
     least: int | None

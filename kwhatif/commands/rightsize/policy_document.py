@@ -18,7 +18,6 @@ days. Its own minimum of 25m and 250Mi a pod has to be set explicitly. The schem
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -91,8 +90,7 @@ class PolicyFile(_Part, frozen=True, kw_only=True):
     floors: list[Floor] | None = None
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """How one resource is sized: in millicores or bytes. ``percentile`` is None for the peak."""
 
     percentile: float | None
@@ -108,8 +106,7 @@ class Rule:
         return f"{what} and {self.margin:g}%"
 
 
-@dataclass(frozen=True)
-class RightsizingPolicy:
+class RightsizingPolicy(msgspec.Struct, frozen=True):
     """A policy that has been read. ``window`` is in seconds; floors are by selector, in millicores and bytes."""
 
     rules: dict[str, Rule]

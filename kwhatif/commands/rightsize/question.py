@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec.structs import replace
 
 from kwhatif.commands.common_options import PricesFile
 from kwhatif.commands.rightsize.options import FORMS, PATCHES, UsageOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
@@ -35,8 +35,7 @@ from kwhatif.usage.book import RESOURCES, UsageBook
 from kwhatif.usage.read import UsageInputs
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """Usage, advice, and what changes by it: advice and new resources by workload, and replicas that follow."""
 
     read: UsageInputs

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.core import Container, Pod, PodSpec
 from kwhatif.api.kinds import TEMPLATES
@@ -20,14 +21,13 @@ _NUMBERED = re.compile(r"(.+)-\d+")
 _HASHED = re.compile(r"(.+)-[a-z0-9]{1,10}")
 
 
-@dataclass
-class Workload:
+class Workload(msgspec.Struct):
     """A workload with its unfinished pods. ``name`` is ``Kind/namespace/name``; labels are those of its first pod."""
 
     name: str
     kind: str
     namespace: str
-    pods: list[Pod] = field(default_factory=list)
+    pods: list[Pod] = []
     template: dict[str, Any] | None = None
 
     @property

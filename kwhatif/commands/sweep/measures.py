@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.autoscaling.cluster_autoscaler.node_readiness import GPU_RESOURCES
@@ -24,8 +25,7 @@ from kwhatif.simulation.placement.run import Run
 MIN, MAX = "min", "max"
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(msgspec.Struct, frozen=True):
     """A number of ``Measures`` under its name: whether it is good to have it small or large, and what it is."""
 
     name: str

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.decode import step
 from kwhatif.bounds import pods_to_make
@@ -186,8 +186,7 @@ class PolicyTask(msgspec.Struct, frozen=True):
     settings: dict[str, Level]
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(msgspec.Struct, frozen=True):
     """A pod of which as many as find room are placed after a run, the claims made for it, and where to stop."""
 
     asked: PodToSchedule
@@ -195,8 +194,7 @@ class Probe:
     limit: int
 
 
-@dataclass(frozen=True)
-class SweepCluster:
+class SweepCluster(msgspec.Struct, frozen=True):
     """A cluster, and what is placed there by each policy: ``replayed`` pods first, then those the ground asks about.
 
     ``again`` expands manifests with updates, for each run anew. ``prices`` are those of nodes. ``today`` is where pods
@@ -209,12 +207,11 @@ class SweepCluster:
     probe: Probe | None
     prices: Mapping[str, float]
     most_pods: int
-    today: Mapping[str, str] = field(default_factory=dict)
+    today: Mapping[str, str] = {}
     autoscalers: Autoscalers | None = None
 
 
-@dataclass(frozen=True)
-class SweepClusters:
+class SweepClusters(msgspec.Struct, frozen=True):
     """The base of all worlds of a sweep."""
 
     space: Space

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import msgspec
+from msgspec import structs
 
 from kwhatif.api.core import Node
 from kwhatif.api.quantity import plain_quantity
@@ -116,7 +117,7 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
             today = run_policy(site, self.known_space, {})
             self._check_objectives(objectives, site, today)
             bases.append(today)
-            sites.append(replace(site, today={each.pod: each.node for each in today.placements if each.node}))
+            sites.append(structs.replace(site, today={each.pod: each.node for each in today.placements if each.node}))
         points, repeated = points_of(self.known_space, self.seed)
         words = describe_differences(setup, self.known_space)
         same = [point for point in points if not words(point)]
@@ -198,8 +199,7 @@ def _words_of(best: PolicyPoint, points: int, scenarios: Sequence[PreparedScenar
     return f"Best: {'; '.join([of, *queues])}."
 
 
-@dataclass(frozen=True)
-class _SweepRun:
+class _SweepRun(msgspec.Struct, frozen=True):
     """Runs policies, all at a time or some more."""
 
     sweep: SweepPolicies

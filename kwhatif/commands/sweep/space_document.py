@@ -21,7 +21,6 @@ The schema of the format is ``schemas/sweep-space.schema.json``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal
 
@@ -97,8 +96,7 @@ Point = dict[str, Level]
 """Settings with their levels."""
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """A setting and its levels; ``place`` is where the document has it. ``ordered``: they are numbers in order."""
 
     setting: str
@@ -107,8 +105,7 @@ class Axis:
     ordered: bool = False
 
 
-@dataclass(frozen=True)
-class Space:
+class Space(msgspec.Struct, frozen=True):
     """What is tried: settings with their levels, and the strategies that levels of one of them are names of."""
 
     axes: tuple[Axis, ...]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, Pod, PodStatus
@@ -31,7 +32,7 @@ class ScalingOverTime:
     def __init__(self, session: Session, agenda: Agenda, scaler: Scaler) -> None:
         self._session, self._agenda = session, agenda
         later = scaler.later
-        self.scaler = dataclasses.replace(scaler, later=lambda of, waiting: _without_absent(later(of, waiting), of))
+        self.scaler = structs.replace(scaler, later=lambda of, waiting: _without_absent(later(of, waiting), of))
         self._on_their_way = False
         self._asked_about: tuple[tuple[str, ...], int] | None = None
 
@@ -62,8 +63,7 @@ def _without_absent(snapshot: Snapshot, session: Session) -> Snapshot:
     return snapshot
 
 
-@dataclass
-class _Workload:
+class _Workload(msgspec.Struct):
     example: Pod
     before: int = 0
     ready: int = 0
@@ -71,14 +71,13 @@ class _Workload:
     at: float = 0.0
 
 
-@dataclass
-class Workloads:
+class Workloads(msgspec.Struct):
     """``running`` are the pods in the beginning, all of which count as ready."""
 
     running: Iterable[Pod]
-    _workloads: dict[str, _Workload] = field(default_factory=dict)
-    _spans: dict[str, PendingSpan] = field(default_factory=dict)
-    _touched: set[str] = field(default_factory=set)
+    _workloads: dict[str, _Workload] = {}
+    _spans: dict[str, PendingSpan] = {}
+    _touched: set[str] = set()
 
     def __post_init__(self) -> None:
         for pod in self.running:
@@ -145,15 +144,14 @@ class Workloads:
         return sorted(found, key=lambda each: (each.lowest / each.before, each.owner))
 
 
-@dataclass(frozen=True)
-class EvictionTimes:
+class EvictionTimes(msgspec.Struct, frozen=True):
     """``grace`` replaces what pods say of it; ``ready_after`` is how long a pod takes to become ready, by workload.
 
     The workload ``""`` is all others.
     """
 
     grace: float | None = None
-    ready_after: Mapping[str, float] = field(default_factory=lambda: {"": 30.0})
+    ready_after: Mapping[str, float] = msgspec.field(default_factory=lambda: {"": 30.0})
 
     def grace_of(self, info: PodInfo) -> float:
         return float(grace_of(info)) if self.grace is None else self.grace

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from kwhatif.commands.common_options import CLUSTER, PricesFile
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
@@ -213,7 +213,7 @@ class Upgrade(Question[UpgradeResult]):
         if evictions.scaling is not None:
             placements, scale_up = apply_scale_up(evictions.scaling.scaler, session, placements)
         messages = {each.pod: each.reason for each in placements}
-        run = dataclasses.replace(
+        run = structs.replace(
             evictions.run_of().following(before), placements=placements, scale_up=scale_up, **scenario.refusal_fields
         )
         result = UpgradeResult(

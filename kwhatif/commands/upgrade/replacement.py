@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
@@ -80,8 +81,7 @@ class Pool:
 _DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 
 
-@dataclass
-class _Drain:
+class _Drain(msgspec.Struct):
     """One node on its way out. ``left`` are pods that may not go yet, ``going`` those that are terminating."""
 
     node: str
@@ -92,12 +92,11 @@ class _Drain:
     forced: int = 0
     drained: float | None = None
     deleted: float | None = None
-    refused: dict[str, tuple[str, float]] = field(default_factory=dict)
+    refused: dict[str, tuple[str, float]] = {}
     next_try: float | None = None
 
 
-@dataclass
-class Replacement:
+class Replacement(msgspec.Struct):
     """``provision`` is how many seconds a new node takes to be ready."""
 
     plan: ReplacementPlan
@@ -105,15 +104,15 @@ class Replacement:
     evictions: Evictions
     agenda: Agenda
     provision: float
-    drains: dict[str, _Drain] = field(default_factory=dict)
-    cordoned: dict[str, float] = field(default_factory=dict)
-    timeline: list[TimelineEntry] = field(default_factory=list)
-    moments: list[PoolMoment] = field(default_factory=list)
-    forced: list[str] = field(default_factory=list)
+    drains: dict[str, _Drain] = {}
+    cordoned: dict[str, float] = {}
+    timeline: list[TimelineEntry] = []
+    moments: list[PoolMoment] = []
+    forced: list[str] = []
     failed: bool = False
     ended: float | None = None
     more_node_seconds: float = 0.0
-    made: dict[str, float] = field(default_factory=dict)
+    made: dict[str, float] = {}
     _counted_until: float = 0.0
     _ready: int = 0
     _deleted: int = 0

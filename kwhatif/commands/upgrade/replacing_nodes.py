@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, NodeSystemInfo, Taint
@@ -19,13 +19,12 @@ from kwhatif.simulation.node_pools import is_ready
 ORIGIN = "upgrade"
 
 
-@dataclass(frozen=True)
-class NodeChanges:
+class NodeChanges(msgspec.Struct, frozen=True):
     """Changes of the new nodes: labels (None removes one), more taints, amounts, the kubelet's version."""
 
-    labels: Mapping[str, str | None] = field(default_factory=dict)
+    labels: Mapping[str, str | None] = {}
     taints: Sequence[Taint] = ()
-    amounts: Mapping[str, Quantity] = field(default_factory=dict)
+    amounts: Mapping[str, Quantity] = {}
     kubelet_version: str = ""
 
 

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.errors import UsageError
 
@@ -28,8 +30,7 @@ AfterTimeout = Literal["force", "fail"]
 DeletePolicy = Literal["Random", "Newest", "Oldest"]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacementPlan:
+class ReplacementPlan(msgspec.Struct, frozen=True):
     """Numbers are of nodes, times are in seconds.
 
     ``surge`` nodes may be there beyond the size of the pool, ``unavailable`` may be missing. ``parallel`` nodes at most
@@ -67,8 +68,8 @@ class ReplacementPlan:
 
     def with_values(self, **given: object) -> ReplacementPlan:
         """The plan with other values, those that are None left as they are."""
-        known = {field.name for field in fields(self)}
-        return replace(self, **{name: value for name, value in given.items() if value is not None and name in known})  # type: ignore[arg-type]
+        known = self.__struct_fields__
+        return replace(self, **{name: value for name, value in given.items() if value is not None and name in known})
 
 
 def nodes_of(text: str, size: int, *, up: bool, option: str) -> int:

@@ -6,9 +6,10 @@ Upstream: pkg/framework/plugins/nodeutilization/nodeutilization.go, normalizer/n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.descheduling.framework.assigned_pods import NANO, milli_value, unit_value
@@ -122,8 +123,7 @@ def in_upstream_units(usage: Mapping[str, int]) -> dict[str, int]:
 # --- evictions
 
 
-@dataclass
-class NodeInfo:
+class NodeInfo(msgspec.Struct):
     """A node with its running pods, as they were when the plugin began. ``usage`` shrinks with each eviction."""
 
     node: Node
@@ -136,8 +136,7 @@ class NodeInfo:
         return any(self.available.get(name, 0) < amount for name, amount in self.usage.items())
 
 
-@dataclass(frozen=True)
-class Balancing:
+class Balancing(msgspec.Struct, frozen=True):
     """How one plugin evicts: from which nodes to which, for how long, and which pods not. ``node_limit`` is the
     plugin's own.
     """

@@ -6,8 +6,9 @@ Upstream: pkg/framework/types/types.go, pkg/framework/profile/profile.go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.descheduling.framework.assigned_pods import AssignedPods
@@ -19,8 +20,7 @@ Thresholds = Mapping[str, float]
 """Resource -> percent."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeUse:
+class NodeUse(msgspec.Struct, frozen=True):
     """``usage``: cpu in millicores, others in units. Only nodes of a class (``underutilized``, ...) are listed."""
 
     category: str
@@ -28,8 +28,7 @@ class NodeUse:
     percent: Mapping[str, float]
 
 
-@dataclass
-class Utilization:
+class Utilization(msgspec.Struct):
     """One run. ``thresholds`` are those of deviations: ``average``, ``low``, ``high``.
 
     ``to_move`` is the room on the destinations, None where it came to no eviction; ``stopped`` says why it did not.
@@ -37,7 +36,7 @@ class Utilization:
 
     profile: str
     plugin: str
-    nodes: Mapping[str, NodeUse] = field(default_factory=dict)
+    nodes: Mapping[str, NodeUse] = {}
     thresholds: Mapping[str, Thresholds] | None = None
     to_move: Mapping[str, int] | None = None
     stopped: str = ""
@@ -60,8 +59,7 @@ class Evictor(Protocol):
         """Upstream: PreEvictionFilter."""
 
 
-@dataclass(frozen=True, slots=True)
-class UsageData:
+class UsageData(msgspec.Struct, frozen=True):
     """Measurements, as the APIs return them. ``prometheus`` is the answer to the query; None where it is unknown."""
 
     nodes: Mapping[str, Mapping[str, int]] | None = None
@@ -69,8 +67,7 @@ class UsageData:
     prometheus: Any = None
 
 
-@dataclass
-class Handle:
+class Handle(msgspec.Struct):
     """What a plugin of one profile may use. ``nodes`` are those of the cycle, in order; ``now`` is in nanoseconds."""
 
     profile: str
@@ -82,7 +79,7 @@ class Handle:
     evictor: Evictor
     now: int
     usage: UsageData
-    utilization: list[Utilization] = field(default_factory=list)
+    utilization: list[Utilization] = []
 
     def may_go(self, pod: Pod) -> bool:
         """Both filters of the evictor."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.descheduling.framework.assigned_pods import AssignedPods
@@ -25,8 +26,7 @@ class Outcome(Enum):
     NAMESPACE = "namespace"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The most evictions in a cycle; None is no limit."""
 
     total: int | None = None
@@ -34,8 +34,7 @@ class Limits:
     namespace: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Eviction:
+class Eviction(msgspec.Struct, frozen=True):
     """An attempt: who made it and why, in numbers. ``limit`` is what stopped it, ``refusal`` the API server's words."""
 
     pod: Pod

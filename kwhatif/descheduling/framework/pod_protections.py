@@ -6,7 +6,8 @@ Upstream: pkg/framework/plugins/defaultevictor/defaultevictor.go, constraints.go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
@@ -25,11 +26,10 @@ Protection = Callable[[Pod], str]
 """Why a pod must stay; nothing if it need not."""
 
 
-@dataclass(frozen=True)
-class ProtectedObjects:
+class ProtectedObjects(msgspec.Struct, frozen=True):
     """What protections look up: claims by ``namespace/name``, and budgets."""
 
-    claims: Mapping[str, PersistentVolumeClaim] = field(default_factory=dict)
+    claims: Mapping[str, PersistentVolumeClaim] = {}
     budgets: Sequence[PodDisruptionBudget] = ()
 
 

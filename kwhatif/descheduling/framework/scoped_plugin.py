@@ -6,9 +6,10 @@ Upstream: pkg/descheduler/pod/pods.go (BuildFilterFunc).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import LabelSelector
@@ -20,8 +21,7 @@ from kwhatif.descheduling.framework.pod_evictor import Outcome
 from kwhatif.golang.parsing import SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class PodScope:
+class PodScope(msgspec.Struct, frozen=True):
     """Empty lists of namespaces are none at all; without a selector all labels will do."""
 
     include: Collection[str] = ()

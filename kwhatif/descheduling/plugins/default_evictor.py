@@ -6,7 +6,6 @@ Upstream: pkg/framework/plugins/defaultevictor.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -179,8 +178,7 @@ def evictor_refusal(args: DefaultEvictorArgs) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class EvictorWorld:
+class EvictorWorld(msgspec.Struct, frozen=True):
     """The objects that the evictor reads. ``threshold`` is the priority from which pods are protected."""
 
     pods: AssignedPods

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import msgspec
@@ -27,8 +26,7 @@ class RemoveDuplicatesArgs(PluginArgs):
     exclude_owner_kinds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Owner:
+class _Owner(msgspec.Struct, frozen=True, order=True):
     """Upstream's podOwner: pods of one owner with other images are another owner's."""
 
     namespace: str
@@ -40,12 +38,11 @@ class _Owner:
         return f"{self.namespace}/{self.kind}/{self.name}/{self.images}"
 
 
-@dataclass
-class _Found:
+class _Found(msgspec.Struct):
     """``occurrences`` are all pods of an owner, ``duplicates`` those beside another one on their node."""
 
-    occurrences: Counter[_Owner] = field(default_factory=Counter)
-    duplicates: dict[_Owner, dict[str, list[Pod]]] = field(default_factory=dict)
+    occurrences: Counter[_Owner] = msgspec.field(default_factory=Counter)
+    duplicates: dict[_Owner, dict[str, list[Pod]]] = {}
 
 
 class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):

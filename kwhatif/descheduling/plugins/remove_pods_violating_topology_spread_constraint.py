@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from kwhatif.api.core import Node, Pod, Toleration, TopologySpreadConstraint
 from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, Selector, SelectorError, find_untolerated_taints
@@ -30,8 +31,7 @@ class RemovePodsViolatingTopologySpreadConstraintArgs(ScopedArgs):
     topology_balance_node_fit: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Constraint:
+class _Constraint(msgspec.Struct, frozen=True):
     """A constraint with its selector compiled; of affinity and tolerations only what its policies honour."""
 
     max_skew: int
@@ -69,8 +69,7 @@ class _Constraint:
         )
 
 
-@dataclass
-class _Domain:
+class _Domain(msgspec.Struct):
     value: str
     pods: list[Pod]
 

@@ -6,9 +6,9 @@ Upstream, until 1.22: plugins/serviceaffinity/service_affinity.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.selectors import Selector
@@ -27,8 +27,7 @@ from kwhatif.golang.config_struct import LabelKey
 NO_MATCH = "node(s) didn't match service affinity"
 
 
-@dataclass(frozen=True, slots=True)
-class ServicePods:
+class ServicePods(msgspec.Struct, frozen=True):
     """The pods that carry all of the pod's labels, counted by node; whether it has a service; labels it asks for."""
 
     alike: Tally

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import msgspec
+
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.interface import Dependency, Plugin, PostFilterResult
@@ -22,8 +24,7 @@ _UNREAD = "not eligible due to failed to read from cycleState"
 _EXCEEDED = "global quota max exceeded"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Claims:
+class Claims(msgspec.Struct, frozen=True, eq=False):
     """What a pod asks for; with the nominated pods of its own quota, and with those of others that count."""
 
     own: Amounts

@@ -6,9 +6,10 @@ Upstream: pkg/coscheduling (coscheduling.go, core/core.go) of scheduler-plugins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.scheduler_plugins import POD_GROUP_LABEL, CoschedulingPodGroup
 from kwhatif.cluster.cluster import Cluster
@@ -36,8 +37,7 @@ class CoschedulingArgs(Args):
     pod_group_reject_percentage: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Turn:
+class _Turn(msgspec.Struct, frozen=True, eq=False):
     """A pod's place among others, which changes when its group fails or succeeds."""
 
     plugin: Coscheduling

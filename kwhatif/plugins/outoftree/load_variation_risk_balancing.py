@@ -6,10 +6,10 @@ Upstream: pkg/trimaran/loadvariationriskbalancing (loadvariationriskbalancing.go
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import replace as changed
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node
@@ -98,7 +98,7 @@ class LoadVariationRiskBalancing(Plugin[None, None]):
         """From 100 for a node that does nothing to 0."""
         if stats.capacity <= 0:
             return 0.0
-        mu, sigma = changed(
+        mu, sigma = structs.replace(
             stats,
             asked=max(stats.asked, 0.0),
             used=max(min(stats.used, stats.capacity), 0.0),

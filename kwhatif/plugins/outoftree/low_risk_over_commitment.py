@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -49,8 +48,7 @@ class LowRiskOverCommitmentArgs(TrimaranArgs):
     risk_limit_weights: Annotated[Any, msgspec.Meta(extra={"keys": "resource"})] = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Risk:
+class _Risk(msgspec.Struct, frozen=True):
     """Of one resource of a node, each risk from 0 to 1: limits of so much, of what it ``has``; load above requests."""
 
     limit: int
@@ -201,8 +199,7 @@ _MOST_TERMS = 500
 _CLOSE, _TINY = 1e-16, 1e-300
 
 
-@dataclass(frozen=True, slots=True)
-class BetaDistribution:
+class BetaDistribution(msgspec.Struct, frozen=True):
     alpha: float
     beta: float
 

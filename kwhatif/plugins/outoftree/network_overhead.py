@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -50,8 +49,7 @@ class NetworkOverheadArgs(Args):
     network_topology_name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overhead:
+class Overhead(msgspec.Struct, frozen=True, eq=False):
     """int64[N] each: dependencies whose limit a node keeps, those whose it breaks, and what the network costs there.
 
     ``by_dependency`` says of a row what each dependency costs.
@@ -197,8 +195,7 @@ class NetworkOverhead(Plugin[Overhead, None]):
         return invert_costs(scores)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scheduled:
+class _Scheduled(msgspec.Struct, frozen=True):
     """Rows of scheduled pods by selector, and whether there is any of the group at all."""
 
     by_selector: dict[str, Counter[int]]

@@ -6,7 +6,6 @@ Upstream: pkg/trimaran/targetloadpacking/targetloadpacking.go of scheduler-plugi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -54,8 +53,7 @@ class TargetLoadPackingArgs(TrimaranArgs):
     target_utilization: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Load:
+class _Load(msgspec.Struct, frozen=True):
     """Cpu of a node: ``used`` in percent, its ``capacity`` and what pods use that are ``unreported`` in millicores."""
 
     used: float

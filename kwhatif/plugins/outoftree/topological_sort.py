@@ -8,10 +8,10 @@ Upstream: pkg/networkaware/topologicalsort/topologicalsort.go of scheduler-plugi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.scheduler_plugins import APP_GROUP_LABEL, WORKLOAD_LABEL, AppGroup
@@ -26,8 +26,7 @@ class TopologicalSortArgs(Args):
     namespaces: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Turn:
+class _Turn(msgspec.Struct, frozen=True, eq=False):
     """A pod's place among others."""
 
     plugin: TopologicalSort

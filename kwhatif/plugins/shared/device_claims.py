@@ -7,10 +7,10 @@ dynamic-resource-allocation/resourceclaim/resourceclaim.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from uuid import NAMESPACE_OID, uuid5
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -40,8 +40,7 @@ IN_MEMORY = "<extended-resources>"
 """What upstream calls the claim for extended resources until it is written."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class Group(msgspec.Struct, frozen=True, eq=False):
     """Nodes (``where`` bool[N]) that the same claims are to be allocated for, and the outcomes.
 
     ``mappings`` say which container gets what of the claim behind extended resources, the last of ``claims``.

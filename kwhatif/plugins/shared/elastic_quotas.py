@@ -6,7 +6,8 @@ Upstream: pkg/capacityscheduling/elasticquota.go of scheduler-plugins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import PodSpec, ResourceList
 from kwhatif.api.scheduler_plugins import ElasticQuota
@@ -61,15 +62,14 @@ def beyond(requests: Mapping[str, int], used: Mapping[str, int], limit: Mapping[
     return found + [name for name in others if requests[name] + used.get(name, 0) > limit.get(name, unnamed)]
 
 
-@dataclass(slots=True)
-class Quota:
+class Quota(msgspec.Struct):
     """The quota of one namespace."""
 
     name: str
     namespace: str
     min: Amounts
     max: Amounts
-    used: Amounts = field(default_factory=dict)
+    used: Amounts = {}
 
     def beyond_max(self, requests: Mapping[str, int]) -> list[str]:
         return beyond(requests, self.used, self.max, _MOST)

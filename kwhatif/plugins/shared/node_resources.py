@@ -8,12 +8,12 @@ calculateDRAResourceTotals of resource_allocation.go).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
 import msgspec
 import numpy as np
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
@@ -161,7 +161,7 @@ def add_devices(at: Allocation, resources: ScoredResources, nodes: NodeView, han
         capacity[:, k] = np.where(counts, there, capacity[:, k])
         used[:, k] = np.where(counts, taken, used[:, k])
         requested[:, k] = np.where(counts, taken + resources.asked[k], requested[:, k])
-        at = dataclasses.replace(at, capacity=capacity, used=used, requested=requested)
+        at = structs.replace(at, capacity=capacity, used=used, requested=requested)
     return at
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.scheduler_plugins import NodeResourceTopology, TopologyZone
@@ -34,8 +34,7 @@ NO_COST = 255
 _CELL = re.compile(r"node-\+?([0-9]+)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyManager:
+class TopologyManager(msgspec.Struct, frozen=True):
     """The topology manager's policy and scope on a node."""
 
     policy: str = "none"
@@ -43,8 +42,7 @@ class TopologyManager:
     most_cells: int = _USUAL_CELLS
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One cell: its number, available amounts in thousandths, and the costs to other cells."""
 
     number: int
@@ -52,8 +50,7 @@ class Cell:
     costs: dict[int, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class Cells(msgspec.Struct, frozen=True, eq=False):
     """The cells of all nodes; Z is the most that a node has, in the order of their zones.
 
     known        bool[N]        nodes with a NodeResourceTopology

@@ -7,12 +7,12 @@ Upstream: plugins/podtopologyspread/common.go.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from kwhatif.api.core import TopologySpreadConstraint
 from kwhatif.api.selectors import Selector
@@ -51,8 +51,7 @@ OWNERS: Mapping[str, Dependency] = MappingProxyType(
 """The kinds whose selectors spread pods by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(msgspec.Struct, frozen=True):
     max_skew: int
     topology_key: str
     selector: Selector

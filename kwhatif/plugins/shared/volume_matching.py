@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from kwhatif.api.quantity import Quantity
@@ -236,8 +236,7 @@ def why_unbound(claim: PersistentVolumeClaim, cluster: Cluster, features: Featur
     return f"{whose}: {storage_class.provisioner} of class {name} has not made its volume yet"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Conflicts:
+class Conflicts(msgspec.Struct, frozen=True, eq=False):
     """The claims of a pod: ``bound`` ones, and those that need provisioning, with the nodes where they do.
 
     Each method takes the row of a node that is known to conflict.

@@ -6,7 +6,6 @@ Upstream: pkg/trimaran (collector.go, resourcestats.go) of scheduler-plugins.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -73,8 +72,7 @@ def metrics_of(served: WatcherMetrics | None, node: str) -> list[Metric] | None:
     return (found.metrics or None) if found is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """Millicores of cpu and bytes of memory."""
 
     cpu: int = 0
@@ -106,8 +104,7 @@ def asked_by(spec: PodSpec, *, limits: bool = False) -> Amount:
     return total.plus(amount_of(spec.overhead or {}))
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceStats:
+class ResourceStats(msgspec.Struct, frozen=True):
     """Use of one resource of a node: mean and deviation, and what a pod asks for, in the unit of its capacity."""
 
     used: float

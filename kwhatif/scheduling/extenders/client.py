@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
@@ -27,8 +28,7 @@ MOST_TIMEOUTS = 3
 DEFAULT_TIMEOUT = Duration.of_seconds(5)
 
 
-@dataclass(frozen=True, slots=True)
-class CallFailure:
+class CallFailure(msgspec.Struct, frozen=True):
     """A failed call: its ``point`` and pod, the reason, its consequence, and whether it timed out."""
 
     point: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -108,8 +108,7 @@ def _with_victims(extender: Extender, pod: PodInfo, answer: dict[str, Victims]) 
     return {node: claim for node, claim in answer.items() if claim.victims}
 
 
-@dataclass(frozen=True, slots=True)
-class ExtenderRejection:
+class ExtenderRejection(msgspec.Struct, frozen=True):
     """Why an extender rejects a node."""
 
     message: str

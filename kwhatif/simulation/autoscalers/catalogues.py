@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node, NodeSelectorRequirement, ResourceList
 from kwhatif.api.decode import convert, decode_json

@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api import node_provisioning as machines
@@ -44,8 +44,7 @@ _ZONE = "topology.kubernetes.io/zone"
 _UUID = r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
-@dataclass(frozen=True)
-class _GroupLabel:
+class _GroupLabel(msgspec.Struct, frozen=True):
     """A label that identifies a node's group, with others that are needed to distinguish groups.
 
     ``called`` matches the autoscaler's name of the group whose label has the value ``{}``.
@@ -78,8 +77,7 @@ _SIGNS = (
 """What names a node's group: the first of these that it has. GKE's groups are of one zone each."""
 
 
-@dataclass(frozen=True)
-class LabelledGroup:
+class LabelledGroup(msgspec.Struct, frozen=True):
     """A group found by labels: its name, made of their values, and where they were found."""
 
     name: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.core import ResourceList
 from kwhatif.api.decode import describe_value
@@ -101,8 +102,7 @@ _NOWHERE_MORE = 110
 _ZERO = Quantity.from_units(0)
 
 
-@dataclass(frozen=True, slots=True)
-class AMIFamily:
+class AMIFamily(msgspec.Struct, frozen=True):
     """What differs by AMI family: the disk of pods, and which kubelet settings are used.
 
     ``room`` is that disk without any mapping. ``build`` is that of Windows.
@@ -131,8 +131,7 @@ AMI_FAMILIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderOptions:
+class ProviderOptions(msgspec.Struct, frozen=True):
     """Karpenter's options: reserved network interfaces, and the memory overhead of VMs."""
 
     reserved_enis: int = 0
@@ -151,8 +150,7 @@ def family_of(node_class: EC2NodeClass) -> str:
     return "Custom"
 
 
-@dataclass(frozen=True)
-class EC2Machine:
+class EC2Machine(msgspec.Struct, frozen=True):
     """A type as a node class has it."""
 
     type_: EC2Type

@@ -17,11 +17,11 @@ The schema of the format is ``schemas/instance-types.schema.json``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, structs
+from msgspec.structs import replace
 
 from kwhatif.api.decode import step
 from kwhatif.api.node_provisioning import NodePool
@@ -123,8 +123,7 @@ def assemble_file(
     )
 
 
-@dataclass(frozen=True)
-class CatalogueGap:
+class CatalogueGap(msgspec.Struct, frozen=True):
     """Something unknown about the machines of some NodePools, in words.
 
     It concerns NodePools that allow the ``capacity_type`` and refer to a node class of the kind ``node_class``, but not
@@ -154,8 +153,7 @@ _GAPS: dict[Lack, CatalogueGap] = {
 }
 
 
-@dataclass(frozen=True)
-class OfferedCatalogue:
+class OfferedCatalogue(msgspec.Struct, frozen=True):
     """A catalogue as Karpenter takes it, with its settings. ``incomplete`` says what is missing, if anything is.
 
     ``gaps`` are those of it on which verdicts may hang.

@@ -7,16 +7,16 @@ colons in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from kwhatif.golang.parsing import int64
 
 USUAL: Final = "min:max:name"
 
 
-@dataclass(frozen=True, slots=True)
-class NodesForm:
+class NodesForm(msgspec.Struct, frozen=True):
     """What the parts of the flag are, in their order; empty where the provider reads none. The last one is the rest.
 
     ``source`` is the file of upstream that reads it, in cluster-autoscaler/cloudprovider.
@@ -65,8 +65,7 @@ NODES_FORMS: Mapping[str, NodesForm] = {
 """By ``--cloud-provider``. Of others, and where the flag is not there, the form is the usual one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SizedGroup:
+class SizedGroup(msgspec.Struct, frozen=True):
     """A group of a flag."""
 
     name: str

@@ -5,11 +5,11 @@ it adds.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, Pod
 from kwhatif.api.times import parse_time

@@ -19,7 +19,6 @@ The schema of the format is ``schemas/node-groups.schema.json``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -113,8 +112,7 @@ class NodeGroupsFile(_Part, frozen=True, kw_only=True):
     groups: list[Group]
 
 
-@dataclass(frozen=True)
-class ConfiguredGroups:
+class ConfiguredGroups(msgspec.Struct, frozen=True):
     """Groups as the autoscaler takes them, with its flags; ``unlimited`` are those whose maximum is unknown."""
 
     groups: NodeGroups

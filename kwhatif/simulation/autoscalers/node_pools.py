@@ -5,10 +5,10 @@ A cloud chooses among the types of a NodeClaim; here each is of the cheapest, in
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Condition, Node, NodeSpec, NodeStatus, Pod
@@ -149,7 +149,7 @@ def _with_daemons(nodes: Sequence[UpcomingNode], later: Snapshot) -> list[Upcomi
     pods: dict[str, list[Pod]] = {}
     for pod in draft.pods[before:]:
         pods.setdefault(pod.spec.node_name or "", []).append(pod)
-    return [dataclasses.replace(each, pods=pods.get(each.node.name, ())) for each in nodes]
+    return [structs.replace(each, pods=pods.get(each.node.name, ())) for each in nodes]
 
 
 def _why_not(keys: set[str], found: Provisioning) -> dict[str, Mapping[str, Sequence[str]]]:

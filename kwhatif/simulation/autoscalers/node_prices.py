@@ -42,7 +42,7 @@ def read_prices(path: str) -> Prices:
 
 def catalogue_prices(known: OfferedCatalogue) -> Prices:
     """The prices of a catalogue's offerings, by type, zone and capacity type."""
-    offers = {
+    offers: dict[tuple[str, str, str], float] = {
         (each.name, offering.zone, offering.capacity_type): offering.price
         for each in known.catalogue.types
         for offering in each.offerings

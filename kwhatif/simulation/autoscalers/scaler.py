@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -48,15 +48,13 @@ class Autoscaler(Protocol):
         """What is unknown about its nodes and may decide which of them came, or whether pods stay ``unhelped``."""
 
 
-@dataclass(frozen=True)
-class _PendingNode:
+class _PendingNode(msgspec.Struct, frozen=True):
     autoscaler: str
     node: UpcomingNode
     time: float
 
 
-@dataclass
-class Scaler:
+class Scaler(msgspec.Struct):
     """Autoscalers beside one scheduler process. Each adds nodes of its own for all pods that find none.
 
     ``later`` makes the snapshot of a session's cluster while some pods wait. New nodes come up after ``provision``
@@ -68,8 +66,8 @@ class Scaler:
     now: datetime
     provision: float = PROVISION_SECONDS
     time: float = 0.0
-    _came: list[_PendingNode] = field(default_factory=list)
-    _why_not: dict[str, list[GroupRefusal]] = field(default_factory=dict)
+    _came: list[_PendingNode] = []
+    _why_not: dict[str, list[GroupRefusal]] = {}
     _chance: Chance | None = None
     _helped_last: frozenset[str] = frozenset()
     _fruitless_rounds: int = 0

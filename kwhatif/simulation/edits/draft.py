@@ -8,12 +8,12 @@ pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit).
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 from typing import TypeVar
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.admission.response import Doubts, Object
@@ -100,7 +100,7 @@ class Draft:
     def add_waiting_pod(self, pod_to_schedule: PodToSchedule) -> None:
         """Add a pod that waits for a node."""
         self.add_pods([pod_to_schedule.pod])
-        self.asked[pod_to_schedule.pod.key] = dataclasses.replace(pod_to_schedule, edited=True)
+        self.asked[pod_to_schedule.pod.key] = structs.replace(pod_to_schedule, edited=True)
 
     def drop_pods(self, keys: Collection[str]) -> None:
         """Remove pods, and the claims that were made for them alone.

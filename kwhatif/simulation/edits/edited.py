@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.admission.response import Doubts
 from kwhatif.results.place import FailedCreate
@@ -12,8 +13,7 @@ from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 
 
-@dataclass(frozen=True)
-class EditedSnapshot:
+class EditedSnapshot(msgspec.Struct, frozen=True):
     """A snapshot after edits. ``waiting_pods`` are the pods of it that wait for a node because of them.
 
     ``covered`` are the kinds that the snapshot covered before. ``notes`` say what controllers did about the edits,
@@ -27,9 +27,9 @@ class EditedSnapshot:
     covered: frozenset[str]
     waiting_pods: tuple[PodToSchedule, ...] = ()
     failed: tuple[FailedCreate, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     has_moved_pods: bool = False
     doubts: Sequence[Doubts] = ()
-    replicas: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    replicas: Mapping[tuple[str, str, str], int] = {}
     queues: QueuedPods = NO_QUEUES
     first_moments: Sequence[str] = ()

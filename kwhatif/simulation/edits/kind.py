@@ -6,7 +6,6 @@ Each kind of edit is one ``EditKind`` in a file of its own; ``edits/document.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, dataclass_transform
 
 import msgspec
@@ -38,8 +37,7 @@ def _accept_any(what: object) -> None:
     """For an edit of which the type says everything."""
 
 
-@dataclass(frozen=True)
-class EditKind(Generic[T]):
+class EditKind(msgspec.Struct, Generic[T], frozen=True):
     """One kind of edit.
 
     field   of the document, in snake case; its value is of ``type``
@@ -60,8 +58,7 @@ class EditKind(Generic[T]):
         return first + "".join(word.title() for word in rest)
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """An option of the command line that asks for an edit.
 
     ``read`` makes of its value what a document would say, given the names of the nodes there are. Raises UsageError.
@@ -78,8 +75,7 @@ class Option:
         return cls(name, metavar, help_, lambda text, names: {kind.field_name: text})
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedEdit:
+class ParsedEdit(msgspec.Struct, frozen=True):
     """An edit and where it stands: ``$.edits[3]`` of a file, or an option, which has no places in it."""
 
     kind: EditKind[Any]

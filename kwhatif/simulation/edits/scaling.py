@@ -6,10 +6,10 @@ Upstream: as in ``workloads/rollout_*.py``.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.admission.request import deep_copy_json
@@ -117,7 +117,7 @@ def _resize_manifest(manifest: Manifest, replicas: int | None) -> Manifest:
     spec = manifest.raw.get("spec")
     if replicas is None or not isinstance(spec, dict):
         return manifest
-    return dataclasses.replace(manifest, raw={**manifest.raw, "spec": {**spec, "replicas": replicas}})
+    return structs.replace(manifest, raw={**manifest.raw, "spec": {**spec, "replicas": replicas}})
 
 
 def _only_replica_set(draft: Draft, name: str, namespace: str | None) -> list[Object]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
@@ -36,8 +36,7 @@ Claim = PersistentVolumeClaim | ResourceClaim
 _QUOTA = "exceeded quota: "
 
 
-@dataclass(frozen=True)
-class _RefusedCreation:
+class _RefusedCreation(msgspec.Struct, frozen=True):
     """A pod that a controller failed to create: the failure as reported, and how the creation is resumed."""
 
     failure: FailedCreate
@@ -130,8 +129,7 @@ Operated = Callable[[Sequence[Object], Admit], PodRollout]
 """Begins an update that an operator rolls out."""
 
 
-@dataclass
-class ExpandedManifests:
+class ExpandedManifests(msgspec.Struct):
     """What became of manifests.
 
     ``pods`` are to be scheduled, in order of creation. ``objects`` are others that the scheduler reads,
@@ -141,22 +139,22 @@ class ExpandedManifests:
     ``scaled`` are the workloads whose replicas an autoscaler of pods decides, ``creations`` what controllers try again.
     """
 
-    pods: list[PodToSchedule] = field(default_factory=list)
-    whole: dict[str, Object] = field(default_factory=dict)
-    trails: dict[str, tuple[FieldChange, ...]] = field(default_factory=dict)
-    objects: list[Resource] = field(default_factory=list)
-    claims: list[Object] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
-    failed: list[FailedCreate] = field(default_factory=list)
-    rollouts: list[Rollout] = field(default_factory=list)
-    unknown: Counter[str] = field(default_factory=Counter)
-    warnings: list[RequestWarning] = field(default_factory=list)
-    world: ObjectStore = field(default_factory=ObjectStore)
-    plans: list[Plan] = field(default_factory=list)
-    doubts: list[Doubts] = field(default_factory=list)
-    scaled: list[ScaledWorkload] = field(default_factory=list)
+    pods: list[PodToSchedule] = []
+    whole: dict[str, Object] = {}
+    trails: dict[str, tuple[FieldChange, ...]] = {}
+    objects: list[Resource] = []
+    claims: list[Object] = []
+    refusals: list[Refusal] = []
+    failed: list[FailedCreate] = []
+    rollouts: list[Rollout] = []
+    unknown: Counter[str] = msgspec.field(default_factory=Counter)
+    warnings: list[RequestWarning] = []
+    world: ObjectStore = msgspec.field(default_factory=ObjectStore)
+    plans: list[Plan] = []
+    doubts: list[Doubts] = []
+    scaled: list[ScaledWorkload] = []
     creations: Creations | None = None
-    unreadable: dict[str, InputError] = field(default_factory=dict)
+    unreadable: dict[str, InputError] = {}
 
     def all_pods(self) -> Iterator[PodToSchedule]:
         """All pods, those of updates as if every new pod found its node."""

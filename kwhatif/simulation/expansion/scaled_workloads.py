@@ -8,7 +8,8 @@ none or another number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.response import Doubt, Doubts, Object
@@ -29,8 +30,7 @@ _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "State
 """Kubernetes' own workloads with a number of replicas."""
 
 
-@dataclass(frozen=True)
-class ScaledWorkload:
+class ScaledWorkload(msgspec.Struct, frozen=True):
     """A scaled workload: ``stored`` replicas as its manifest or the cluster has it, ``replicas`` in the end.
 
     ``origin`` is the manifest: its own, or that of its autoscaler.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -74,8 +73,7 @@ def explain_pods(
     return Answer(result, [run])
 
 
-@dataclass(frozen=True)
-class PodDecision:
+class PodDecision(msgspec.Struct, frozen=True):
     """A pod, its attempt, and the cluster as it was at the decision; None for one that is left out.
 
     ``row`` is its node, if any. The pod ``runs_on`` a node already ``since`` a moment, or on none.

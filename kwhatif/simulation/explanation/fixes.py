@@ -5,9 +5,11 @@ Candidates come from nodes that only one plugin rejects. Only changes that the t
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
@@ -35,8 +37,7 @@ MOST_LEVELS = 3
 Edited = Pod | Node | ResourceClaim
 
 
-@dataclass(frozen=True)
-class _Landing:
+class _Landing(msgspec.Struct, frozen=True):
     """The node that a change leads to, and what it does to others: see ``Fix``."""
 
     node: str
@@ -48,8 +49,7 @@ _Trial = tuple[str, Edited, Callable[[], _Landing | None]]
 """What the change is, the object as it is then, and a function that tries it."""
 
 
-@dataclass(frozen=True)
-class TrialCluster:
+class TrialCluster(msgspec.Struct, frozen=True):
     """The cluster of the trials: that of a ``session``, where the whole change is placed as far as it fits.
 
     Pods of the ``workloads`` (as ``PodOrigins.owner_of`` names them) that change together are no victims of each other.
@@ -214,7 +214,7 @@ def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int
     if not first.nominated or any(tried_in.changes(victim.pod) for victim in first.victims):
         return None
     simulation = ClusterSimulation(tried, tried_in.origins)
-    asked = dataclasses.replace(asked, pod=info.pod)
+    asked = structs.replace(asked, pod=info.pod)
     simulation.arrive(asked, info)
     simulation.run()
     placement = simulation.placement(asked, info)

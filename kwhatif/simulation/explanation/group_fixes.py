@@ -5,10 +5,12 @@ Each was tried by scheduling the whole group in a copy of the cluster.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.plugins.shared.pod_changes import with_priority
 from kwhatif.results.amounts import format_some
@@ -57,8 +59,7 @@ def group_fixes(trials: GroupTrials, outcome: GroupOutcome) -> tuple[tuple[Group
     return tuple(fixes), tried
 
 
-@dataclasses.dataclass
-class _Changes:
+class _Changes(msgspec.Struct):
     trials: GroupTrials
     outcome: GroupOutcome
 
@@ -139,7 +140,7 @@ class _Changes:
 
 
 def _raise(item: PodToSchedule, priority: int) -> PodToSchedule:
-    return dataclasses.replace(item, pod=with_priority(item.pod, max(priority, item.pod.spec.priority or 0)))
+    return structs.replace(item, pod=with_priority(item.pod, max(priority, item.pod.spec.priority or 0)))
 
 
 def _uncordon(session: Session, names: frozenset[str]) -> None:

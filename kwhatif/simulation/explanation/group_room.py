@@ -6,8 +6,8 @@ The least important leave first, as if they were evicted; pods that are not in t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -27,8 +27,7 @@ MOST_REPRIEVES = 12
 STAYS_WITH_NODE = ("DaemonSet", "Node")
 
 
-@dataclass(frozen=True)
-class Departure:
+class Departure(msgspec.Struct, frozen=True):
     """The pods that leave, with where they go, and the group as it is scheduled then."""
 
     leaving: tuple[Victim, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.pod_groups import GangPolicy, PodGroup
@@ -18,8 +18,7 @@ from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.session import PodToSchedule, Session
 
 
-@dataclass(frozen=True)
-class TriedGroup:
+class TriedGroup(msgspec.Struct, frozen=True):
     """What became of a group in a session of its own."""
 
     session: Session
@@ -37,8 +36,7 @@ class TriedGroup:
         return next((each.name for each in self.outcome.domains if each.chosen), "")
 
 
-@dataclass(frozen=True)
-class GroupTrials:
+class GroupTrials(msgspec.Struct, frozen=True):
     """A group's ``members`` without a node, and a session of the cluster in which they have none."""
 
     session: Session
@@ -72,7 +70,7 @@ class GroupTrials:
 
     def with_members(self, change: Callable[[PodToSchedule], PodToSchedule]) -> TriedGroup:
         """Schedule other members in place of the group's own."""
-        return dataclasses.replace(self, members=[change(item) for item in self.members]).attempt()
+        return structs.replace(self, members=[change(item) for item in self.members]).attempt()
 
 
 def schedule_group(session: Session, key: GroupKey, members: Sequence[PodToSchedule]) -> TriedGroup:

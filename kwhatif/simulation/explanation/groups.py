@@ -4,9 +4,9 @@ group.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.cluster.pod_group_states import GroupKey
@@ -99,7 +99,7 @@ def _explain_running(
         if found is not None:
             where.append(session.cluster.columns.names[found[1]])
             earlier.cluster.remove_pod(found[0].uid, deleted=False)
-    trials = GroupTrials(earlier, key, [dataclasses.replace(item, pod=unbind(item.pod)) for item in members])
+    trials = GroupTrials(earlier, key, [structs.replace(item, pod=unbind(item.pod)) for item in members])
     outcome = schedule_group(earlier.sandbox(), key, trials.members).outcome
     report = _report(trials, outcome, with_fixes=with_fixes)
     domains = {_domain_of(session, report.topology_key, node) for node in where} if report.topology_key else set(where)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -28,8 +28,7 @@ MOST_RECORDED = 64
 """For how many workloads the cluster is kept as it was when one of their pods was tried."""
 
 
-@dataclass
-class PodAttempt:
+class PodAttempt(msgspec.Struct):
     """A pod and a copy of the cluster in which it is tried, ``after`` counts the pods that found their nodes before,
     ``evicted`` those evicted before; ``row`` is the node it gets, if any.
     """
@@ -70,7 +69,7 @@ class _ForwardingObserver(Observer):
         """The state before a pod that has found no node, which is the present one, as a failed attempt changes
         nothing.
         """
-        return dataclasses.replace(self._as_now(attempt.pod), evicted=self._evicted - len(attempt.victims_to_evict))
+        return structs.replace(self._as_now(attempt.pod), evicted=self._evicted - len(attempt.victims_to_evict))
 
     def _as_now(self, pod: PodInfo) -> PodAttempt:
         return PodAttempt(self.session.sandbox(), copy.copy(pod), self._placed, self._evicted)
@@ -227,7 +226,7 @@ def report_of_attempt(
     decided = PodDecision(tried.session, asked, placement, tried.info, attempt, tried.row)
     if tried_in is not None and attempt.nominated:
         # It runs in the end, and whom it evicted has left: what would have spared them is asked as things were.
-        tried_in = dataclasses.replace(tried_in, session=tried.session)
+        tried_in = structs.replace(tried_in, session=tried.session)
     return replace(report_of(decided, looking, tried_in), state=_describe_state(tried))
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec import to_builtins
 
 from kwhatif.api.core import Container, Pod
@@ -37,8 +37,7 @@ SPREAD, AFFINITY = "topologySpreadConstraints", "affinity"
 _REQUIRED, _PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word in ("required", "preferred"))
 
 
-@dataclass(frozen=True)
-class WorkloadChange:
+class WorkloadChange(msgspec.Struct, frozen=True):
     """A ``change`` in words, and the objects that it leaves; or the nodes to be added, as an edit has them. Of those
     ``about`` the same one helps.
     """

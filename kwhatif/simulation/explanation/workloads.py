@@ -5,12 +5,11 @@ The explained pod of each is the first that finds no node, in the state of the c
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.progress import track
@@ -36,8 +35,7 @@ IN_THE_END = "at rest, when no pod moves any more"
 BEFORE_ALL = "before anything is placed"
 
 
-@dataclass(frozen=True)
-class WorkloadExplanation:
+class WorkloadExplanation(msgspec.Struct, frozen=True):
     """Workloads as a ``run`` placed them, and the report of one pod of each; groups of pods stand for their members."""
 
     run: Run
@@ -169,7 +167,7 @@ def _report_without_attempt(
         decided = decide_pod(session, item)
         if decided.runs_on or decided.info is None:
             return report_of(decided, looking)
-        return replace(report_of(dataclasses.replace(decided, placement=placement), looking), state=BEFORE_ALL)
-    decided = dataclasses.replace(decide_pod(tried_in.session, item), placement=placement)
+        return replace(report_of(structs.replace(decided, placement=placement), looking), state=BEFORE_ALL)
+    decided = structs.replace(decide_pod(tried_in.session, item), placement=placement)
     report = report_of(decided, looking, tried_in)
     return replace(report, state=IN_THE_END) if report.nodes else report

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.node_provisioning import NodePool
@@ -23,8 +25,7 @@ ORDERS = 2
 """The number of other orders of nodes and pods, to find out what is left to chance."""
 
 
-@dataclass(frozen=True)
-class Autoscalers:
+class Autoscalers(msgspec.Struct, frozen=True):
     """The autoscalers of a question in their initial state, to make a ``Scaler`` of for each of its runs.
 
     ``covered`` and ``expanded`` are those of the scenario that is run. The first plan is made in so many other

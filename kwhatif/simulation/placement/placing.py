@@ -5,9 +5,9 @@ described.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -28,8 +28,7 @@ from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
 
 
-@dataclass
-class AttemptedPod:
+class AttemptedPod(msgspec.Struct):
     """A pod that was tried by itself (without ``info`` if it was skipped), its place among the placements, and how many
     pods had ``departed`` by then.
     """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
@@ -13,8 +14,7 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
 
 
-@dataclass
-class PodOrigins:
+class PodOrigins(msgspec.Struct):
     """Looks up the workload of a pod, and why the pod looks for a node.
 
     ``waited`` are the pods (``namespace/name``) that waited in the snapshot already.
@@ -22,7 +22,7 @@ class PodOrigins:
 
     snapshot: Snapshot
     waited: frozenset[str] = frozenset()
-    _owners: Owners | None = field(default=None)
+    _owners: Owners | None = msgspec.field(default=None)
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> PodOrigins:

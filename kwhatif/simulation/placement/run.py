@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import structs
 
 from kwhatif.api.core import Pod
 from kwhatif.results.group_outcome import GroupOutcome
@@ -46,8 +47,7 @@ class FirstMoment(NamedTuple):
     workload: str = ""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One run, from the cluster of a ``session`` until no pod would move, or as far as a question wants it.
 
     What was tried, in order:
@@ -92,7 +92,6 @@ class Run:
     placements: Sequence[Placement] = ()
     others: Sequence[str] = ()
     updates: Sequence[Rollout] = ()
-    _: KW_ONLY
     replacements: tuple[Placement, ...] = ()
     groups: tuple[GroupOutcome, ...] = ()
     rollouts: tuple[RolloutPlan, ...] = ()
@@ -103,12 +102,12 @@ class Run:
     after: Session | None = None
     left: Sequence[Pod] = ()
     removed: Collection[str] = ()
-    at_home: Mapping[str, str] = field(default_factory=dict)
+    at_home: Mapping[str, str] = {}
     pending: tuple[PendingPod, ...] = ()
     victims: tuple[EvictedPod, ...] = ()
     unsettled: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    created: Mapping[FailedCreate, int] = field(default_factory=dict)
+    created: Mapping[FailedCreate, int] = {}
     removed_nodes: tuple[NodeCount, ...] = ()
     saved: float | None = 0.0
     first_moments: tuple[FirstMoment, ...] = ()
@@ -160,7 +159,7 @@ class Run:
         if first is None:
             return self
         here = {each.pod for each in self.pending}
-        return dataclasses.replace(
+        return structs.replace(
             self,
             pending=(*(each for each in first.pending if each.pod not in here), *self.pending),
             victims=(*first.victims, *self.victims),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
@@ -63,7 +63,7 @@ def settle_cluster(
         placements, scale_up = apply_scale_up(scaler, run.end, [*earlier, *placements])
         placements = placements[len(earlier) :]
     drained = origins.victims((info, None) for info in emptied)
-    return dataclasses.replace(
+    return structs.replace(
         run,
         placements=placements,
         groups=(*tried.groups.values(), *gang_outcomes(run.end, asked, placements)),
@@ -163,7 +163,7 @@ class _Continuation:
         run = simulation.run_of([each for each in ended.values() if each.pod not in removed], simulation.replacements())
         others = [each for each in placements if each.pod not in removed and each.pod not in ended]
         pods = {item.pod.key: item.pod for item in self._asked}
-        return dataclasses.replace(
+        return structs.replace(
             run,
             session=self._session,
             pods_to_schedule=self._asked,

@@ -4,9 +4,10 @@ would move; or all of it over simulated time.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+
+from msgspec import structs
 
 from kwhatif.results.outcome import Cause
 from kwhatif.scheduling.round_queue import takes_groups
@@ -63,7 +64,7 @@ def simulate_timeline(
     aside = [item.pod for item in asked if item.pod.key not in tried]
     unclaimed = {item.pod.key: item.pod for item in asked}
     found = simulation.run_of(placements[len(run.placements) :], replacements)
-    return dataclasses.replace(
+    return structs.replace(
         found,
         pods_to_schedule=asked,
         placements=placements,
@@ -188,5 +189,5 @@ def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> 
         session, scenario.pods_to_schedule, rollouts=rollouts, others=scenario.unknown_kinds, scaler=scaler
     )
     after = snapshot_after_run(session.snapshot, scenario.edited.covered, scenario.expanded, before)
-    scenario = replace(scenario, expanded=replace(scenario.expanded, creations=before.end.creations))
+    scenario = replace(scenario, expanded=structs.replace(scenario.expanded, creations=before.end.creations))
     return scenario.with_snapshot(after), before

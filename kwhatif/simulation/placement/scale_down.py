@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+import msgspec
 from msgspec import structs
 
 from kwhatif.api.core import Node, Pod
@@ -37,13 +38,12 @@ LARGE = 200
 """Nodes; in a cluster with more of them all that one loop finds removable are drained before the next loop."""
 
 
-@dataclass
-class ShrinkingCluster:
+class ShrinkingCluster(msgspec.Struct):
     """A cluster whose unneeded nodes go; ``waiting`` pods have no node, the ``evicted`` ones had to leave theirs."""
 
     session: Session
     waiting: Sequence[Pod]
-    evicted: list[str] = field(default_factory=list)
+    evicted: list[str] = []
 
     def remove_nodes(self, going: Collection[str], helper: Scaler | None = None) -> bool:
         """Remove nodes, whose pods are recreated; not if more pods of a workload would wait then, since an autoscaler
@@ -98,8 +98,7 @@ class ShrinkingCluster:
         return self.session.with_snapshot(snapshot, shapes=self.session.cluster.shapes)
 
 
-@dataclass(frozen=True)
-class Removal:
+class Removal(msgspec.Struct, frozen=True):
     """A round of cluster-autoscaler: its ``nodes`` have been unneeded for ``wait`` seconds, and are ``gone`` unless
     their pods would wait.
     """
@@ -146,7 +145,9 @@ class GroupScaleDown:
         wait = self._wait(world)
         autoscaler = StaticAutoscaler()
         autoscaler.loop(world, up=False, down=True)
-        deleted = autoscaler.loop(replace(world, now=world.now + wait * SECOND), up=False, down=True).scale_down.deleted
+        deleted = autoscaler.loop(
+            structs.replace(world, now=world.now + wait * SECOND), up=False, down=True
+        ).scale_down.deleted
         going = {name for part in deleted or () for name in part}
         if not going:
             return None
@@ -171,8 +172,8 @@ class GroupScaleDown:
             nodes = tuple(name for name in group.nodes if name not in going)
             removed = len(group.nodes) - len(nodes)
             self.gone.update({group.name: removed} if removed else {})
-            groups.append(replace(group, target=group.target - removed, nodes=nodes))
-        self._known = replace(self._known, groups=NodeGroups(groups))
+            groups.append(structs.replace(group, target=group.target - removed, nodes=nodes))
+        self._known = structs.replace(self._known, groups=NodeGroups(groups))
         delay = timedelta(seconds=self._known.flags.scale_down_delay_after_delete // SECOND)
         self._earliest = max(self._earliest, self._now + delay)
 
@@ -182,11 +183,11 @@ def _removable(world: AutoscalingContext) -> list[str]:
     others to be drained.
     """
     groups = [
-        replace(group, settings=replace(group.settings, scale_down_unneeded_time=0, scale_down_unready_time=0))
+        structs.replace(group, settings=replace(group.settings, scale_down_unneeded_time=0, scale_down_unready_time=0))
         for group in world.groups
     ]
     flags = replace(world.flags, max_scale_down_parallelism=len(world.nodes))
-    loop = StaticAutoscaler().loop(replace(world, groups=NodeGroups(groups), flags=flags), up=False, down=True)
+    loop = StaticAutoscaler().loop(structs.replace(world, groups=NodeGroups(groups), flags=flags), up=False, down=True)
     return [name for part in loop.scale_down.removable or () for name in part]
 
 
@@ -195,7 +196,7 @@ class _PoolConsolidation:
 
     def __init__(self, autoscaler: PoolAutoscaler, scaler: Scaler) -> None:
         self._autoscaler, self._now = autoscaler, scaler.now
-        self._helper = replace(scaler, autoscalers=[autoscaler])
+        self._helper = structs.replace(scaler, autoscalers=[autoscaler])
 
     def remove_nodes(self, shrinking: ShrinkingCluster) -> bool:
         snapshot = shrinking.session.snapshot.copy()

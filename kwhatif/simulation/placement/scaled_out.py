@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.results.amounts import format_count
 from kwhatif.results.outcome import EvictedPod, PendingPod
@@ -25,8 +26,7 @@ from kwhatif.workloads.pod_autoscalers import AS_STORED
 PodsOf = Callable[[PreparedScenario], Sequence[PodToSchedule]]
 
 
-@dataclass(frozen=True)
-class ScaledOutChange:
+class ScaledOutChange(msgspec.Struct, frozen=True):
     """The change with its workloads ``scaled`` out: who waits or loses a node then, and which pods could not be
     created.
     """

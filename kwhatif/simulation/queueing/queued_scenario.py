@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.admission.response import Doubts, FieldChange
@@ -83,7 +84,7 @@ class _QueuedScenario:
     def build(self) -> PreparedScenario:
         """The scenario with its pods as Kueue lets them start."""
         scenario, decisions = self._scenario, self._decisions
-        expanded = dataclasses.replace(
+        expanded = structs.replace(
             scenario.expanded,
             pods=list(self._release_all(scenario.expanded.pods)),
             whole=self._whole,
@@ -96,7 +97,7 @@ class _QueuedScenario:
         if len(left) != len(pods) or any(new is not old for new, old in zip(left, pods, strict=True)):
             snapshot = snapshot.copy()
             snapshot.objects.put(Pod, left)
-        edited = dataclasses.replace(
+        edited = structs.replace(
             scenario.edited,
             snapshot=snapshot,
             waiting_pods=(*scenario.edited.waiting_pods, *self._started),
@@ -110,7 +111,7 @@ class _QueuedScenario:
             scenario,
             edited=edited,
             expanded=expanded,
-            read=dataclasses.replace(scenario.read, gaps=gaps),
+            read=structs.replace(scenario.read, gaps=gaps),
             pods_to_schedule=self._select_again(scenario.pods_to_schedule, released),
             named_pods=self._select_again(scenario.named_pods, released),
         )
@@ -170,7 +171,7 @@ class _QueuedScenario:
             trail = (FieldChange("Kueue", f"spec.{name}", f"set to {json.dumps(now.get(name))}") for name in changed)
             self._trails[pod.key] = (*self._trails.get(pod.key, ()), *trail)
             self._whole[pod.key] = {**whole, "spec": {key: value for key, value in spec.items() if value is not None}}
-        return dataclasses.replace(item, pod=pod)
+        return structs.replace(item, pod=pod)
 
     def _refusals(self) -> Iterator[Refusal]:
         for job in self._jobs:

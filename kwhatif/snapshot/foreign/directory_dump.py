@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+import msgspec
 
 from kwhatif.api.decode import decode_json
 from kwhatif.api.kinds import LASTING, READ_KINDS
@@ -25,8 +26,7 @@ _SMALL = 64 * 1024
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class DirectoryDump:
+class DirectoryDump(msgspec.Struct, frozen=True):
     """The files of a dump that are to be read, and what its layout says besides.
 
     An object in several ``files`` is taken from the first of them. ``skipped`` counts the others by what they are
@@ -37,10 +37,10 @@ class DirectoryDump:
 
     layout: str
     files: tuple[str, ...]
-    skipped: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = {}
     namespaces: frozenset[str] | None = None
-    unreadable: Mapping[str, str] = field(default_factory=dict)
-    heads: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = {}
+    heads: Mapping[str, tuple[str, str]] = {}
     taken_at: str | None = None
     kubernetes_version: str | None = None
 

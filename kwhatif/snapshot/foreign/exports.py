@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.api.decode import decode_json, step
 from kwhatif.api.kinds import KIND_TABLE
@@ -45,8 +45,7 @@ LEFT_OUT = {
 """Kind -> why it is not there in full."""
 
 
-@dataclass(frozen=True)
-class SimulatorExport:
+class SimulatorExport(msgspec.Struct, frozen=True):
     """An export taken apart. ``kinds`` are (apiVersion, kind) of its lists; ``unknown`` are fields not known here."""
 
     document: Document

@@ -7,9 +7,10 @@ api/internal/builtins and api/internal/plugins/loader for transformers that are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
+
+import msgspec
 
 from kwhatif.api.objects import section
 from kwhatif.errors import InputError
@@ -129,13 +130,12 @@ def with_overlay(fields: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[
     return done
 
 
-@dataclass
-class _Accumulated:
+class _Accumulated(msgspec.Struct):
     """What a kustomization has collected so far."""
 
-    resources: Resources = field(default_factory=Resources)
-    configuration: FieldConfiguration = field(default_factory=FieldConfiguration)
-    variables: list[Mapping[str, Any]] = field(default_factory=list)
+    resources: Resources = msgspec.field(default_factory=Resources)
+    configuration: FieldConfiguration = msgspec.field(default_factory=FieldConfiguration)
+    variables: list[Mapping[str, Any]] = []
 
     def merge(self, other: _Accumulated) -> None:
         for resource in other.resources:
@@ -144,8 +144,7 @@ class _Accumulated:
         self.variables += other.variables
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(msgspec.Struct, frozen=True):
     """One kustomization of a build."""
 
     source: KustomizationSource

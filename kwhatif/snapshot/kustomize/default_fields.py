@@ -6,8 +6,9 @@ Upstream: kustomize (api/internal/konfig/builtinpluginconsts, api/internal/plugi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import msgspec
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
@@ -209,11 +210,10 @@ _DEFAULTS: dict[str, tuple[FieldSpec, ...]] = {
 METADATA_LABELS = _METADATA_LABELS
 
 
-@dataclass
-class FieldConfiguration:
+class FieldConfiguration(msgspec.Struct):
     """Which fields are changed by what: kustomize's own, and those that ``configurations`` add."""
 
-    specs: dict[str, tuple[FieldSpec, ...]] = field(default_factory=lambda: dict(_DEFAULTS))
+    specs: dict[str, tuple[FieldSpec, ...]] = msgspec.field(default_factory=lambda: dict(_DEFAULTS))
     references: tuple[tuple[FieldSpec, tuple[FieldSpec, ...]], ...] = _REFERENCES
 
     def add(self, value: Mapping[str, Any]) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.errors import InputError
 from kwhatif.snapshot.kustomize.resources import Identity, Resource
@@ -19,8 +20,7 @@ Change = Callable[[Any], Any]
 """The value that takes the place of one; None stands for a field that is to be made."""
 
 
-@dataclass(frozen=True)
-class FieldSpec:
+class FieldSpec(msgspec.Struct, frozen=True):
     """A field of the objects of a kind, or of all where group, version and kind are empty.
 
     Lists on the way are walked through. ``creates``: what is missing on the way is made, unless it is a list.

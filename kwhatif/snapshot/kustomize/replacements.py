@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.api.objects import section
 from kwhatif.cel.patterns import search
@@ -96,8 +97,7 @@ def _text_of(value: Any) -> str:
     return text_of(value)
 
 
-@dataclass
-class _Place:
+class _Place(msgspec.Struct):
     """Where a value stands: in a mapping by key, or in a list by index."""
 
     parent: Any

@@ -7,9 +7,10 @@ that was. Upstream: kustomize (api/resource/resource.go, api/resmap/reswrangler.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+import msgspec
 
 from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import NAMESPACED, kind_of
@@ -58,8 +59,7 @@ def is_cluster_wide(api_version: str, kind: str) -> bool:
     return kind_of(api_version, kind) is not None and kind not in NAMESPACED
 
 
-@dataclass(eq=False)
-class Resource:
+class Resource(msgspec.Struct, eq=False):
     """One object, ``value``, and where it came from.
 
     ``former`` are the identities it had, the first one first; ``prefixes`` and ``suffixes`` were put around its name.
@@ -68,9 +68,9 @@ class Resource:
 
     value: dict[str, Any]
     origin: Origin
-    former: list[Identity] = field(default_factory=list)
-    prefixes: list[str] = field(default_factory=list)
-    suffixes: list[str] = field(default_factory=list)
+    former: list[Identity] = []
+    prefixes: list[str] = []
+    suffixes: list[str] = []
     behavior: str = ""
     is_hashed: bool = False
 

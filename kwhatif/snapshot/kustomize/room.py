@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -16,11 +17,10 @@ def copy_values(value: Any) -> Any:
     return [copy_values(each) for each in value] if isinstance(value, list) else value
 
 
-@dataclass
-class CopyRoom:
+class CopyRoom(msgspec.Struct):
     """What is left of what a build may copy, in values and characters."""
 
-    left: int = field(default_factory=lambda: bounds.COPIED_VALUES)
+    left: int = msgspec.field(default_factory=lambda: bounds.COPIED_VALUES)
 
     def copy(self, value: Any, depth: int = 0) -> Any:
         """A copy of plain values. Raises InputError for too many, and for too deep ones."""

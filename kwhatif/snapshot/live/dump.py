@@ -10,7 +10,6 @@ import queue
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -29,8 +28,7 @@ from kwhatif.snapshot.live.live_cluster import Connection, LiveCluster
 from kwhatif.snapshot.live.requests import Discovery, RequestRefused, RetryingClient
 
 
-@dataclass(frozen=True)
-class Inconsistency:
+class Inconsistency(msgspec.Struct, frozen=True):
     """An inconsistency between lists, and the kinds to read again."""
 
     text: str
@@ -92,8 +90,7 @@ _TO_SAY_SO = 0.2
 _RELEASE = re.compile(r"v\d+\.\d+\.\d+")
 
 
-@dataclass(frozen=True)
-class DumpOptions:
+class DumpOptions(msgspec.Struct, frozen=True):
     """How to read a cluster. ``retries`` is how often lists that do not fit together are read again; ``usage`` asks for
     what pods use at the moment, too.
     """
@@ -105,8 +102,7 @@ class DumpOptions:
     usage: bool = False
 
 
-@dataclass(frozen=True)
-class DumpResult:
+class DumpResult(msgspec.Struct, frozen=True):
     """A snapshot, notes, and the kinds that were refused (not those that are not served)."""
 
     snapshot: Snapshot

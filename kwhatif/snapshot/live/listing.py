@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -30,8 +29,7 @@ Progress = Callable[[str, int, int | None], None]
 """Called with the kind, how many objects were read so far, and of how many, if the server says."""
 
 
-@dataclass
-class Listing:
+class Listing(msgspec.Struct):
     """The list of one kind. ``missing``: no version that can be read is served.
 
     ``form`` and ``version`` say where it was read, ``versions`` are the resource versions of its objects.
@@ -41,11 +39,11 @@ class Listing:
     form: Kind | None = None
     version: str = ""
     resource_version: str = ""
-    versions: list[str] = field(default_factory=list)
-    objects: list[Resource] = field(default_factory=list)
-    whole: list[dict[str, Any]] = field(default_factory=list)
-    dropped: set[str] = field(default_factory=set)
-    repeated: list[str] = field(default_factory=list)
+    versions: list[str] = []
+    objects: list[Resource] = []
+    whole: list[dict[str, Any]] = []
+    dropped: set[str] = set()
+    repeated: list[str] = []
     unreadable: str = ""
     missing: bool = False
 
@@ -76,8 +74,7 @@ class _Page(msgspec.Struct):
     items: msgspec.Raw = _NONE
 
 
-@dataclass(frozen=True)
-class ListReader:
+class ListReader(msgspec.Struct, frozen=True):
     """Reads lists from one server. ``served`` says whether it has a version of a group (group, version)."""
 
     asker: RetryingClient

@@ -16,10 +16,11 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.api.objects import part_of
@@ -44,8 +45,7 @@ _TEMPORARY_ADDRESS = re.compile(r" \(_ssl\.c:\d+\)")
 _MOST_SECONDS_TO_CONNECT = 10.0
 
 
-@dataclass(frozen=True)
-class Connection:
+class Connection(msgspec.Struct, frozen=True):
     """A cluster and a user. Both times are in seconds.
 
     ``timeout`` is for one answer as a whole (of a watch, until it begins or goes on), ``limit`` for all requests,
@@ -72,8 +72,7 @@ class Connection:
         return [file for file in files if not file.startswith("~") and os.path.exists(file)]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """An HTTP answer, complete and without secrets. Names of headers are in any case."""
 
     status: int

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -34,8 +33,7 @@ RECORDED: tuple[Kind, ...] = (*LASTING, kind_named("Event"))
 """In this order."""
 
 
-@dataclass
-class Counts:
+class Counts(msgspec.Struct):
     """The number of recorded lines so far."""
 
     events: int = 0
@@ -43,8 +41,7 @@ class Counts:
     size: int = 0
 
 
-@dataclass(frozen=True)
-class RecordingSummary:
+class RecordingSummary(msgspec.Struct, frozen=True):
     """The outcome. ``refused`` are kinds that are not in the file, ``broken`` those that were not followed at the end,
     ``gaps`` those with lost changes, each with the reason. ``lost`` lines could not be written, for ``failed``.
     """
@@ -127,8 +124,7 @@ class _RecordingSink:
             raise Cancelled
 
 
-@dataclass(frozen=True)
-class _InitialState:
+class _InitialState(msgspec.Struct, frozen=True):
     """A recording once every kind is listed."""
 
     tape: _RecordingSink

@@ -12,9 +12,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from http.client import HTTPResponse
 from typing import Any
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -22,8 +23,7 @@ from kwhatif.errors import InputError
 _BUFFER = 64 * 1024
 
 
-@dataclass(frozen=True)
-class AnswerLimit:
+class AnswerLimit(msgspec.Struct, frozen=True):
     """For one answer as a whole: seconds of waiting for the server, bytes as they are sent."""
 
     seconds: float

@@ -14,9 +14,10 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import chain
 from typing import IO
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -58,8 +59,7 @@ _PACKED_SUFFIXES = (".gz", ".zst")
 _BBOLT_MAGIC = b"\xed\xda\x0c\xed"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """The content of one file: UTF-8 without a byte order mark. ``name`` is what messages call it.
 
     ``logs`` is the number of container logs that stood in it and were left out.
@@ -293,8 +293,7 @@ _HEAD = 4096
 _AT_ONCE = 1024**2
 
 
-@dataclass
-class Lines:
+class Lines(msgspec.Struct):
     """The lines of a text, numbered from 1, without those that are empty.
 
     ``cut`` says, once they have been read, that the packed text has no end.

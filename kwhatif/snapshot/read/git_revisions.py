@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -20,8 +21,7 @@ from kwhatif.snapshot.read.programs import find_program, start_program
 _MOST_OF_A_WORD = 65_536
 
 
-@dataclass(frozen=True)
-class GitTree:
+class GitTree(msgspec.Struct, frozen=True):
     """A file or directory of a revision: ``revision`` as it was spelt, and ``path`` from the top of the work tree."""
 
     revision: str

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha1
 from typing import NamedTuple
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -40,8 +41,7 @@ def blob_identity(data: bytes) -> str:
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionFile:
+class RevisionFile(msgspec.Struct, frozen=True):
     """A regular file of a revision, or a link: its path, and the object with its content, which for a link is where
     it leads to. A partial clone may lack that.
     """
@@ -51,8 +51,7 @@ class RevisionFile:
     is_link: bool = False
 
 
-@dataclass(slots=True)
-class _Size:
+class _Size(msgspec.Struct):
     """What a tree comes to with all that is below it: entries, directories in each other, bytes of the longest path."""
 
     entries: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,8 +20,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*+")
 _CHUNK = 16 * 1024**2
 
 
-@dataclass(frozen=True, slots=True)
-class JsonDocument:
+class JsonDocument(msgspec.Struct, frozen=True):
     """One document: its number and line, both from 1, and its text, whose syntax is sound."""
 
     number: int

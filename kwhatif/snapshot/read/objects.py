@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -42,8 +41,7 @@ _YAML_NAME = re.compile(r"\.ya?ml(\.gz|\.zst)?$")
 _TRY_YAML_UP_TO = 8 * 1024**2
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Where an object came from: file, number and line of the document (from 1), index in a list (from 0).
 
     For an object in a YAML list ``line`` is its own. ``whose`` is the object, where the document stands for others,
@@ -63,8 +61,7 @@ class Origin:
         return f"{where} for {self.whose}" if self.whose else where
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A JSON document as its raw text, or a YAML document as plain Python values."""
 
     origin: Origin
@@ -166,8 +163,7 @@ class _List(msgspec.Struct):
     metadata: ListMeta | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One object, not yet decoded. ``place`` is where it stands in its document, ``$`` or ``$.items[3]``.
 
     ``keeps`` is why it stays in the cluster once it has left the manifests; empty if it goes.

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentSort:
+class DocumentSort(msgspec.Struct, frozen=True):
     """A sort of documents: ``name`` and ``names`` count it, ``advice`` says what to do with it.
 
     Objects may come of one that ``makes_objects``, by a program that somebody runs.

@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.errors import InputError
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 
 
-@dataclass(frozen=True)
-class WordSort:
+class WordSort(msgspec.Struct, frozen=True):
     """A sort of word that others may write: what it is, what it looks like, and whose word it is."""
 
     what: str
@@ -55,8 +55,7 @@ REVISION = WordSort(
 )
 
 
-@dataclass(frozen=True)
-class ProgramCommand:
+class ProgramCommand(msgspec.Struct, frozen=True):
     """A command of a program: the words that are always there, and the sorts of its options and of its operands.
 
     ``separator`` is what its operands stand behind.
@@ -64,7 +63,7 @@ class ProgramCommand:
 
     program: str
     words: Sequence[str]
-    options: Mapping[str, WordSort] = field(default_factory=dict)
+    options: Mapping[str, WordSort] = {}
     operands: Sequence[WordSort] = ()
     separator: str = "--"
 
@@ -97,8 +96,7 @@ COMMANDS = (HELM_TEMPLATE, GIT_COMMIT, GIT_TOP, GIT_ORIGIN, GIT_OBJECTS)
 """Every command that is run."""
 
 
-@dataclass(frozen=True)
-class ProgramCall:
+class ProgramCall(msgspec.Struct, frozen=True):
     """A command with its words: ``options`` by name, in their order, and the ``operands``."""
 
     command: ProgramCommand

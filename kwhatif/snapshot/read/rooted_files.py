@@ -11,8 +11,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
@@ -153,8 +154,7 @@ def walk_folders(path: str) -> Iterator[tuple[str, list[str]]]:
         ahead += [(os.path.join(folder, name), depth + 1) for name in reversed(below)]
 
 
-@dataclass
-class WalkRoom:
+class WalkRoom(msgspec.Struct):
     """Counts what a walk comes to. ``name`` is where it began, in messages."""
 
     name: str

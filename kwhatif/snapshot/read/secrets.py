@@ -13,7 +13,8 @@ import re
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 MARK = "***"
 """What stands in the place of a secret."""
@@ -153,8 +154,7 @@ def _spellings_of(text: str) -> tuple[bytes, ...]:
     return tuple(sorted(each for each in found if len(each) >= min(len(raw), 4)))
 
 
-@dataclass(frozen=True)
-class WebAddress:
+class WebAddress(msgspec.Struct, frozen=True):
     """An address of a web server, apart from the credentials in it. ``shown`` is for messages, ``url`` for requests.
 
     ``user_info`` is the name and the password, decoded; ``query`` begins with ``?`` or is empty.

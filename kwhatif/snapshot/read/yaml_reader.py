@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import yaml
 from yaml import events as ev
 
@@ -113,8 +113,7 @@ _MOST_BROKEN = 10
 _TOO_DEEP = f"lists and mappings are nested more than {bounds.DEPTH} levels deep"
 
 
-@dataclass(frozen=True, slots=True)
-class YamlDocument:
+class YamlDocument(msgspec.Struct, frozen=True):
     """One document: number and line (both from 1), value, and the lines of the elements of ``$.items``."""
 
     number: int
@@ -165,8 +164,7 @@ def read_yaml(
         rest = _documents_from(data, max(mark.line, stream.line + 1))
 
 
-@dataclass(slots=True)
-class _Stream:
+class _Stream(msgspec.Struct):
     """How far a stream has been read: the builder and the number of the last document, and the line it begins in."""
 
     builder: _Builder
@@ -214,8 +212,7 @@ class _YamlError(Exception):
         return InputError(problem, source=f"{source} document {max(number, 1)}", place=place)
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A list or mapping that is not complete.
 
     ``size`` counts the values in it, aliased ones as often as they are used; ``height`` the levels below it.

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.snapshot.read.objects import Item

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from kwhatif.api.kinds import kind_of
 from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
@@ -272,7 +274,7 @@ def _complete_item(
     if named or substitution.unknown:
         if substitution.unknown and not deployment.are_of_flux and kind_of(item.api_version, item.kind) is None:
             # What nothing says that Flux deploys may mean what it says: a shell's variable, a program's.
-            return replace(item, value=whole)
+            return structs.replace(item, value=whole)
         content = repr(whole).encode() if text is None else text.data
         missing = report.missing.setdefault(name, MissingVariables(content))
         missing.named |= named
@@ -282,7 +284,7 @@ def _complete_item(
             called = metadata.get("name") if isinstance(metadata, dict) else None
             missing.left_out.append(f"{item.kind} {called or '...'}")
             return None
-    return replace(item, value=done)
+    return structs.replace(item, value=done)
 
 
 def _is_text(item: Item, whole: Mapping[str, Any]) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from kwhatif.api.kinds import NAMESPACED, kind_of
 from kwhatif.api.objects import list_at, section
 from kwhatif.errors import InputError
@@ -74,7 +76,7 @@ class FollowedObjects:
                 self._sources.setdefault(found[0], []).append(found[1])
         for item in filter(is_follower, items):
             whole = Substitution(Variables(self.variables), self.room, is_text=True).apply(plain_of(item))
-            for each in self.deployments_of(replace(item, value=whole)):
+            for each in self.deployments_of(structs.replace(item, value=whole)):
                 if isinstance(each, Deployment):
                     yield each
 
@@ -116,7 +118,7 @@ def move_to_namespace(item: Item, deployment: Deployment) -> Item:
     metadata = section(whole, "metadata")
     if metadata.get("namespace") and not deployment.replaces_namespaces:
         return item
-    return replace(item, value={**whole, "metadata": {**metadata, "namespace": deployment.namespace}})
+    return structs.replace(item, value={**whole, "metadata": {**metadata, "namespace": deployment.namespace}})
 
 
 def _with_subjects(item: Item, namespace: str) -> Item:
@@ -128,7 +130,7 @@ def _with_subjects(item: Item, namespace: str) -> Item:
         else each
         for each in list_at(whole, "subjects")
     ]
-    return replace(item, value={**whole, "subjects": subjects}) if subjects else item
+    return structs.replace(item, value={**whole, "subjects": subjects}) if subjects else item
 
 
 def _is_namespaced(item: Item) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from kwhatif import bounds
 from kwhatif.api.objects import section
 from kwhatif.errors import InputError, LimitError
@@ -133,4 +135,4 @@ def _as_deployed(item: Item, deployment: Deployment) -> Item:
     metadata = section(plain_of(item), "metadata")
     notes = {**section(metadata, "labels"), **section(metadata, "annotations")}
     own = next((f"{key}: {notes[key]}" for key, value in _KEPT.items() if value in str(notes.get(key)).split(",")), "")
-    return replace(moved, keeps=own or deployment.keeps) if own or deployment.keeps else moved
+    return structs.replace(moved, keeps=own or deployment.keeps) if own or deployment.keeps else moved

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.objects import section
@@ -34,15 +35,14 @@ _POD_TYPES = ("container", "script", "containerSet", "resource", "data")
 _DEEPEST = 30
 
 
-@dataclass
-class _Reading:
+class _Reading(msgspec.Struct):
     """A workflow as it is evaluated, and what was unknown about it."""
 
     companions: Companions
     namespace: str
     workflow: str
     spec: Object
-    unknown: list[str] = field(default_factory=list)
+    unknown: list[str] = []
 
     def peak(self, template: Object, library: Object, depth: int = 0) -> list[tuple[Object, Object]]:
         """The templates of the pods that run at once at most, each with the spec that it is from."""

@@ -8,7 +8,8 @@ pkg/controller/common/defaults/pod_template.go.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import check_part
@@ -23,8 +24,7 @@ _TYPE = "common.k8s.elastic.co/type"
 _ELASTIC = "elasticsearch.k8s.elastic.co"
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """A main container, its image and what it asks for where nobody says it."""
 
     container: str

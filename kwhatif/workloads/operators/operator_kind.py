@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
@@ -23,8 +24,7 @@ def _no_doubts(obj: Object, companions: Companions) -> tuple[Doubt, ...]:
     return ()
 
 
-@dataclass(frozen=True)
-class OperatorKind:
+class OperatorKind(msgspec.Struct, frozen=True):
     """``children`` makes the operator's objects, ``update`` is how it replaces pods (by the object, where that
     decides), ``doubts`` what is unknown about an object, ``update_doubts`` what is unknown about its update.
     """

@@ -6,7 +6,7 @@ the row has a function. A user's own kinds are rows too, of a file (``kinds_docu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from kwhatif.workloads.operators.app_wrappers import app_wrapper_kind
 from kwhatif.workloads.operators.argo_workflows import workflow_children, workflow_doubts
@@ -67,8 +67,7 @@ from kwhatif.workloads.operators.volcano_jobs import volcano_children
 from kwhatif.workloads.workload_kind import UpdateOrder, WorkloadKind
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A kind, and in words: where its templates are, how many pods, their names, who owns them, what groups them."""
 
     kind: OperatorKind

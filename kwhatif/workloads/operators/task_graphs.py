@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -42,18 +43,17 @@ def _closure(name: str, before: Mapping[str, set[str]]) -> set[str]:
     return found - {name}
 
 
-@dataclass
-class _Flow:
+class _Flow(msgspec.Struct):
     """A flow from tasks to those before them; ``unsent`` and ``unmet`` are the remaining capacities of both ends."""
 
     before: Mapping[str, AbstractSet[str]]
     unsent: dict[str, int]
     unmet: dict[str, int]
-    sent: dict[str, dict[str, int]] = field(default_factory=dict)
+    sent: dict[str, dict[str, int]] = {}
     """Earlier task -> later task -> flow."""
-    later: dict[str, str] = field(default_factory=dict)
+    later: dict[str, str] = {}
     """Later tasks reached by the last search -> the earlier task on the way to them, "" for a start."""
-    earlier: dict[str, str] = field(default_factory=dict)
+    earlier: dict[str, str] = {}
     """Earlier tasks reached by the last search -> the later task on the way to them."""
 
     def grow(self) -> bool:

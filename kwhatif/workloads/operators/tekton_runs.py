@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.objects import section
@@ -41,8 +42,7 @@ _SCHEDULING = ("nodeSelector", "tolerations", "affinity", "schedulerName", "prio
 _CONTAINER = ("image", "command", "args", "env", "workingDir", "volumeMounts", "securityContext", "imagePullPolicy")
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(msgspec.Struct, frozen=True):
     """One run of a task: its name in the pipeline, which of several, its steps, and the run's workspaces it uses."""
 
     name: str
@@ -50,15 +50,14 @@ class _Task:
     workspaces: tuple[str, ...] = ()
     number: int | None = None
     times: int = 1
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = {}
 
 
-@dataclass
-class _Reading:
+class _Reading(msgspec.Struct):
     run: Object
     companions: Companions
-    unknown: list[str] = field(default_factory=list)
-    values: Mapping[str, str] = field(default_factory=dict)
+    unknown: list[str] = []
+    values: Mapping[str, str] = {}
 
     def task_spec(self, obj: Object) -> Object | None:
         """The steps of a task: embedded, or those of a Task of the manifests."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
@@ -190,4 +190,4 @@ def test_fixes_leave_the_cluster_as_it_was() -> None:
     asked = asking(*workers(4))
     first = explain_workloads(session, asked, ExplainOptions())
     assert explain_workloads(session, asked, ExplainOptions()).groups == first.groups
-    assert [dataclasses.replace(item) for item in asked] == list(asked)
+    assert [structs.replace(item) for item in asked] == list(asked)

@@ -6,7 +6,8 @@ Comments have a maximum length. What does not fit is left out, from the end of e
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.commands.gate.formats.words import (
     describe_change,
@@ -41,8 +42,7 @@ _SIGNS = {"pass": "✅", "warn": "⚠️", "fail": "❌", "unknown": "❔"}
 _LEVELS = {"error": "❌ error", "warn": "⚠️ warning"}
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """A list of ``rows`` between two texts; ``most`` of them are shown, those that fit."""
 
     opening: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.render.blocks import format_part
 from kwhatif.render.escape import clean
@@ -21,8 +22,7 @@ _AROUND = 2
 _STATUSES = ("failed", "warned", "exempted", "passed", "not applicable", "off")
 
 
-@dataclass(frozen=True)
-class RuleReport:
+class RuleReport(msgspec.Struct, frozen=True):
     """Everything that was said of one rule. It has several outcomes if it was asked for several times."""
 
     rule: str

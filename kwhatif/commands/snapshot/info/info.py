@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from kwhatif.api.core import FINISHED, Node, Pod
 from kwhatif.api.devices import ResourceSlice
@@ -44,8 +45,7 @@ from kwhatif.versions import Features
 MOST_REASONS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     node: Node
     pool: str
     zone: str
@@ -108,8 +108,7 @@ def info(
     return result.with_context(cluster_map=cluster_map)
 
 
-@dataclass(frozen=True)
-class _Contents:
+class _Contents(msgspec.Struct, frozen=True):
     """What the nodes and pods of a snapshot come to: a row a node, by name, and what unfinished pods ask for."""
 
     rows: Sequence[_Row]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shape_table import ShapeTable
@@ -24,8 +25,7 @@ _COUNTS = re.compile(r"(?<![\w.-])\d+(?=[ /])|(?<=0/)\d+")
 _PARTS = re.compile(r"[,:.] ?")
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(msgspec.Struct, frozen=True):
     """One attempt for one pod.
 
     ``verdicts`` are over all nodes (none if PreFilter refused the pod); ``scores`` only of the nodes compared, by
@@ -64,8 +64,7 @@ def _message_key(cycle: Cycle, loosely: bool) -> tuple[object, ...]:
     return cycle.message, cycle.tied, cycle.criterion
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """The decision about some pods: the attempts for each, in the scheduler's order."""
 
     pods: tuple[tuple[str, tuple[Cycle, ...]], ...]

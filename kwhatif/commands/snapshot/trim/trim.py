@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -43,7 +44,7 @@ def without_empty_kinds(snapshot: Snapshot, session: Session, pods: Sequence[Pod
     What is not covered cannot be referred to in vain: a pod in a Namespace that was cut away is no mistake then.
     """
     # They wait in the snapshot by now: the API server is not asked about them any more.
-    pods = [dataclasses.replace(item, ran_before=True) for item in pods]
+    pods = [structs.replace(item, ran_before=True) for item in pods]
     # What will be in the file is what it will be trusted to know.
     session = session.with_snapshot(snapshot, covered=snapshot.covered_kinds())
     run = place_pods(session, pods)
@@ -74,8 +75,7 @@ together.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TrimmedSnapshot:
+class TrimmedSnapshot(msgspec.Struct, frozen=True):
     """A smaller snapshot and the decision it reproduces. ``complete`` unless the steps ran out."""
 
     snapshot: Snapshot
@@ -89,7 +89,7 @@ def unbind_pods(snapshot: Snapshot, pods_to_schedule: Sequence[PodToSchedule]) -
     pods = {item.pod.key: _pending(item.pod) for item in pods_to_schedule}
     objects = snapshot.objects.copy()
     objects.put(Pod, [*(pod for pod in snapshot.objects.list_all(Pod) if pod.key not in pods), *pods.values()])
-    waiting = [dataclasses.replace(item, pod=pods[item.pod.key]) for item in pods_to_schedule]
+    waiting = [structs.replace(item, pod=pods[item.pod.key]) for item in pods_to_schedule]
     return dataclasses.replace(snapshot, objects=objects, whole={}, ignored={}), waiting
 
 
@@ -122,8 +122,7 @@ def trim(
     return TrimmedSnapshot(left, search.base, search.steps, not search.exhausted)
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
+class _Chunk(msgspec.Struct, frozen=True):
     """Objects that may go together; ``node`` names the one they are on, if there is one."""
 
     items: tuple[Resource, ...]
@@ -323,7 +322,7 @@ def check_and_write(
         read = load_snapshot([draft])
     read.objects.put_if_any(WatcherMetrics, trimmed.snapshot.objects.list_all(WatcherMetrics))
     there = {pod.key: pod for pod in read.objects.list_all(Pod)}
-    again = decide(session, read, [dataclasses.replace(item, pod=there[item.pod.key]) for item in pods])
+    again = decide(session, read, [structs.replace(item, pod=there[item.pod.key]) for item in pods])
     same, _ = trimmed.decision.against(again, loosely=loosely)
     if not same:
         raise InputError("what was left gives another decision once it is read back: nothing was written", source=path)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.meta import Resource
