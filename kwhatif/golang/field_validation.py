@@ -29,7 +29,8 @@ class Path(msgspec.Struct, frozen=True):
         return self._error("Invalid value", value, detail)
 
     def not_supported(self, value: object, supported: Iterable[str]) -> str:
-        return self._error("Unsupported value", value, f"supported values: {', '.join(map(go_quote, supported))}")
+        values = ", ".join(map(go_quote, supported))
+        return self._error("Unsupported value", value, f"supported values: {values}" if values else "")
 
     def duplicate(self, value: object) -> str:
         return self._error("Duplicate value", value)

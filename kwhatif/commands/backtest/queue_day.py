@@ -26,13 +26,14 @@ from kwhatif.commands.backtest.queue_day_result import (
     WorkloadDay,
     WorkloadDayChange,
 )
-from kwhatif.errors import UsageError
+from kwhatif.errors import InputError, UsageError
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.cycle import PREEMPTING
 from kwhatif.kueue.kueue_objects import KueueState, kueue_objects
 from kwhatif.kueue.run import KueueRun, RecordedCycle
 from kwhatif.kueue.workload import ADMITTED, EVICTED, FINISHED, PREEMPTED, Workload
 from kwhatif.results.amounts import format_count
+from kwhatif.results.place import Refusal
 from kwhatif.simulation.inputs import Inputs, Notes, SchedulerOptions
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.queueing.configuration_file import read_configuration
@@ -261,7 +262,10 @@ class QueueDay(OtherQueuesOptions, Question[QueueDayDiff]):
         path = scenario.scheduler_options.kueue_config
         configuration = read_configuration(path) if path else {}
         day = read_queue_day(start, recording)
-        others = with_own_objects(start.objects, load_manifests(self.queues))
+        refusals: list[Refusal] = []
+        others = with_own_objects(start.objects, load_manifests(self.queues), refusals)
+        if refusals:
+            raise InputError(f"{refusals[0].object}: {refusals[0].message}").with_source(refusals[0].origin)
         a = LivedQueueDay(day, start.objects, start, configuration).live()
         b = LivedQueueDay(day, others, start, configuration).live()
         names = [each if isinstance(each, str) else f"a {each.get('kind')}" for each in self.queues]

@@ -44,12 +44,15 @@ def describe(kind: str, namespace: str, name: str) -> str:
 def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
     """The answer about the jobs and workloads that were asked about, else about all."""
     report, jobs, keys = _Report(decisions), decisions.jobs, decisions.keys
-    refusals = tuple(scenario.expanded.refusals)
+    own = [each for each in decisions.refusals if not each.object.startswith("Workload ")]
+    refusals = [*scenario.expanded.refusals, *(each for each in decisions.refusals if each not in own)]
     asked = bool(keys or jobs or refusals)
     workloads = [*_without_workload(jobs), *report.each_of(keys, jobs)] if asked else report.all_that_moved_or_wait()
     waiting = sum(map(len, decisions.state.pending.values()))
-    good = not refusals and (not asked or all(each.status in _STARTS for each in workloads))
+    good = not refusals and not own and (not asked or all(each.status in _STARTS for each in workloads))
     verdict = _verdict(workloads, len(refusals), waiting, asked=asked)
+    if own:
+        verdict = f"{verdict.rstrip('.')}; Kueue refuses {format_count(len(own), 'object')} of its own."
     if decisions.run.is_restless:
         verdict = f"{verdict.rstrip('.')}; Kueue never comes to rest."
     return QueueResult(
@@ -64,7 +67,7 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
         evicted=tuple(report.all_losses()),
         cluster_queues=tuple(map(report.cluster_queue, decisions.state.queues.values())),
         cohorts=tuple(report.cohort(each) for _, each in sorted(decisions.state.cohorts.items())),
-        refusals=refusals,
+        refusals=(*refusals, *own),
         edits=tuple(scenario.snapshot.edits),
         gaps=(*decisions.gaps, *_gaps_of_kinds(jobs)),
     )

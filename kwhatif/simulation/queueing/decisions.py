@@ -13,6 +13,7 @@ from kwhatif.kueue.kueue_objects import KueueObjects, KueueState
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.run import KueueRun, RecordedCycle
 from kwhatif.results.base import Gap
+from kwhatif.results.place import Refusal
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,14 @@ class Decisions:
     had to go for whom.
 
     Asked about were ``jobs`` and ``workloads``, those of the jobs first. ``run`` has come to rest with them, ``before``
-    without them.
+    without them. ``refusals`` are of Kueue's own objects in the manifests.
     """
 
     objects: KueueObjects
     jobs: Sequence[AskedJob]
     workloads: Sequence[KueueWorkload]
     gaps: Sequence[Gap]
+    refusals: Sequence[Refusal]
     run: KueueRun
     before: KueueRun
     cycles: int = 0

@@ -14,11 +14,15 @@ from kwhatif.api.meta import LabelSelector, ObjectMeta, Resource
 from kwhatif.api.times import convert_object, format_time, nanoseconds_of
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.errors import InputError, UsageError
+from kwhatif.golang.field_validation import aggregate
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.kueue_objects import KueueObjects, KueueState, kueue_objects
+from kwhatif.kueue.object_webhooks import PROBLEMS
 from kwhatif.kueue.run import KueueRun
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
+from kwhatif.results.place import Refusal
+from kwhatif.simulation.expansion.objects import complete_object, display_name_of
 from kwhatif.simulation.queueing.asked_jobs import AskedJobs, names_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
 from kwhatif.simulation.queueing.decisions import Decisions
@@ -37,7 +41,8 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     InputError for objects that it could not read.
     """
     gaps: list[Gap] = []
-    objects = with_own_objects(scenario.snapshot.objects, scenario.all_manifests)
+    refusals: list[Refusal] = []
+    objects = with_own_objects(scenario.snapshot.objects, scenario.all_manifests, refusals)
     if not objects.list_all(ClusterQueue):
         raise UsageError("there is no ClusterQueue in the snapshot: Kueue has nothing to decide")
     path = scenario.scheduler_options.kueue_config
@@ -48,7 +53,7 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     _know_namespaces(found, scenario, objects, gaps)
     jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()
     workloads = [each.workload for each in jobs if each.workload is not None]
-    workloads += _workloads_of(scenario.all_manifests, now)
+    workloads += _workloads_of(scenario.all_manifests, now, refusals)
     taken, anew = {each.key for each in workloads}, names_of(jobs)
     found.workloads = [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)]
     answers = asks_autoscalers or bool(scenario.inputs.autoscale)
@@ -56,7 +61,7 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     first = run.rest()
     before = copy.deepcopy(run) if workloads else run
     run.create(workloads)
-    decisions = Decisions(found, jobs, workloads, gaps, run, before)
+    decisions = Decisions(found, jobs, workloads, gaps, refusals, run, before)
     decisions.note([*first, *run.rest()] if workloads else first)
     gaps += _gaps_of_usage(found)
     if claiming := [
@@ -67,8 +72,11 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     return decisions
 
 
-def with_own_objects(objects: Objects, manifests: Sequence[Manifest]) -> Objects:
-    """The objects with Kueue's own of the manifests, but for Workloads, in the place of the cluster's."""
+def with_own_objects(objects: Objects, manifests: Sequence[Manifest], refusals: list[Refusal]) -> Objects:
+    """The objects with Kueue's own of the manifests, but for Workloads, in the place of the cluster's.
+
+    Those that Kueue's webhooks refuse are left out, and added to ``refusals``.
+    """
     merged = objects.copy()
     added: dict[type[Resource], dict[tuple[str, str], Resource]] = {}
     for manifest in manifests:
@@ -77,6 +85,8 @@ def with_own_objects(objects: Objects, manifests: Sequence[Manifest]) -> Objects
         if struct is None or kind == "Workload":
             continue
         made = _decode(manifest, struct)
+        if _is_refused(manifest, made, refusals):
+            continue
         mine = added.setdefault(struct, {})
         # The last of one name counts, in its place.
         mine.pop((made.namespace, made.name), None)
@@ -102,13 +112,25 @@ def _decode(manifest: Manifest, struct: type[Resource]) -> Resource:
     return made if made.namespace or not namespaced else replace(made, metadata=_in(made.metadata, namespaced))
 
 
+def _is_refused(manifest: Manifest, made: Resource, refusals: list[Refusal]) -> bool:
+    webhook, problems_of = PROBLEMS.get(type(made), ("", None))
+    problems = [] if problems_of is None else list(problems_of(made))
+    if problems:
+        message = f'admission webhook "{webhook}" denied the request: {aggregate(problems)}'
+        name, origin = display_name_of(complete_object(manifest)), str(manifest.origin)
+        refusals.append(Refusal(object=name, origin=origin, code=403, reason="Forbidden", message=message))
+    return bool(problems)
+
+
 def _in(metadata: ObjectMeta, namespace: str) -> ObjectMeta:
     return replace(metadata, namespace=namespace)
 
 
-def _workloads_of(manifests: Sequence[Manifest], now: int) -> list[KueueWorkload]:
-    made = [_decode(each, KueueWorkload) for each in manifests if own_struct(each) is KueueWorkload]
-    return [_as_created(each, now) for each in made if isinstance(each, KueueWorkload)]
+def _workloads_of(manifests: Sequence[Manifest], now: int, refusals: list[Refusal]) -> Iterator[KueueWorkload]:
+    for manifest in manifests:
+        made = _decode(manifest, KueueWorkload) if own_struct(manifest) is KueueWorkload else None
+        if isinstance(made, KueueWorkload) and not _is_refused(manifest, made, refusals):
+            yield _as_created(made, now)
 
 
 def _as_created(workload: KueueWorkload, now: int) -> KueueWorkload:

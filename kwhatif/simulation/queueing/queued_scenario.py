@@ -174,6 +174,7 @@ class _QueuedScenario:
         return structs.replace(item, pod=pod)
 
     def _refusals(self) -> Iterator[Refusal]:
+        yield from self._decisions.refusals
         for job in self._jobs:
             if job.outcome is not None and job.outcome.refused:
                 webhook = f"v{job.name.partition(' ')[0].lower()}.kb.io"
