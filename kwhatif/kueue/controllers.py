@@ -193,16 +193,22 @@ def _release_evicted(workload: Workload, now: int) -> bool:
     return True
 
 
+def waits_for_topology(state: KueueState, workload: Workload) -> bool:
+    """Whether a workload with quota gets its domains only once the nodes are there: upstream's second pass."""
+    queue = state.queues.get(workload.cluster_queue)
+    if queue is None or workload.admission is None:
+        return False
+    used = {flavor for each in workload.admission for flavor in each.flavors.values()}
+    return bool(used & queue.delayed_flavors & queue.topologies.keys())
+
+
 def answer_provisioning(state: KueueState, workload: Workload) -> bool:
     """Say yes to the ProvisioningRequests of a workload with quota; whether there were any.
 
     Where a topology waits for the nodes, its second pass is not modelled, and the checks stay as they are.
     """
     queue = state.queues.get(workload.cluster_queue)
-    if queue is None or workload.status != "quotaReserved" or workload.admission is None:
-        return False
-    used = {flavor for each in workload.admission for flavor in each.flavors.values()}
-    if used & queue.delayed_flavors & queue.topologies.keys():
+    if queue is None or workload.status != "quotaReserved" or waits_for_topology(state, workload):
         return False
     open_checks = [each for each in workload.checks if each.name in queue.provisioning and each.state == "Pending"]
     for check in open_checks:

@@ -22,6 +22,7 @@ from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.bounds import make_room
+from kwhatif.kueue.controllers import waits_for_topology
 from kwhatif.kueue.jobs.job_kinds import pod_group_of
 from kwhatif.kueue.workload import QUOTA_RESERVED, Workload
 from kwhatif.results.amounts import format_count
@@ -266,14 +267,20 @@ class _QueuedScenario:
     def _check_gaps(self) -> Iterator[Gap]:
         """Admission checks that nobody answers here, by name."""
         waiting: dict[str, list[str]] = {}
+        delayed: list[str] = []
         for workload in self._state.workloads.values():
             if workload.status == "quotaReserved":
                 for check in workload.checks:
                     if check.state == "Pending":
                         waiting.setdefault(check.name, []).append(workload.key)
+                if waits_for_topology(self._state, workload):
+                    delayed.append(workload.key)
         for name, keys in sorted(waiting.items()):
             effect = "the workloads are taken to wait for it"
             yield Gap(what=f"admission check {name} is not modelled", effect=effect, pods=tuple(keys))
+        if delayed:
+            what = "domains that Kueue chooses once an autoscaler has made the nodes are not modelled"
+            yield Gap(what=what, effect="the workloads are taken to wait for them", pods=tuple(delayed))
 
 
 _WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"

@@ -205,6 +205,21 @@ def test_pods_go_to_the_domains_that_the_topology_gives_them() -> None:
     assert 'topology "racks" allows to fit only' in waits.placements[0].message
 
 
+def test_domains_that_wait_for_an_autoscaler_are_a_gap() -> None:
+    spec = {"controllerName": "kueue.x-k8s.io/provisioning-request"}
+    queue = cluster_queue("a", "4", admissionChecksStrategy={"admissionChecks": [{"name": "nodes"}]})
+    made = queues(queue)
+    made[0]["spec"] = {"topologyName": "racks"}
+    others = (
+        kueue("AdmissionCheck", "nodes", spec=spec),
+        kueue("Topology", "racks", spec={"levels": [{"nodeLabel": "rack"}]}),
+    )
+    mine = job("mine", "1", **{"queue-name": "a"})
+    result = kwhatif.place([mine], snapshot=there(*made, *others), assume_empty=True)
+    said = "domains that Kueue chooses once an autoscaler has made the nodes are not modelled"
+    assert said in [each.what for each in result.fidelity.gaps]
+
+
 @pytest.mark.parametrize("kind", ["Cohort", "LocalQueue", "ResourceFlavor", "Workload"])
 def test_a_kind_of_kueue_that_the_snapshot_lacks_is_a_gap_of_every_answer(kind: str, tmp_path: Path) -> None:
     there_, empty = tmp_path / "there.json", tmp_path / "empty.json"
