@@ -84,7 +84,8 @@ class RuleOutcome(ResultStruct, frozen=True, kw_only=True):
 class Change(ResultStruct, frozen=True, kw_only=True):
     """One object of the change, and what became of its pods; ``details`` name the fields that differ.
 
-    What is ``kept`` has left the manifests, and whoever deploys them leaves it where it is.
+    Where an update hangs, ``replicas`` are what the object wants, other than all pods afterwards. What is ``kept`` has
+    left the manifests, and whoever deploys them leaves it where it is.
     """
 
     what: Literal["added", "changed", "removed", "kept", "unchanged"]
@@ -92,7 +93,17 @@ class Change(ResultStruct, frozen=True, kw_only=True):
     location: Location | None = None
     pods_before: int = 0
     pods_after: int = 0
+    replicas: int | msgspec.UnsetType = msgspec.UNSET
     details: tuple[str, ...] = ()
+
+    @property
+    def pods(self) -> str:
+        """``4 -> 9 (12 while the update hangs)``; empty for what has none."""
+        if not self.pods_before and not self.pods_after:
+            return ""
+        if isinstance(self.replicas, int):
+            return f"{self.pods_before} -> {self.replicas} ({self.pods_after} while the update hangs)"
+        return f"{self.pods_before} -> {self.pods_after}"
 
 
 class GateFile(ResultStruct, frozen=True, kw_only=True):

@@ -119,7 +119,10 @@ def _key(manifest: Manifest) -> tuple[str, ...]:
 
 def _stored_form_of(manifest: Manifest, templates: Sequence[WorkloadKind]) -> Object:
     """The object as the API server would store it; as it stands there if nothing is known of it or it is refused."""
-    obj = complete_object(manifest)
+    return _store(complete_object(manifest), templates)
+
+
+def _store(obj: Object, templates: Sequence[WorkloadKind]) -> Object:
     if not makes_pods(obj, templates):
         return obj
     answer = ApiServer(ObjectStore()).create(obj)
@@ -146,6 +149,14 @@ def _details(was: Object, now: Object) -> tuple[str, ...]:
     ]
     more = len(texts) - _MOST_DETAILS
     return (*texts[:_MOST_DETAILS], *([f"and {more} more"] if more > 0 else []))
+
+
+def differences_from(live: Object, manifest: Manifest, templates: Sequence[WorkloadKind]) -> tuple[str, ...]:
+    """The fields of ``spec`` in which the object of the cluster differs, in words."""
+    was, now = (
+        {"spec": section(obj, "spec")} for obj in (_store(live, templates), _stored_form_of(manifest, templates))
+    )
+    return _details(was, now)
 
 
 def remove(draft: Draft, removed: Collection[Subject], owners: Owners) -> None:

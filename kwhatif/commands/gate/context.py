@@ -221,10 +221,7 @@ class Context(msgspec.Struct, dict=True):
         for manifest in self.manifests:
             if subject_of(manifest) == subject:
                 return manifest.raw
-        for body in self.snapshot.whole.get(subject.kind, ()):
-            if (namespace_of(body), name_of(body)) == (subject.namespace, subject.name):
-                return {key: value for key, value in body.items() if key != "status"}
-        return None
+        return body_in(self.snapshot, subject)
 
     def budgets_of(self, pod: Pod) -> Sequence[PodDisruptionBudget]:
         """The disruption budgets that select a pod."""
@@ -250,6 +247,14 @@ class Context(msgspec.Struct, dict=True):
     @cached_property
     def _outages_before(self) -> OutageSimulator:
         return OutageSimulator(self.before, self.setup)
+
+
+def body_in(snapshot: Snapshot, subject: Subject) -> dict[str, Any] | None:
+    """An object of a snapshot as it can be applied; None if there is none."""
+    for body in snapshot.whole.get(subject.kind, ()):
+        if (namespace_of(body), name_of(body)) == (subject.namespace, subject.name):
+            return {key: value for key, value in body.items() if key != "status"}
+    return None
 
 
 def _running_pod(pod: Pod, node: str, created: str) -> Pod:

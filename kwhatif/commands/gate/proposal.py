@@ -15,12 +15,13 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.api.objects import section
 from kwhatif.clock import read_clock
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.chances.trials import ChancesBase, Outcome, outcomes_of
-from kwhatif.commands.gate.change import ChangeSet, compare_manifests, remove
-from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.change import ChangeSet, compare_manifests, differences_from, remove
+from kwhatif.commands.gate.context import Context, body_in
 from kwhatif.commands.gate.units import subject_of, subject_of_workload, units_of
 from kwhatif.results.base import Fidelity
 from kwhatif.results.gate import Change, Subject
@@ -179,6 +180,7 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
     if changes:
         counts.update(owners.workload_of(pod) for pod in pods if not pod.is_finished)
     units = {unit.subject: unit for unit in context.units}
+    manifests = {subject_of(each): each for each in proposal.changes.apply}
     waiting: dict[Subject, set[str]] = {}
     for pod in pods if changes else ():
         if not pod.spec.node_name and not pod.is_finished and pod.key not in context.run.removed:
@@ -188,11 +190,17 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
         if unit is None:
             yield replace(change, pods_before=before, pods_after=0 if change.what == "removed" else before)
             continue
-        what = change.what
+        what, details, replicas = change.what, change.details, change.replicas
         if proposal.read.base is None and unit.plan is not None:
             what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
+            live, manifest = body_in(proposal.before, change.subject), manifests.get(change.subject)
+            if what == "changed" and live is not None and manifest is not None:
+                details = differences_from(live, manifest, template_paths(proposal.inputs.manifest_options))
         # What is there, what waits, be it since before or since the change, and what comes.
         running = {info.key for info, _ in context.running(unit)}
         left = {each.pod for each in unit.pending} | waiting.get(change.subject, set())
         after = len(running | left)
-        yield replace(change, what=what, pods_before=before, pods_after=after)
+        if unit.plan is not None and unit.plan.unfinished and not unit.by_autoscaler:
+            wanted = section(context.manifest_of(change.subject) or {}, "spec").get("replicas")
+            replicas = wanted if isinstance(wanted, int) and wanted < after else replicas
+        yield replace(change, what=what, pods_before=before, pods_after=after, replicas=replicas, details=details)

@@ -10,7 +10,7 @@ from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, inline
 from kwhatif.render.screen import Screen
 from kwhatif.render.sections import fidelity_blocks, verdict_of
 from kwhatif.render.tables import text_of
-from kwhatif.results.amounts import format_amount, format_count, format_some
+from kwhatif.results.amounts import format_column, format_count, format_some
 from kwhatif.results.gate import Change
 
 MOST_LINES = 40
@@ -98,10 +98,8 @@ def _subjects(result: ReviewResult) -> Iterator[tuple[str, list[str]]]:
 
 
 def _change(change: Change) -> str:
-    """``changed Deployment shop/web, 3 -> 4 pods: spec.replicas: 3 -> 4``."""
-    pods = ""
-    if change.pods_before or change.pods_after:
-        pods = f", {change.pods_before} -> {format_count(change.pods_after, 'pod')}"
+    """``changed Deployment shop/web, pods 3 -> 4: spec.replicas: 3 -> 4``."""
+    pods = f", pods {change.pods}" if change.pods else ""
     details = list(change.details)
     if len(details) > _MOST_FIELDS:
         details[_MOST_FIELDS:] = [f"{len(details) - _MOST_FIELDS} more fields"]
@@ -110,9 +108,8 @@ def _change(change: Change) -> str:
 
 def _request(change: RequestChange) -> str:
     """``cpu 1 -> 2500m of 24``."""
-    before, after = format_amount(change.resource, change.before), format_amount(change.resource, change.after)
-    room = "" if change.room is None else f" of {format_amount(change.resource, change.room)}"
-    return f"{change.resource} {before} -> {after}{room}"
+    before, after, room = format_column(change.resource, (change.before, change.after, change.room or 0))
+    return f"{change.resource} {before} -> {after}{'' if change.room is None else f' of {room}'}"
 
 
 def _placement(placement: WorkloadPlacement) -> str:

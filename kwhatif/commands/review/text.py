@@ -21,7 +21,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
-from kwhatif.results.amounts import format_amount, format_counts, format_some
+from kwhatif.results.amounts import format_column, format_counts, format_some
 
 
 def review_blocks(result: ReviewResult) -> list[Block]:
@@ -41,7 +41,7 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
         (
             each.what,
             each.subject,
-            f"{each.pods_before} -> {each.pods_after}",
+            each.pods or NONE,
             "; ".join(each.details) or NONE,
             format_location(place_of(each)),
         )
@@ -83,12 +83,10 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
 
 
 def _amounts(change: RequestChange) -> Iterator[str]:
-    resource = change.resource
-    yield format_amount(resource, change.before)
-    yield format_amount(resource, change.after)
     more = change.after - change.before
-    yield f"{'+' if more > 0 else '-'}{format_amount(resource, abs(more))}"
-    yield NONE if change.room is None else format_amount(resource, change.room)
+    amounts = (change.before, change.after, abs(more), change.room or 0)
+    before, after, difference, room = format_column(change.resource, amounts)
+    yield from (before, after, f"{'+' if more > 0 else '-'}{difference}", NONE if change.room is None else room)
 
 
 def _counts(placement: WorkloadPlacement) -> str:

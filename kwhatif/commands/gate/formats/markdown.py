@@ -157,7 +157,7 @@ def _exemption_row(exemption: Exemption) -> tuple[str, ...]:
 
 
 def _change_row(change: Change) -> tuple[str, ...]:
-    pods = f"{change.pods_before}&nbsp;→&nbsp;{change.pods_after}" if change.pods_before or change.pods_after else "–"
+    pods = change.pods.replace(" -> ", "&nbsp;→&nbsp;") or "–"
     fields = [_text(detail) for detail in change.details[:MOST_FIELDS]]
     more = len(change.details) - len(fields)
     fields += [f"and {more} more"] if more else []

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from posixpath import commonprefix
 
 from msgspec.structs import replace
 
@@ -35,6 +36,9 @@ _MARGIN = 6
 """Lines below the findings, which say that there is more."""
 
 _MOST_FILES = 10
+
+_SHORT = 40
+"""What is no longer is repeated."""
 
 _TONES = {"failed": "fail", "warned": "warn", "not read": "warn"}
 
@@ -142,7 +146,7 @@ class _Report:
                     each, result.explain_command_of(each.pod), lines_around(result, each) if with_lines else ()
                 )
             ]
-            for each in result.findings
+            for each in _without_repetition(result.findings)
         ]
 
     def _finding(
@@ -221,6 +225,17 @@ class _Report:
         return self._screen.table([[header.upper() for header in headers], *cells], [[""] * len(headers), *tones])
 
 
+def _without_repetition(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings; why a pod waits stands at the first that is about it."""
+    first: dict[str, Finding] = {}
+    for each in findings:
+        before = first.setdefault(each.pod, each) if each.pod else each
+        ending = commonprefix([before.message[::-1], each.message[::-1]])[::-1].partition(": ")[2]
+        if before is each or len(ending) <= _SHORT:
+            yield each
+        else:
+            yield replace(each, message=f"{each.message.removesuffix(ending)}see {before.rule} above", pod="")
+
+
 def _change_row(change: Change) -> tuple[str, ...]:
-    pods = f"{change.pods_before} -> {change.pods_after}" if change.pods_before or change.pods_after else "-"
-    return (change.what, str(change.subject), pods)
+    return (change.what, str(change.subject), change.pods or "-")

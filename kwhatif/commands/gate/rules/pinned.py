@@ -52,7 +52,7 @@ class Pinned(Rule[PinnedParameters]):
                     f"{can} take it, if nothing else ran there, of {format_count(size, 'node')} in all.",
                     about=str(info.shape.labels.get("statefulset.kubernetes.io/pod-name", "")),
                     numbers={"nodes": number, "atLeast": self.given.nodes, "all": size},
-                    hint="kwhatif gate --explain says what excludes which node",
+                    hint=f"--explain {info.key} says what excludes which node",
                     pod=info.key,
                 )
                 break

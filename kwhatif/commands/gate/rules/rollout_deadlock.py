@@ -43,7 +43,7 @@ class RolloutDeadlock(Rule[Parameters]):
                     "oldPodsLeft": left,
                     "newPods": plan.creates,
                 },
-                hint="kwhatif explain says why no node takes them",
+                hint=f"--explain {waiting[0].pod} says why no node takes it" if waiting else "",
                 pod=waiting[0].pod if waiting else "",
             )
         self.summary = f"{format_count(updates, 'update')} planned"

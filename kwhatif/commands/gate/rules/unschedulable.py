@@ -8,15 +8,19 @@ from typing import Annotated
 from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count
+from kwhatif.api.objects import section
 from kwhatif.cel.globs import matches_any
 from kwhatif.commands.chances.trials import Outcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.remedies import with_number
 from kwhatif.commands.gate.rule import Rule
 from kwhatif.plugins.volume_binding import UNBOUND
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.results.outcome import PendingPod
+from kwhatif.results.place import Placement
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange
 
 _WHAT_IT_TAKES = "says for every node what it would take"
 _WHY_UNBOUND = "names the claims without a volume, and says why"
@@ -56,7 +60,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                     f"{len(out)} of {len(unit.placements)} new pods find no node",
                     f"{first.pod}{others}: {first.reason}",
                     numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
-                    hint=_hint_for(first.reason, is_held=first.pod in context.session.queues.held),
+                    hint=_hint_for(first, is_held=first.pod in context.session.queues.held),
                     pod=first.pod,
                 )
             elif frequency := check_frequency(context, self.given, unit, self._left_without):
@@ -72,6 +76,18 @@ class Unschedulable(Rule[UnschedulableParameters]):
         others = f", {foreign} left to other schedulers" if foreign else ""
         self.summary = f"{pods - left - foreign} of {pods} new pods have a node{others}"
         yield from self._find_evicted(context)
+
+    def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
+        """Of a workload that was to grow, as many replicas as have a node now."""
+        unit = next((unit for unit in context.units if unit.subject == finding.subject), None)
+        wanted = section(context.manifest_of(finding.subject) or {}, "spec").get("replicas")
+        if unit is None or not isinstance(wanted, int):
+            return
+        before = sum(context.owners.workload_of(info.pod) == unit.subject for info, _ in context.before.pods())
+        fitting = len(context.running(unit))
+        if 0 < before <= fitting < wanted and before < wanted:
+            words = f"{format_count(fitting, 'replica')} would fit"
+            yield from with_number(context, unit.subject, "replicas", fitting, words)
 
     def _find_evicted(self, context: Context) -> Iterator[Finding]:
         """Pods that had to leave for new ones and find no other node, by workload."""
@@ -105,7 +121,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
         return sum(not home for home in outcome.homes.get(workload, {}).values()) > self.given.most
 
 
-def _hint_for(reason: str, *, is_held: bool) -> str:
+def _hint_for(pod: Placement, *, is_held: bool) -> str:
     if is_held:
         return _WHY_HELD
-    return f"kwhatif gate --explain {_WHY_UNBOUND if UNBOUND in reason else _WHAT_IT_TAKES}"
+    return f"--explain {pod.pod} {_WHY_UNBOUND if UNBOUND in pod.reason else _WHAT_IT_TAKES}"

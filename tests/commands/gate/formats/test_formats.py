@@ -189,6 +189,29 @@ def test_lines_are_broken_to_fit_the_terminal(width: int) -> None:
     assert all(line == line.rstrip() for line in lines)
 
 
+def test_why_one_pod_waits_is_told_once() -> None:
+    why = "0/2 nodes are available: 2 Insufficient cpu, 2 node(s) had untolerated taint(s)."
+    stuck = Finding(
+        rule="rollout-deadlock",
+        level="error",
+        title="stuck",
+        message=f"No room. shop/a: {why}",
+        pod="shop/a",
+        fingerprint="1",
+    )
+    left = Finding(
+        rule="unschedulable",
+        level="error",
+        title="2 pods",
+        message=f"shop/a (and 1 more): {why}",
+        pod="shop/a",
+        fingerprint="2",
+    )
+    report = gate_table(with_findings(stuck, left))
+    assert report.count("untolerated") == 1
+    assert "shop/a (and 1 more): see rollout-deadlock above" in report
+
+
 def test_colour_adds_nothing_but_colour() -> None:
     painted = gate_table(sample(), Screen(colour=True))
     assert re.sub(r"\x1b\[[0-9;]*m", "", painted) == gate_table(sample())

@@ -140,6 +140,14 @@ def test_an_update_that_waits_for_room_only_its_old_pods_could_leave_is_stuck() 
     assert finding.numbers["oldPodsLeft"] == 2
 
 
+def test_of_a_workload_that_grows_the_replicas_that_fit_are_the_hint_and_those_wanted_are_told_apart() -> None:
+    result = ask("unschedulable", running_web(cpu="1500m"), new("Deployment", "web", 9, cpu="1200m"))
+    assert only(result.findings).hint == "6 replicas would fit"
+    (change,) = result.changes
+    assert change.pods == "2 -> 9 (11 while the update hangs)"
+    assert "spec.template.spec.containers[0].resources.requests.cpu: 1500m -> 1200m" in change.details
+
+
 def apart(key: str) -> Json:
     """A required anti-affinity between the pods of web."""
     web = {"key": "app", "operator": "In", "values": ["web", "web-x"]}
@@ -151,7 +159,7 @@ def apart(key: str) -> Json:
     ("head", "hint"),
     [
         pytest.param({"cpu": "3500m"}, "replace its pods one by one, without surge", id="old pods that leave first"),
-        pytest.param({"cpu": "64"}, "kwhatif explain says why no node takes them", id="nothing"),
+        pytest.param({"cpu": "64"}, "--explain shop/web-6pxbv-1 says why no node takes it", id="nothing"),
         pytest.param(
             {"cpu": "1", "pod": apart(ZONE)},
             "replace its pods one by one, without surge",
