@@ -71,14 +71,14 @@ def parse_gates(texts: Iterable[str]) -> dict[str, bool]:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
             raise UsageError(f"feature gate {pair}: expected {pair}=true or {pair}=false")
-        if value not in _BOOLEANS:
+        if value not in BOOLEANS:
             raise UsageError(f"feature gate {name}: found {value!r}, expected true or false")
-        gates[name] = _BOOLEANS[value]
+        gates[name] = BOOLEANS[value]
     return gates
 
 
 # What Go's strconv.ParseBool understands.
-_BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
+BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "false", "FALSE", "False"), False
 )
 

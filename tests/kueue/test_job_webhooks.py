@@ -127,6 +127,14 @@ CASES: dict[str, tuple[dict[str, Any], list[WorkloadPodSet], list[str]]] = {
         [],
         [f'metadata.annotations[{K}pod-group-total-count]: Invalid value: "0": incorrect annotation value'],
     ),
+    "a group of another name than its Workload": (
+        job("Pod", pod__group__total__count="1", pod__group__name="pair", prebuilt__workload__name="one"),
+        [],
+        [
+            f'metadata.annotations[{K}prebuilt-workload-name]: Invalid value: "one": prebuilt workload and pod group '
+            "should be equal"
+        ],
+    ),
     "a slice larger than the pod set": (
         job("JobSet", {"replicatedJobs": [{"name": "a"}, {"name": "b"}]}),
         [pod_set("a"), pod_set("b", 2, {SLICE: "cloud/rack", SIZE: "3"})],
@@ -184,3 +192,45 @@ def test_a_job_is_looked_at_as_any_job_first() -> None:
     obj = job("Job", {"template": {}}, labels={f"{K}queue-name": "Q"}, elastic__job="true")
     (problem,) = BATCH_JOB.problems(obj, True)
     assert problem.startswith(f"metadata.labels[{K}queue-name]")
+
+
+MIN, SYNC = (
+    f"metadata.annotations[{K}job-min-parallelism]",
+    f"metadata.annotations[{K}job-completions-equal-parallelism]",
+)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "expected"),
+    [
+        ({"job__min__parallelism": "3"}, {}, []),
+        ({"job__min__parallelism": "NaN"}, {}, [f'{MIN}: Invalid value: "NaN": strconv.Atoi: parsing "NaN": invalid']),
+        ({"job__min__parallelism": "5"}, {}, [f"{MIN}: Invalid value: 5: should be between 0 and 3"]),
+        (
+            {"job__min__parallelism": "2", "elastic__job": "true"},
+            {},
+            [f'{MIN}: Invalid value: "2": partial admission and elastic job cannot be used together'],
+        ),
+        ({"job__completions__equal__parallelism": "0"}, {}, []),
+        (
+            {"job__completions__equal__parallelism": "-"},
+            {},
+            [f'{SYNC}: Invalid value: "-": strconv.ParseBool: parsing "-": invalid syntax'],
+        ),
+        (
+            {"job__completions__equal__parallelism": "true"},
+            {"completions": 4},
+            [f'{SYNC}: Invalid value: "true": should not be enabled for NonIndexed jobs'],
+        ),
+        (
+            {"job__completions__equal__parallelism": "true"},
+            {"completionMode": "Indexed"},
+            ["spec.completions: Invalid value: 6: should be equal to parallelism when"],
+        ),
+    ],
+)
+def test_the_annotations_of_a_job(annotations: dict[str, str], spec: dict[str, Any], expected: list[str]) -> None:
+    obj = job("Job", {"parallelism": 4, "completions": 6, "template": {}, **spec}, **annotations)
+    problems = list(BATCH_JOB.problems(obj, True))
+    assert len(problems) == len(expected)
+    assert all(problem.startswith(start) for problem, start in zip(problems, expected, strict=True)), problems

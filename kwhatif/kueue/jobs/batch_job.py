@@ -11,10 +11,12 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.objects import section
 from kwhatif.golang.field_validation import ROOT
+from kwhatif.golang.formatting import go_quote
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
-from kwhatif.kueue.jobs.job_webhooks import job_problems
+from kwhatif.kueue.jobs.job_webhooks import ELASTIC, job_problems
 from kwhatif.kueue.jobs.topology_annotations import slice_size_problems, topology_problems, topology_request
+from kwhatif.versions.gates import BOOLEANS
 
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
 _SYNC_COMPLETIONS = "kueue.x-k8s.io/job-completions-equal-parallelism"
@@ -71,14 +73,18 @@ def _partial_problems(job: Object) -> Iterator[str]:
         yield path.invalid(text, atoi_error(text))
     elif least >= count or least <= 0:
         yield path.invalid(least, f"should be between 0 and {count - 1}")
+    if _annotations(job).get(ELASTIC) == "true":
+        yield path.invalid(text, "partial admission and elastic job cannot be used together")
 
 
 def _completion_problems(job: Object) -> Iterator[str]:
     text = _annotations(job).get(_SYNC_COMPLETIONS)
-    if text not in ("1", "t", "T", "TRUE", "true", "True"):
+    path = ROOT.child("metadata", "annotations").index(_SYNC_COMPLETIONS)
+    if text is not None and text not in BOOLEANS:
+        yield path.invalid(text, f"strconv.ParseBool: parsing {go_quote(text)}: invalid syntax")
+    if text is None or not BOOLEANS.get(text):
         return
     spec = section(job, "spec")
-    path = ROOT.child("metadata", "annotations").index(_SYNC_COMPLETIONS)
     if (spec.get("completionMode") or "NonIndexed") == "NonIndexed":
         yield path.invalid(text, "should not be enabled for NonIndexed jobs")
     if spec.get("parallelism", 1) != spec.get("completions", 1):

@@ -27,7 +27,7 @@ POD_GROUP_NAME, POD_GROUP_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.
 """The name is an annotation since 0.18, and a label in older manifests."""
 MAX_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
 GATED_BY = "kueue.x-k8s.io/admission-gated-by"
-_ELASTIC, _MANAGED = "kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/managed"
+ELASTIC, _MANAGED = "kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/managed"
 _PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 _LABELS, _ANNOTATIONS = ROOT.child("metadata", "labels"), ROOT.child("metadata", "annotations")
 _ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
@@ -40,8 +40,7 @@ def job_problems(job: Object) -> Iterator[str]:
     """What is wrong with a job of any kind (upstream: ValidateJobOnCreate)."""
     labels = _labels_of(job)
     yield from queue_problems(job)
-    name = labels.get(_PREBUILT) or _annotations_of(job).get(_PREBUILT) or ""
-    path = (_ANNOTATIONS if _annotations_of(job).get(_PREBUILT) else _LABELS).index(_PREBUILT)
+    path, name = _prebuilt_of(job)
     if name:
         yield from _name_problems(path, name)
         if job.get("kind") in _WITHOUT_PREBUILT:
@@ -55,6 +54,14 @@ def job_problems(job: Object) -> Iterator[str]:
     yield from marker_problems(job)
 
 
+def _prebuilt_of(job: Object) -> tuple[Path, str]:
+    """The name of a Workload that is there already, and where it stands; empty for none."""
+    by_annotation = _annotations_of(job).get(_PREBUILT)
+    if by_annotation:
+        return _ANNOTATIONS.index(_PREBUILT), by_annotation
+    return _LABELS.index(_PREBUILT), _labels_of(job).get(_PREBUILT) or ""
+
+
 def queue_problems(job: Object) -> Iterator[str]:
     """A queue's name that no LocalQueue can have."""
     labels = _labels_of(job)
@@ -65,9 +72,9 @@ def queue_problems(job: Object) -> Iterator[str]:
 def marker_problems(job: Object) -> Iterator[str]:
     """What is wrong with the annotations that make a job elastic, or gate its admission."""
     annotations = _annotations_of(job)
-    if annotations.get(_ELASTIC) == "true" and job.get("kind") not in _ELASTIC_KINDS:
+    if annotations.get(ELASTIC) == "true" and job.get("kind") not in _ELASTIC_KINDS:
         kind = go_quote(_version_and_kind(job))
-        yield _ANNOTATIONS.index(_ELASTIC).forbidden(f"elastic job is not supported for {kind}")
+        yield _ANNOTATIONS.index(ELASTIC).forbidden(f"elastic job is not supported for {kind}")
     value = annotations.get(GATED_BY) or ""
     path = _ANNOTATIONS.index(GATED_BY)
     gates: set[str] = set()
@@ -121,6 +128,10 @@ def kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: bo
     if kind == "Pod":
         yield from _pod_problems(job)
     yield from _topology_problems(kind, job, pod_sets)
+    if kind == "Pod":
+        path, name = _prebuilt_of(job)
+        if name and (group := _group_of(job)) and name != group:
+            yield path.invalid(name, "prebuilt workload and pod group should be equal")
 
 
 def _topology_problems(kind: str, job: Object, pod_sets: Sequence[WorkloadPodSet]) -> Iterator[str]:
@@ -208,7 +219,7 @@ def _pod_problems(pod: Object) -> Iterator[str]:
         yield _LABELS.index(_MANAGED).forbidden("managed label value can only be 'true'")
     by_annotation = bool(annotations.get(POD_GROUP_NAME))
     path = (_ANNOTATIONS if by_annotation else _LABELS).index(POD_GROUP_NAME)
-    group = annotations.get(POD_GROUP_NAME) or labels.get(POD_GROUP_NAME) or ""
+    group = _group_of(pod)
     count = annotations.get(POD_GROUP_COUNT)
     name_is = "annotation" if by_annotation else "label"
     both = f"both the '{POD_GROUP_COUNT}' annotation and the '{POD_GROUP_NAME}' {name_is} should be set"
@@ -225,6 +236,10 @@ def _pod_problems(pod: Object) -> Iterator[str]:
                 f"incorrect annotation value '{POD_GROUP_COUNT}={count}': group total count should be greater than zero"
             )
             yield _ANNOTATIONS.index(POD_GROUP_COUNT).invalid(count, detail)
+
+
+def _group_of(pod: Object) -> str:
+    return _annotations_of(pod).get(POD_GROUP_NAME) or _labels_of(pod).get(POD_GROUP_NAME) or ""
 
 
 def _has_own_cluster(job: Object) -> bool:
@@ -250,12 +265,12 @@ def _ray_problems(job: Object) -> Iterator[str]:
         detail = "a kueue managed job should delete the cluster after finishing"
         yield ROOT.child("spec", "shutdownAfterJobFinishes").invalid(False, detail)
     cluster = _ray_cluster(job)
-    if cluster.get("enableInTreeAutoscaling") and _annotations_of(job).get(_ELASTIC) != "true":
+    if cluster.get("enableInTreeAutoscaling") and _annotations_of(job).get(ELASTIC) != "true":
         detail = "a kueue managed job should only use autoscaling when workload slicing is enabled"
         if kind == "RayCluster":
             detail = (
                 "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
-                f'ElasticJobsViaWorkloadSlices feature gate and set the "{_ELASTIC}": "true" annotation'
+                f'ElasticJobsViaWorkloadSlices feature gate and set the "{ELASTIC}": "true" annotation'
             )
         yield path.child("enableInTreeAutoscaling").invalid(True, detail)
     groups = cluster.get("workerGroupSpecs") or ()
@@ -278,7 +293,7 @@ def _spark_problems(job: Object) -> Iterator[str]:
             "a kueue managed job can use dynamicAllocation only when the ElasticJobsViaWorkloadSlices feature gate is "
             "on and the job is an elastic job"
         )
-        if _annotations_of(job).get(_ELASTIC) != "true":
+        if _annotations_of(job).get(ELASTIC) != "true":
             yield ROOT.child("spec", "dynamicAllocation", "enabled").invalid(True, detail)
 
 
