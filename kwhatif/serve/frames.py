@@ -35,9 +35,10 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     """The head of a frame.
 
     To the keeper: ``files`` to load, none where a cluster is followed, and ``memory`` of a question in bytes. From it:
-    ``cluster``. To a worker: a question, by its ``route``, answered as ``media``, and whether its progress
-    ``is_followed``; ``as_of`` is the time of which the cluster is known. From it: its ``pid`` and the ``changes`` it
-    knows, how far it is (``progress``), or a reply of ``status`` and ``exit_code``, after which it ``ends`` or not.
+    ``cluster``. To a worker: a question, by its ``route``, answered as ``media``, and whether the server
+    ``wants_progress``; ``as_of`` is the time of which the cluster is known. From it: its ``pid`` and the ``changes`` it
+    knows, how far it is (``progress``), or a reply of ``http_status`` and ``exit_code``, after which a
+    ``worker_ends`` or not.
     """
 
     files: tuple[str, ...] = ()
@@ -45,14 +46,14 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     cluster: ClusterStatus | None = None
     route: str = ""
     media: str = ""
-    is_followed: bool = False
+    wants_progress: bool = False
     as_of: str = ""
     pid: int = 0
     changes: int = 0
     progress: str = ""
-    status: int = 0
+    http_status: int = 0
     exit_code: int = 0
-    ends: bool = False
+    worker_ends: bool = False
 
 
 Frame = tuple[Head, bytes]

@@ -120,7 +120,7 @@ async def _serve(settings: Settings, listener: socket.socket, say: Callable[[str
     workers = Workers(settings.files, settings.limits, followed=settings.followed, say=say)
     service = Service(workers, settings.access, settings.limits, dict(settings.doors))
     server = build_server(service.app(), settings.access.tls)
-    works = (workers.keep(), _reload(settings.access, server.config.ssl), *service.works)
+    works = (workers.run_keeper(), _reload(settings.access, server.config.ssl), *service.works)
     async with _background(server, *works):
         await server.serve(sockets=[listener])
 

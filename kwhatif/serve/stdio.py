@@ -21,7 +21,7 @@ def talk(files: Sequence[str], limits: Limits, followed: Connection | None = Non
 
 async def _talk(files: Sequence[str], limits: Limits, followed: Connection | None) -> None:
     workers = Workers(files, limits, followed=followed, say=log.tell)
-    keeping = asyncio.ensure_future(workers.keep())
+    keeping = asyncio.ensure_future(workers.run_keeper())
     try:
         await answer_lines(sys.stdin.buffer, sys.stdout.buffer, workers, limits)
     finally:

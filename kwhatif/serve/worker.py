@@ -61,19 +61,19 @@ def work(channel: socket.socket, cluster: ServedCluster, memory: int, changes: i
     number = 0
     while (frame := frames.receive(channel)) is not None:
         head, body = frame
-        listener = _Listener(channel) if head.is_followed else None
+        listener = _Listener(channel) if head.wants_progress else None
         try:
             with use_listener(listener):
                 reply = reply_to(head, body, cluster)
-            ends = False
+            worker_ends = False
         except MemoryError:
-            reply, ends = too_large(memory), True
+            reply, worker_ends = too_large(memory), True
         frames.send(
             channel,
-            Head(status=reply.status, media=reply.media, exit_code=reply.exit_code, ends=ends),
+            Head(http_status=reply.status, media=reply.media, exit_code=reply.exit_code, worker_ends=worker_ends),
             reply.body,
         )
-        if ends:
+        if worker_ends:
             return
         # What questions leave behind is let go while nobody waits, but for every eighth.
         number += 1

@@ -23,13 +23,13 @@ from kwhatif.snapshot.live.live_cluster import Connection
 
 MIB = 1024**2
 
-_QUESTIONS_EACH = 500
+_QUESTIONS_PER_WORKER = 500
 """Questions that a worker answers before another fork takes its place, so that what it remembers does not add up."""
 
-_FRESH_SECONDS = 0.5
-"""How far a worker may be behind the changes of the cluster."""
+_LEAST_AGE_SECONDS = 0.5
+"""Up to this age a worker is used though the cluster has changed: a busy cluster must not cost a fork a question."""
 
-_AGAIN_SECONDS, _LONGEST_PAUSE = 1.0, 30.0
+_RESTART_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class _Worker(msgspec.Struct, eq=False):
     changes: int
     as_of: str
     born: float = msgspec.field(default_factory=time.monotonic)
-    asked: int = 0
+    questions: int = 0
 
     def end(self, *, kill: bool = False) -> None:
         self.writer.close()
@@ -92,9 +92,9 @@ class Workers:
 
     # --- the keeper
 
-    async def keep(self) -> None:
+    async def run_keeper(self) -> None:
         """Have a keeper until this is cancelled."""
-        pause = _AGAIN_SECONDS
+        pause = _RESTART_PAUSE
         while True:
             await self._keep_once()
             if self.status.state == "failed":
@@ -103,25 +103,25 @@ class Workers:
             else:
                 self.status = ClusterStatus()
                 self._say("the process that keeps the cluster ended; it is started again")
-                await asyncio.sleep(_AGAIN_SECONDS)
-                pause = _AGAIN_SECONDS
+                await asyncio.sleep(_RESTART_PAUSE)
+                pause = _RESTART_PAUSE
 
     async def _keep_once(self) -> None:
         """Have a keeper, and a follower if a cluster is followed, until one of them ends."""
-        feed, its_feed = socket.socketpair()
-        forks, its_forks = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        feed, keeper_feed = socket.socketpair()
+        forks, keeper_forks = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         with contextlib.ExitStack() as ending:
-            more: list[socket.socket] = []
+            follower_channels: list[socket.socket] = []
             if self._followed is not None:
-                lines, its_lines = socket.socketpair()
-                connection, its_connection = socket.socketpair()
+                keeper_lines, follower_lines = socket.socketpair()
+                connection, follower_connection = socket.socketpair()
                 ending.enter_context(connection)
                 frames.send(connection, Head(), msgspec.json.encode(self._followed))
-                ending.enter_context(_process("follower", its_connection, its_lines))
-                more = [lines]
-            ending.enter_context(_process("keeper", its_feed, its_forks, *more))
+                ending.enter_context(_process("follower", follower_connection, follower_lines))
+                follower_channels = [keeper_lines]
+            ending.enter_context(_process("keeper", keeper_feed, keeper_forks, *follower_channels))
             ending.enter_context(forks)
-            ending.callback(self._forget)
+            ending.callback(self._drop_free_workers)
             reader, writer = await asyncio.open_connection(sock=feed)
             ending.callback(writer.close)
             self._forks = forks
@@ -133,7 +133,7 @@ class Workers:
                         self._say(status.detail)
                     self.changed.set()
 
-    def _forget(self) -> None:
+    def _drop_free_workers(self) -> None:
         self._forks = None
         for worker in self._free:
             worker.end()
@@ -146,7 +146,7 @@ class Workers:
     ) -> Reply:
         """The reply to a question, which may be that there is none."""
         if not self.is_ready:
-            detail = "the cluster cannot be read" if self.status.detail else "the cluster is being loaded"
+            detail = "the cluster cannot be read" if self.status.state == "failed" else "the cluster is being loaded"
             return problem_reply(503, "loading", detail, title="The cluster is not known yet")
         if self._waiting >= self.limits.waiting:
             return problem_reply(503, "busy", "too many questions are waiting: ask again", title="Too busy")
@@ -161,20 +161,21 @@ class Workers:
             self._slots.release()
 
     async def _ask(self, route: str, body: bytes, media: str, progress: Callable[[str], None] | None) -> Reply:
+        # Not within the question's time: before it forks, the keeper may have changes of the cluster to work out.
         worker = await self._take_worker()
         if worker is None:
             return problem_reply(503, "loading", "no worker could be started", title="The cluster is not known yet")
-        kept = False
+        reusable = False
         try:
             async with asyncio.timeout(self.limits.seconds):
                 as_of = self._as_of(worker)
-                question = Head(route=route, media=media, is_followed=progress is not None, as_of=as_of)
+                question = Head(route=route, media=media, wants_progress=progress is not None, as_of=as_of)
                 worker.writer.write(frames.pack(question, body))
                 while (frame := await frames.read(worker.reader)) is not None:
                     head, text = frame
-                    if head.status:
-                        kept = not head.ends
-                        return Reply(head.status, head.media, text, head.exit_code, as_of)
+                    if head.http_status:
+                        reusable = not head.worker_ends
+                        return Reply(head.http_status, head.media, text, head.exit_code, as_of)
                     if progress is not None:
                         progress(head.progress)
             return problem_reply(500, "worker", "the process that answered was ended", title="No answer")
@@ -184,8 +185,8 @@ class Workers:
         except ConnectionError:
             return problem_reply(500, "worker", "the process that answered was ended", title="No answer")
         finally:
-            worker.asked += 1
-            if kept:
+            worker.questions += 1
+            if reusable:
                 self._free.append(worker)
             else:
                 # Also where a client went away: what nobody waits for is not simulated.
@@ -199,10 +200,10 @@ class Workers:
 
     async def _take_worker(self) -> _Worker | None:
         while self._free:
-            # The one that has rested longest: the last one may still tidy up.
+            # The least recently used one: the one that answered last may still collect its garbage.
             worker = self._free.popleft()
-            stale = worker.changes < self.status.changes and time.monotonic() - worker.born > _FRESH_SECONDS
-            if stale or worker.asked >= _QUESTIONS_EACH or worker.reader.at_eof():
+            stale = worker.changes < self.status.changes and time.monotonic() - worker.born > _LEAST_AGE_SECONDS
+            if stale or worker.questions >= _QUESTIONS_PER_WORKER or worker.reader.at_eof():
                 worker.end()
                 continue
             return worker
@@ -211,15 +212,20 @@ class Workers:
     async def _fork(self) -> _Worker | None:
         if self._forks is None:
             return None
-        mine, its = socket.socketpair()
-        with its:
+        server_end, worker_end = socket.socketpair()
+        with worker_end:
             try:
-                socket.send_fds(self._forks, [b"fork"], [its.fileno()])
+                socket.send_fds(self._forks, [b"fork"], [worker_end.fileno()])
             except OSError:
-                mine.close()
+                server_end.close()
                 return None
-        reader, writer = await asyncio.open_connection(sock=mine, limit=MIB)
-        frame = await frames.read(reader)
+        reader, writer = await asyncio.open_connection(sock=server_end, limit=MIB)
+        try:
+            frame = await frames.read(reader)
+        except BaseException:
+            # Nobody waits for it any more. A worker ends with its socket.
+            writer.close()
+            raise
         if frame is None:
             writer.close()
             return None

@@ -23,7 +23,7 @@ Behaviour = Callable[[socket.socket], None]
 
 def answer(channel: socket.socket) -> None:
     assert frames.receive(channel) is not None
-    frames.send(channel, Head(status=200), b"yes")
+    frames.send(channel, Head(http_status=200), b"yes")
 
 
 def say_nothing(channel: socket.socket) -> None:
@@ -84,7 +84,7 @@ def test_a_question_that_is_cut_off_harms_nobody_else(
 
     async def ask() -> list[Reply]:
         replies = await asyncio.gather(acted.ask("place", b"{}"), acted.ask("place", b"{}"))
-        acted._forget()
+        acted._drop_free_workers()
         await asyncio.sleep(0.01)
         return list(replies)
 
@@ -93,3 +93,22 @@ def test_a_question_that_is_cut_off_harms_nobody_else(
         thread.join(60)
     assert (cut.status, ended) == (status, killed)
     assert (whole.status, whole.body) == (200, b"yes")
+
+
+def test_a_fork_that_nobody_waits_for_any_more_is_let_go() -> None:
+    started = Workers((), Limits())
+    started._forks, keeper_forks = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+    async def cancel() -> bytes:
+        fork = asyncio.ensure_future(started._fork())
+        await asyncio.sleep(0.01)
+        fork.cancel()
+        await asyncio.wait([fork])
+        await asyncio.sleep(0)
+        _, handles, _, _ = socket.recv_fds(keeper_forks, 16, 1)
+        with socket.socket(fileno=handles[0]) as worker_end:
+            worker_end.settimeout(5)
+            return worker_end.recv(1)
+
+    with started._forks, keeper_forks:
+        assert asyncio.run(cancel()) == b""
