@@ -78,10 +78,10 @@ _MOST_ALTERNATIVES = 10
 
 def describe_alternatives(manifest: Manifest) -> str:
     """Which of two objects of one name counts, with the places of both; empty if there is one."""
-    if manifest.instead_of is None:
+    if manifest.replaces is None:
         return ""
     what = f"{manifest.obj.kind} {manifest.obj.name}"
-    return f"{what} appears twice: {manifest.origin} counts, not {manifest.instead_of}"
+    return f"{what} appears twice: {manifest.origin} counts, not {manifest.replaces}"
 
 
 def _warn_of_alternatives(manifests: Sequence[Manifest], notes: Notes) -> None:

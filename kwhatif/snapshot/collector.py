@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import describe_value
@@ -19,7 +19,7 @@ from kwhatif.snapshot.foreign.exports import (
     LEFT_OUT,
     SimulatorExport,
     convert_internal_list,
-    is_recorded,
+    is_kwok_patch,
     simulator_export,
 )
 from kwhatif.snapshot.format.autoscaler_info import CONFIG_MAPS, ConfigMap, with_config_map
@@ -45,8 +45,8 @@ from kwhatif.snapshot.recording_lines import KIND_OF_PATH, RecordingReader, is_r
 # Where the objects of one namespace are read: /apis/apps/v1/namespaces/shop/deployments.
 _OF_NAMESPACE = re.compile(r".*/namespaces/([^/]+)/[^/]+")
 T = TypeVar("T")
-_OWN_NAMESPACE = "kube-system"
-"""A cluster without workloads yet has pods here and nowhere else."""
+_SYSTEM_NAMESPACE = "kube-system"
+"""Every cluster has pods and an account here: a list of pods of this namespace may be whole, one without it is not."""
 
 _NUMEROUS = frozenset(
     {"Node", "CSINode", "PersistentVolume", "VolumeAttachment", "ResourceSlice", "Event", "Lease", "EndpointSlice"}
@@ -55,50 +55,58 @@ _NUMEROUS = frozenset(
 """Kinds of which clusters have very many, and that manifests hardly ever change."""
 
 
+class _Found(NamedTuple):
+    """Where an object was found first, in which dump, and its position in the list of its kind."""
+
+    place: str
+    dump: DirectoryDump | None
+    position: int
+
+
 class SnapshotCollector:
     """A snapshot under construction, and where each of its objects was found.
 
-    ``names`` are those of its sources; ``nothing`` says that none of them held a document.
+    ``names`` are those of its sources; ``is_empty`` says that none of them held a document.
     """
 
     def __init__(self, namespace: str) -> None:
         self.snapshot = Snapshot()
         self.names: list[str] = []
         self._doing = ""
-        self.nothing = True
+        self.is_empty = True
         self._namespace = namespace
-        self._tree: DirectoryDump | None = None
+        self._dump: DirectoryDump | None = None
         self._pods_of_lists: list[set[str]] = []
-        self._seen: dict[tuple[str, ...], tuple[str, DirectoryDump | None, int]] = {}
+        self._seen: dict[tuple[str, ...], _Found] = {}
 
-    def begin(self, path: str, tree: DirectoryDump | None) -> None:
-        """What follows is from this path, and if there is a ``tree``, from the dump there."""
-        mine, self._tree = self.snapshot, tree
+    def begin(self, path: str, dump: DirectoryDump | None) -> None:
+        """What follows is from this path, and if there is a ``dump``, from the dump there."""
+        snapshot, self._dump = self.snapshot, dump
         self.names.append(display_path(path))
         self._doing = f"Loading {display_path(path)}"
         report_start(self._doing)
-        if tree is None:
+        if dump is None:
             return
-        self._note_layout(tree.layout)
-        mine.taken_at = mine.taken_at or tree.taken_at
-        mine.kubernetes_version = mine.kubernetes_version or tree.kubernetes_version
-        for sort, count in tree.skipped.items():
+        self._note_layout(dump.layout)
+        snapshot.taken_at = snapshot.taken_at or dump.taken_at
+        snapshot.kubernetes_version = snapshot.kubernetes_version or dump.kubernetes_version
+        for sort, count in dump.skipped.items():
             self._ignore(sort, count)
-        mine.unreadable |= {kind: why for kind, why in tree.unreadable.items() if kind not in mine.unreadable}
-        if tree.namespaces is not None and (said := partial(tree.namespaces)):
-            mine.unreadable["Pod"] = said
+        snapshot.unreadable |= {kind: why for kind, why in dump.unreadable.items() if kind not in snapshot.unreadable}
+        if dump.namespaces is not None and (said := partial(dump.namespaces)):
+            snapshot.unreadable["Pod"] = said
 
-    def add_text(self, text: Text, head: tuple[str, str] = ("", "")) -> None:
-        """All documents of one text; ``head`` is apiVersion and kind where they do not say so. Raises InputError."""
+    def add_text(self, text: Text, type_meta: tuple[str, str] = ("", "")) -> None:
+        """All documents of one text; ``type_meta``: apiVersion and kind where they lack them. Raises InputError."""
         if is_recording(text.data):
             self.add_moment(state_at(lines_of(text), Moment()))
             return
         pod_lists = 0
         documents = read_documents(text)
         for document in map(convert_internal_list, documents):
-            self.nothing = False
-            pod_lists += self._add_document(document, head, alone=not self._tree and not text.logs) == "PodList"
-        if self._tree and not documents:
+            self.is_empty = False
+            pod_lists += self._add_document(document, type_meta, alone=not self._dump and not text.logs) == "PodList"
+        if self._dump and not documents:
             raise InputError("empty: the dump was not written to its end", source=text.name)
         if text.logs:
             self._note_layout("kubectl cluster-info dump")
@@ -117,60 +125,60 @@ class SnapshotCollector:
 
     def add_moment(self, state: RecordedState) -> None:
         """The objects of a recording as they are at one moment. Raises InputError."""
-        self.nothing = False
-        mine = self.snapshot
+        self.is_empty = False
+        snapshot = self.snapshot
         self._add_recording_metadata(state)
-        mine.taken_at = mine.taken_at or rfc3339(state.at)
+        snapshot.taken_at = snapshot.taken_at or rfc3339(state.at)
         for path, missing in state.about.open.items():
             kind = KIND_OF_PATH.get(path)
             if kind in state.kinds:
                 said = f"{path} were not followed from {rfc3339(missing.since)} on: {missing.why}"
-                mine.inconsistencies.append(said)
+                snapshot.inconsistencies.append(said)
         if state.cut:
-            mine.inconsistencies.append(f"the recording breaks off after {rfc3339(state.at)}")
+            snapshot.inconsistencies.append(f"the recording breaks off after {rfc3339(state.at)}")
         for item in state.items():
             self._add_item(item)
 
     def _add_recording_metadata(self, recorded: RecordingReader[Any]) -> None:
         """The lines of a recording other than its objects."""
         self._note_layout("recording")
-        mine, recorded_cluster = self.snapshot, recorded.about.cluster
-        mine.kubernetes_version = mine.kubernetes_version or recorded_cluster.kubernetes_version
-        mine.scheduler, mine.autoscaler = (
-            mine.scheduler or recorded_cluster.scheduler,
-            mine.autoscaler or recorded_cluster.autoscaler,
+        snapshot, recorded_cluster = self.snapshot, recorded.about.cluster
+        snapshot.kubernetes_version = snapshot.kubernetes_version or recorded_cluster.kubernetes_version
+        snapshot.scheduler, snapshot.autoscaler = (
+            snapshot.scheduler or recorded_cluster.scheduler,
+            snapshot.autoscaler or recorded_cluster.autoscaler,
         )
-        mine.descheduler = mine.descheduler or recorded_cluster.descheduler
-        mine.unreadable |= {
-            kind: why for kind, why in (recorded_cluster.unreadable or {}).items() if kind not in mine.unreadable
+        snapshot.descheduler = snapshot.descheduler or recorded_cluster.descheduler
+        snapshot.unreadable |= {
+            kind: why for kind, why in (recorded_cluster.unreadable or {}).items() if kind not in snapshot.unreadable
         }
-        mine.dropped = sorted({*mine.dropped, *(recorded_cluster.dropped or ())})
-        mine.redacted = mine.redacted or bool(recorded_cluster.redacted)
-        for kind in recorded.kinds:
-            self._cover(kind.api_version(), kind.kind)
-        for stranger, count in recorded.strangers.items():
-            self._ignore(stranger, count)
+        snapshot.dropped = sorted({*snapshot.dropped, *(recorded_cluster.dropped or ())})
+        snapshot.redacted = snapshot.redacted or bool(recorded_cluster.redacted)
+        for followed in recorded.kinds:
+            self._cover(followed.api_version(), followed.kind)
+        for kind, count in recorded.unread_kinds.items():
+            self._ignore(kind, count)
 
     def _note_layout(self, layout: str) -> None:
         """Note the tool that wrote the dump."""
         self.names[-1] = f"{self.names[-1].removesuffix(f' ({layout})')} ({layout})"
 
-    def _add_document(self, document: Document, head: tuple[str, str], *, alone: bool) -> str:
+    def _add_document(self, document: Document, type_meta: tuple[str, str], *, alone: bool) -> str:
         """Add the objects of a document; returns its kind. A document that stands ``alone`` belongs to no dump."""
-        api_version, kind = head_of(document, head)
+        api_version, kind = head_of(document, type_meta)
         if is_snapshot(document, api_version, kind):
             self._add_snapshot(document)
         elif api_version or kind:
-            self._cover(api_version, kind.removesuffix("List") if kind.endswith("List") or any(head) else "")
+            self._cover(api_version, kind.removesuffix("List") if kind.endswith("List") or any(type_meta) else "")
             pods = len(self.snapshot.objects.list_all(Pod))
-            for item in items_of(document, head):
+            for item in items_of(document, type_meta):
                 self._add_item(item)
-                self._remember(item)
+                self._keep_as_read(item)
             if kind.endswith("List") and alone:
                 self._look_at_list(document, kind.removesuffix("List"), self.snapshot.objects.list_all(Pod)[pods:])
         elif export := simulator_export(document):
             self._add_export(export)
-        elif self._tree:
+        elif self._dump:
             self._ignore("other document")
         else:
             # Neither is known, so this raises what is to be said of that.
@@ -196,11 +204,11 @@ class SnapshotCollector:
         lists = self._pods_of_lists
         if lists and all(len(names) == 1 for names in lists) and "Pod" not in snapshot.unreadable:
             there = set[str]().union(*lists)
-            if _OWN_NAMESPACE not in there and all(pod.namespace in there for pod in snapshot.objects.list_all(Pod)):
+            if _SYSTEM_NAMESPACE not in there and all(pod.namespace in there for pod in snapshot.objects.list_all(Pod)):
                 snapshot.unreadable["Pod"] = describe_namespaces(there, "list" if len(lists) == 1 else "lists")
         accounts = snapshot.whole.get("ServiceAccount")
         homes = {part_of(account, "metadata", "namespace") for account in accounts or ()}
-        if accounts is not None and _OWN_NAMESPACE not in homes:
+        if accounts is not None and _SYSTEM_NAMESPACE not in homes:
             # Every namespace has an account, and every cluster this namespace.
             why = describe_namespaces(homes, "list") if homes else "the list is empty, which it is in no cluster"
             snapshot.unreadable.setdefault("ServiceAccount", why)
@@ -208,7 +216,7 @@ class SnapshotCollector:
         return snapshot
 
     def _add_export(self, export: SimulatorExport) -> None:
-        mine = self.snapshot
+        snapshot = self.snapshot
         self._note_layout("kube-scheduler-simulator")
         for api_version, kind in export.kinds:
             self._cover(api_version, kind)
@@ -217,10 +225,10 @@ class SnapshotCollector:
         for name in export.unknown:
             self._ignore(name)
         configuration = export.configuration()
-        if configuration and not mine.scheduler:
+        if configuration and not snapshot.scheduler:
             source = f"{export.document.source}: schedulerConfig"
-            mine.scheduler = SchedulerInfo(configuration=configuration, source=source)
-        mine.unreadable |= {kind: why for kind, why in LEFT_OUT.items() if kind not in mine.unreadable}
+            snapshot.scheduler = SchedulerInfo(configuration=configuration, source=source)
+        snapshot.unreadable |= {kind: why for kind, why in LEFT_OUT.items() if kind not in snapshot.unreadable}
 
     def _cover(self, api_version: str, kind: str) -> None:
         """Mark a kind as covered, even if its list is empty."""
@@ -237,52 +245,52 @@ class SnapshotCollector:
             other = read_envelope(document.value)
         except InputError as error:
             raise inside(error, document.source, "$") from None
-        mine = self.snapshot
-        mine.source = ", ".join(part for part in (mine.source, other.source) if part)
-        mine.kubernetes_version = mine.kubernetes_version or other.kubernetes_version
-        mine.taken_at = mine.taken_at or other.taken_at
-        mine.unreadable.update(other.unreadable)
-        mine.resource_versions.update(other.resource_versions)
-        mine.inconsistencies += other.inconsistencies
-        mine.dropped = sorted({*mine.dropped, *other.dropped})
-        mine.redacted = mine.redacted or other.redacted
-        mine.edits += other.edits
-        mine.scheduler = mine.scheduler or other.scheduler
-        mine.autoscaler = mine.autoscaler or other.autoscaler
-        mine.descheduler = mine.descheduler or other.descheduler
+        snapshot = self.snapshot
+        snapshot.source = ", ".join(part for part in (snapshot.source, other.source) if part)
+        snapshot.kubernetes_version = snapshot.kubernetes_version or other.kubernetes_version
+        snapshot.taken_at = snapshot.taken_at or other.taken_at
+        snapshot.unreadable.update(other.unreadable)
+        snapshot.resource_versions.update(other.resource_versions)
+        snapshot.inconsistencies += other.inconsistencies
+        snapshot.dropped = sorted({*snapshot.dropped, *other.dropped})
+        snapshot.redacted = snapshot.redacted or other.redacted
+        snapshot.edits += other.edits
+        snapshot.scheduler = snapshot.scheduler or other.scheduler
+        snapshot.autoscaler = snapshot.autoscaler or other.autoscaler
+        snapshot.descheduler = snapshot.descheduler or other.descheduler
         for kind, count in other.ignored.items():
             self._ignore(kind, count)
         for kind, listed in other.objects.by_kind().items():
-            mine.objects.extend(KINDS[kind], [])
+            snapshot.objects.extend(KINDS[kind], [])
             for i, obj in enumerate(listed):
-                self._add(obj, f"{document.source} $.objects.{kind}[{i}]")
+                self._add_decoded(obj, f"{document.source} $.objects.{kind}[{i}]")
         for kind, objects in other.whole.items():
-            mine.whole.setdefault(kind, [])
+            snapshot.whole.setdefault(kind, [])
             for i, whole in enumerate(objects):
-                self._keep(whole, kind, f"{document.source} $.objects.{kind}[{i}]")
+                self._add_whole(whole, kind, f"{document.source} $.objects.{kind}[{i}]")
 
     def _add_item(self, item: Item) -> None:
         """Add one object, or count it if its kind is not read. Raises InputError."""
         struct, whole = struct_for(item.api_version, item.kind), is_kept_whole(item.api_version, item.kind)
-        if is_recorded(item.api_version, item.kind):
+        if is_kwok_patch(item.api_version, item.kind):
             self._ignore(item.kind)
             return
         obj = resource_of(item, struct or Resource)
         if not whole and struct is None:
-            mine = self.snapshot
+            snapshot = self.snapshot
             if item.kind == "ConfigMap" and obj.name in CONFIG_MAPS:
-                mine.autoscaler = with_config_map(mine.autoscaler, decode(item.value, ConfigMap))
+                snapshot.autoscaler = with_config_map(snapshot.autoscaler, decode(item.value, ConfigMap))
             elif item.kind == "ConfigMap" and is_named_like_policy(obj.namespace, obj.name):
-                mine.descheduler = with_descheduler_policy(mine.descheduler, decode(item.value, ConfigMap))
+                snapshot.descheduler = with_descheduler_policy(snapshot.descheduler, decode(item.value, ConfigMap))
             self._ignore(item.kind)
             return
         if struct is not None:
             self.snapshot.objects.extend(struct, [])
-            self._add(obj, f"{item.source} {item.place}")
+            self._add_decoded(obj, f"{item.source} {item.place}")
         if whole:
-            self._keep(plain_of(item, checked=True), item.kind, f"{item.source} {item.place}")
+            self._add_whole(plain_of(item, checked=True), item.kind, f"{item.source} {item.place}")
 
-    def _remember(self, item: Item) -> None:
+    def _keep_as_read(self, item: Item) -> None:
         """Keep all fields of an object that a manifest may change, since scheduling reads few or none of them."""
         if item.kind in _NUMEROUS or is_kept_whole(item.api_version, item.kind):
             return
@@ -295,34 +303,34 @@ class SnapshotCollector:
         kept = {**plain, "metadata": {**metadata, "namespace": home} if home else metadata}
         self.snapshot.as_read[item.kind, home, str(metadata.get("name") or "")] = kept
 
-    def _add(self, obj: Resource, place: str) -> None:
+    def _add_decoded(self, obj: Resource, place: str) -> None:
         """Keep an object as it is decoded; there is a list of its kind already."""
         kind = type(obj).__name__
         if kind in NAMESPACED:
             put_in_namespace(obj, self._namespace)
-        self._put(self.snapshot.objects.list_kind(kind), obj, (kind, obj.namespace, obj.name), place)
+        self._insert(self.snapshot.objects.list_kind(kind), obj, (kind, obj.namespace, obj.name), place)
 
-    def _keep(self, whole: dict[str, Any], kind: str, place: str) -> None:
+    def _add_whole(self, whole: dict[str, Any], kind: str, place: str) -> None:
         """Keep an object as plain values."""
         metadata: dict[str, Any] = part_of(whole, "metadata")
         whole["kind"] = kind
         if kind in NAMESPACED:
             metadata["namespace"] = metadata.get("namespace") or self._namespace
         key = (kind, metadata.get("namespace") or "", part_of(metadata, "name"), "whole")
-        self._put(self.snapshot.whole.setdefault(kind, []), whole, key, place)
+        self._insert(self.snapshot.whole.setdefault(kind, []), whole, key, place)
 
-    def _put(self, listed: list[T], obj: T, key: tuple[str, ...], place: str) -> None:
+    def _insert(self, listed: list[T], obj: T, key: tuple[str, ...], place: str) -> None:
         """Put an object into the list of its kind. Of those of one name the last counts, but within one dump
-        the first.
+        the first. (Of manifests: ``load_manifests``.)
         """
         report_progress(self._doing, "objects", len(self._seen))
-        here = (place, self._tree, len(listed))
+        here = _Found(place, self._dump, len(listed))
         first = self._seen.setdefault(key, here)
         if first is here:
             listed.append(obj)
-        elif (self._tree is None or first[1] is not self._tree) and listed[first[2]] != obj:
-            listed[first[2]] = obj
-            said = describe_conflict(key, place, first[0])
+        elif (self._dump is None or first.dump is not self._dump) and listed[first.position] != obj:
+            listed[first.position] = obj
+            said = describe_conflict(key, place, first.place)
             if said not in self.snapshot.inconsistencies:
                 self.snapshot.inconsistencies.append(said)
 

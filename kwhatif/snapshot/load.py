@@ -35,7 +35,15 @@ from kwhatif.snapshot.recording_lines import is_recording, lines_of
 from kwhatif.snapshot.repository.manifest_reader import read_items
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
-__all__ = ["Manifest", "Origin", "decode_objects", "is_recorded", "load_manifests", "load_recording", "load_snapshot"]
+__all__ = [
+    "Manifest",
+    "Origin",
+    "decode_objects",
+    "is_recording_file",
+    "load_manifests",
+    "load_recording",
+    "load_snapshot",
+]
 
 
 _AS_THEY_ARE = ReadingOptions()
@@ -46,16 +54,16 @@ class Manifest(msgspec.Struct, frozen=True):
     """One object of a manifest and where it came from.
 
     ``obj`` has only apiVersion, kind and names: the rest is validated by the API server. ``raw`` is the whole object as
-    plain Python values, as it stands in the file. It may stand ``instead_of`` an earlier one of its name. Its file or
-    itself ``is_named``, unless it was found in a directory. ``keeps`` is why it stays once it is in no manifest.
+    plain Python values, as it stands in the file. ``replaces`` is where an earlier one of its name stood. Its file or
+    itself ``is_named``, unless it was found in a directory. ``kept_because`` is why it stays once it is in no manifest.
     """
 
     obj: Resource
     origin: Origin
     raw: dict[str, Any]
-    instead_of: Origin | None = None
+    replaces: Origin | None = None
     is_named: bool = True
-    keeps: str = ""
+    kept_because: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -69,24 +77,24 @@ def load_snapshot(
     """One snapshot of all that is in ``paths``: own snapshots, manifests, output of ``kubectl get``, others' dumps.
 
     Namespaced objects without a namespace get ``namespace``. Of an object that appears twice one is enough; if they
-    differ, the last one counts, which is among the snapshot's inconsistencies; within one dump the first. Raises
-    InputError.
+    differ, the last one counts, which is among the snapshot's inconsistencies; within one dump the first
+    (``SnapshotCollector``; manifests have a rule of their own). Raises InputError.
     """
     named = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    found = SnapshotCollector(namespace)
+    collector = SnapshotCollector(namespace)
     with _without_garbage_collection():
         for path in once(named):
             if recorded := recording_in(path):
-                found.begin(path, None)
-                found.add_moment(state_at(*recorded))
+                collector.begin(path, None)
+                collector.add_moment(state_at(*recorded))
                 continue
-            tree = tree_of(path)
-            found.begin(path, tree)
-            for text, head in texts_of(path, tree):
-                found.add_text(text, head)
-    if found.nothing and named:
-        raise _nothing(named)
-    snapshot = found.finish()
+            dump = tree_of(path)
+            collector.begin(path, dump)
+            for text, type_meta in texts_of(path, dump):
+                collector.add_text(text, type_meta)
+    if collector.is_empty and named:
+        raise _empty_error(named)
+    snapshot = collector.finish()
     if snapshot.ignored and not (snapshot.objects.known_kinds() or snapshot.whole or snapshot.scheduler):
         there = ", ".join(f"{count} {kind}" for kind, count in sorted(snapshot.ignored.items()))
         advice = advice_on_machines(snapshot.ignored)
@@ -108,13 +116,13 @@ def load_recording(path: str) -> tuple[Recording, Snapshot]:
                 raise InputError(problem, source=text.name, place="line 1")
             lines = lines_of(text)
         recording = read_recording(lines)
-        found = SnapshotCollector("default")
-        found.begin(path, None)
-        found.add_recording(recording, recording.begins)
-        return recording, found.finish()
+        collector = SnapshotCollector("default")
+        collector.begin(path, None)
+        collector.add_recording(recording, recording.begins)
+        return recording, collector.finish()
 
 
-def is_recorded(path: str) -> bool:
+def is_recording_file(path: str) -> bool:
     """Whether a file is a recording; standard input is assumed to be one."""
     return path == "-" or lines_that_begin(path, is_recording) is not None
 
@@ -128,8 +136,8 @@ def load_manifests(
     """The objects of manifests, in their order: those of files, and those given as plain values.
 
     Namespaced objects without a namespace get ``namespace``; ``metadata.generateName`` may stand for a name. Of an
-    object that appears twice one is enough; if they differ, the last one counts, unless its file was named itself and
-    it may make pods. Notes go to the ``report``. Raises InputError, also for those.
+    object that appears twice one is enough; if they differ, the last one counts, but is refused if its file was named
+    itself and it may make pods (``load_snapshot`` refuses none). Notes go to the ``report``. Raises InputError.
     """
     manifests: list[Manifest] = []
     seen: dict[tuple[str, ...], int] = {}
@@ -156,14 +164,14 @@ def load_manifests(
         if first.raw == manifest.raw:
             continue
         if is_named and _may_make_pods(item, key[0]):
-            raise _twice(key, item, first.origin)
+            raise _duplicate_error(key, item, first.origin)
         if first.origin.file != item.origin.file:
             report.files.explain(first.origin.file, f"of {_name_of(key)} another file counts: {item.origin.file}")
-        manifests[place] = replace(manifest, instead_of=first.origin)
-    return list(_tell_apart(manifests))
+        manifests[place] = replace(manifest, replaces=first.origin)
+    return list(_with_unique_origins(manifests))
 
 
-def _tell_apart(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+def _with_unique_origins(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
     """Manifests by origins of their own: overlays make several objects of one file, and pods are known by origins."""
     seen: set[Origin] = set()
     for each in manifests:
@@ -176,7 +184,7 @@ def _tell_apart(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
         seen.add(each.origin)
 
 
-def _nothing(paths: Sequence[str]) -> InputError:
+def _empty_error(paths: Sequence[str]) -> InputError:
     return InputError("holds no objects: it is empty", source=", ".join(map(display_path, paths)))
 
 
@@ -191,7 +199,7 @@ def _manifest(item: Item, namespace: str, namespaced: Collection[tuple[str, str]
     elif (item.api_version.partition("/")[0], item.kind) in namespaced and isinstance(metadata, dict):
         put_in_namespace(obj, namespace)
         whole = {**whole, "metadata": {**whole["metadata"], "namespace": obj.namespace}}
-    return Manifest(obj, item.origin, whole, keeps=item.keeps)
+    return Manifest(obj, item.origin, whole, kept_because=item.kept_because)
 
 
 def _identity(obj: Resource, item: Item) -> tuple[str, ...]:
@@ -206,7 +214,7 @@ def _may_make_pods(item: Item, group: str) -> bool:
     return item.kind in {"Pod", *TEMPLATES}
 
 
-def _twice(key: tuple[str, ...], item: Item, first: Origin) -> InputError:
+def _duplicate_error(key: tuple[str, ...], item: Item, first: Origin) -> InputError:
     return InputError(f"{_name_of(key)} appears twice: it is also in {first}", source=item.source, place=item.place)
 
 

@@ -157,13 +157,13 @@ class RecordingInfo:
 class RecordingReader(ABC, Generic[T]):
     """Reads the lines of a recording; the objects of events are read as a ``T``.
 
-    ``kinds`` are those with a list, and its version; ``strangers`` counts lines of unknown kinds. ``cut`` says that the
-    last line is incomplete, as after a crash; ``about`` has the recorder's own lines.
+    ``kinds`` are those with a list, and its version; ``unread_kinds`` counts lines of unknown kinds. ``cut`` says that
+    the last line is incomplete, as after a crash; ``about`` has the recorder's own lines.
     """
 
     source: str
     kinds: dict[Kind, int] = field(default_factory=dict, init=False)
-    strangers: Counter[str] = field(default_factory=Counter, init=False)
+    unread_kinds: Counter[str] = field(default_factory=Counter, init=False)
     cut: bool = field(default=False, init=False)
     about: RecordingInfo = field(default_factory=RecordingInfo, init=False)
 
@@ -185,7 +185,7 @@ class RecordingReader(ABC, Generic[T]):
             return
         kind, event = KIND_OF_PATH.get(line.kind), line.event
         if kind is None:
-            self.strangers[line.kind] += 1
+            self.unread_kinds[line.kind] += 1
         elif line.list is not None:
             version = self.kinds[kind] = version_of(line.list.metadata, "$.list")
             self.on_list(kind, version, line, line.list.items, number)

@@ -20,7 +20,7 @@ from kwhatif.api.times import check_times
 from kwhatif.errors import InputError
 from kwhatif.results.snapshot_check import Finding
 from kwhatif.snapshot.collector import describe_conflict
-from kwhatif.snapshot.foreign.exports import convert_internal_list, is_recorded, simulator_export
+from kwhatif.snapshot.foreign.exports import convert_internal_list, is_kwok_patch, simulator_export
 from kwhatif.snapshot.foreign.layouts import texts_of, tree_of
 from kwhatif.snapshot.format.documents import cluster_snapshot_schema
 from kwhatif.snapshot.format.model import API_VERSION, KIND, Snapshot, read_envelope
@@ -153,7 +153,7 @@ class _Reader:
             # What is no object of Kubernetes may well stand in a dump.
             return
         for item in export.items() if export else items_of(self._document, self._head):
-            if not is_recorded(item.api_version, item.kind):
+            if not is_kwok_patch(item.api_version, item.kind):
                 yield item
 
     def _problem(self, name: str, place: Place, text: str) -> None:

@@ -139,7 +139,7 @@ def test_two_alternatives_of_one_workload_in_a_directory_are_one_and_say_where_b
     (tmp_path / "b.yaml").write_text(POD.replace("image: a", "image: b"))
     (manifest,) = load_manifests([str(tmp_path)])
     assert manifest.origin.file.endswith("b.yaml")
-    assert manifest.instead_of is not None
-    assert manifest.instead_of.file.endswith("a.yaml")
+    assert manifest.replaces is not None
+    assert manifest.replaces.file.endswith("a.yaml")
     with pytest.raises(InputError, match="appears twice"):
         load_manifests([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")])

@@ -32,9 +32,9 @@ class _AskAgain(AgreementOptions, Command[BacktestResult]):
 
     def choose(self) -> Command[Any]:
         from kwhatif.commands.backtest.run import LastBound, RecordedDecisions
-        from kwhatif.snapshot.load import is_recorded
+        from kwhatif.snapshot.load import is_recording_file
 
-        question = RecordedDecisions if is_recorded(self.recording) else LastBound
+        question = RecordedDecisions if is_recording_file(self.recording) else LastBound
         return question(**values_of(AgreementOptions, self))
 
 
@@ -71,9 +71,9 @@ class Backtest(
         if self.other is None:
             return super().choose()
         from kwhatif.commands.backtest.day_diff import DayDiff
-        from kwhatif.snapshot.load import is_recorded
+        from kwhatif.snapshot.load import is_recording_file
 
-        if self.need or not is_recorded(self.recording):
+        if self.need or not is_recording_file(self.recording):
             raise UsageError(
                 "--policy asks what another configuration would have made of a recorded day; which scheduler decided, "
                 "for --need and for snapshots, is said by --recorded-policy"
@@ -82,8 +82,8 @@ class Backtest(
 
     def _choose_queues(self) -> Command[Any]:
         from kwhatif.commands.backtest.queue_day import QueueDay
-        from kwhatif.snapshot.load import is_recorded
+        from kwhatif.snapshot.load import is_recording_file
 
-        if self.other is not None or self.need or not is_recorded(self.recording):
+        if self.other is not None or self.need or not is_recording_file(self.recording):
             raise UsageError("--queues asks about a recorded day, without --policy and --need")
         return QueueDay(recording=self.recording, queues=self.queues)

@@ -70,8 +70,8 @@ def compare_manifests(
         found.apply.append(manifest)
         found.changes.append(_change("added" if old is None else "changed", manifest, details))
     for manifest in before.values():
-        if manifest.keeps:
-            found.changes.append(_change("kept", manifest, (f"it stays in the cluster: {manifest.keeps}",)))
+        if manifest.kept_because:
+            found.changes.append(_change("kept", manifest, (f"it stays in the cluster: {manifest.kept_because}",)))
             continue
         found.removed.append(manifest)
         found.changes.append(_change("removed", manifest))

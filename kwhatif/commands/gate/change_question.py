@@ -253,7 +253,7 @@ def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> It
     for manifest in manifests:
         text = describe_alternatives(manifest)
         known = before.get(manifest.key)
-        if text and (known is None or known.instead_of is None or known.raw != manifest.raw):
+        if text and (known is None or known.replaces is None or known.raw != manifest.raw):
             effect = "the last one is judged, and the other may be what the cluster gets"
             yield Gap(what=text, effect=effect, pods=(INPUT,))
 

@@ -150,6 +150,6 @@ def _value(key: str, value: Any) -> Any:
     return [_value("", each) for each in value] if isinstance(value, list) else value
 
 
-def is_recorded(api_version: str, kind: str) -> bool:
+def is_kwok_patch(api_version: str, kind: str) -> bool:
     """Whether this is a later change, which has no name of its own, rather than an object."""
     return kind == "ResourcePatch" and api_version.startswith("action.kwok.x-k8s.io/")

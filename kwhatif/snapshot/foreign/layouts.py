@@ -312,8 +312,8 @@ def tree_of(path: str) -> DirectoryDump | None:
     return found
 
 
-def texts_of(path: str, tree: DirectoryDump | None) -> Iterator[tuple[Text, tuple[str, str]]]:
+def texts_of(path: str, dump: DirectoryDump | None) -> Iterator[tuple[Text, tuple[str, str]]]:
     """What is to be read of a path, with apiVersion and kind where the tree knows them alone. Raises InputError."""
-    for file in tree.files if tree else [path]:
+    for file in dump.files if dump else [path]:
         for text in read_paths([file]):
-            yield text, tree.heads.get(file, ("", "")) if tree else ("", "")
+            yield text, dump.heads.get(file, ("", "")) if dump else ("", "")

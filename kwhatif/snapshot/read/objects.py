@@ -166,7 +166,7 @@ class _List(msgspec.Struct):
 class Item(msgspec.Struct, frozen=True):
     """One object, not yet decoded. ``place`` is where it stands in its document, ``$`` or ``$.items[3]``.
 
-    ``keeps`` is why it stays in the cluster once it has left the manifests; empty if it goes.
+    ``kept_because`` is why it stays in the cluster once it has left the manifests; empty if it goes.
     """
 
     value: Any
@@ -175,7 +175,7 @@ class Item(msgspec.Struct, frozen=True):
     origin: Origin
     source: str
     place: str
-    keeps: str = ""
+    kept_because: str = ""
 
 
 def decode(value: Any, type_: type[T]) -> T:

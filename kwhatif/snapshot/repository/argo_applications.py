@@ -111,7 +111,7 @@ def _deployment(
         pulled=pulled,
         lost=[f"directory.{key}" for key in ("jsonnet",) if directory.get(key)],
         restricted=here.restricted,
-        keeps=_keeps(section(value, "spec", "syncPolicy")),
+        kept_because=_keeps(section(value, "spec", "syncPolicy")),
     )
 
 

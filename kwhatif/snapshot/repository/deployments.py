@@ -25,8 +25,8 @@ class Deployment:
     own. With a ``release`` the directory is a chart. Files of directories below count only if ``is_recursive``;
     ``include`` and ``exclude`` are patterns of names. ``lost`` names what is asked for and not done here.
     ``restricted`` kustomizations read no files but those in their directories, as kubectl has it and Flux has not.
-    ``keeps`` is why objects stay in the cluster that git has no more; empty where they go. ``assumed`` is the source
-    that is taken for this repository, though no file says so.
+    ``kept_because`` is why objects stay in the cluster that git has no more; empty where they go. ``assumed`` is the
+    source that is taken for this repository, though no file says so.
     """
 
     owner: str
@@ -42,7 +42,7 @@ class Deployment:
     exclude: Sequence[str] = ()
     lost: Sequence[str] = ()
     restricted: bool = True
-    keeps: str = ""
+    kept_because: str = ""
     pulled: PulledChart | None = None
     assumed: str = ""
 

@@ -135,7 +135,7 @@ def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources
         overlay=overlay | ({"namespace": namespace} if namespace else {}),
         lost=_suspension(spec),
         restricted=False,
-        keeps="" if spec.get("prune", True) else "prune: false",
+        kept_because="" if spec.get("prune", True) else "prune: false",
         assumed=standing.assumed,
     )
 

@@ -135,4 +135,5 @@ def _as_deployed(item: Item, deployment: Deployment) -> Item:
     metadata = section(plain_of(item), "metadata")
     notes = {**section(metadata, "labels"), **section(metadata, "annotations")}
     own = next((f"{key}: {notes[key]}" for key, value in _KEPT.items() if value in str(notes.get(key)).split(",")), "")
-    return structs.replace(moved, keeps=own or deployment.keeps) if own or deployment.keeps else moved
+    kept_because = own or deployment.kept_because
+    return structs.replace(moved, kept_because=kept_because) if kept_because else moved
