@@ -65,13 +65,13 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden", default=False))
 
 
-@pytest.fixture(params=[pytest.param(sampling.ALWAYS, id="small"), pytest.param(2, id="large")])
+@pytest.fixture(params=[pytest.param(sampling.MIN_FEASIBLE_NODES_TO_FIND, id="small"), pytest.param(2, id="large")])
 def cluster_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """For laws that hold in small clusters and in large ones, of which a scheduler looks at some nodes only.
 
     To be large takes a hundred nodes, or here two.
     """
-    monkeypatch.setattr(sampling, "ALWAYS", request.param)
+    monkeypatch.setattr(sampling, "MIN_FEASIBLE_NODES_TO_FIND", request.param)
 
 
 @pytest.fixture

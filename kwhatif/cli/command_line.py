@@ -50,8 +50,8 @@ def typer_command(question: type[Command[Any]], name: str) -> Any:
 def help_of(question: type[Command[Any]]) -> str:
     """What the class says of itself, and what its exit codes mean."""
     said = question.__doc__ or ""
-    if question.no:
-        said += f"\n\n    Exit codes: 0 the answer is good, 1 it is not: {question.no}, 2 usage or input error.\n    "
+    if bad := question.exit_1_when:
+        said += f"\n\n    Exit codes: 0 the answer is good, 1 it is not: {bad}, 2 usage or input error.\n    "
     return said
 
 
@@ -78,7 +78,7 @@ class CommandLine:
         answer = Answer.from_words(self.question.prints, words)
         values = self._read(words)
         command = self.question(**{each.name: values[each.name] for each in self._own if each.name in values})
-        shown = command.shown_as(answer.output, has_reports=bool(answer.reports))
+        shown = command.for_output(answer.output, has_reports=bool(answer.reports))
         chosen = choose(shown)
         answer.check(chosen)
         if values.get("server"):

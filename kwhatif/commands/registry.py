@@ -67,7 +67,7 @@ class Entry(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def may_be_no(self) -> bool:
-        return bool(self.command.no)
+        return bool(self.command.exit_1_when)
 
     @property
     def has_gaps(self) -> bool:

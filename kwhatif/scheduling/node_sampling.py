@@ -23,18 +23,18 @@ import numpy as np
 
 from kwhatif.cluster.types import BoolArray, Float64Array, IntpArray
 
-ALWAYS = 100
+MIN_FEASIBLE_NODES_TO_FIND = 100
 """The least number of feasible nodes to find (minFeasibleNodesToFind)."""
-LEAST_PERCENTAGE = 5
+MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND = 5
 
 
 def nodes_to_find(nodes: int, percentage: int) -> int:
     """How many feasible nodes are enough; percentage 0 lets it fall as the cluster grows."""
-    if nodes < ALWAYS:
+    if nodes < MIN_FEASIBLE_NODES_TO_FIND:
         return nodes
     if percentage == 0:
-        percentage = max(50 - nodes // 125, LEAST_PERCENTAGE)
-    return max(nodes * percentage // 100, ALWAYS)
+        percentage = max(50 - nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE_TO_FIND)
+    return max(nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
 
 
 def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:

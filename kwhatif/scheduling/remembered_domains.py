@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.framework.placement import Placement
-from kwhatif.scheduling.node_sampling import ALWAYS
+from kwhatif.scheduling.node_sampling import MIN_FEASIBLE_NODES_TO_FIND
 from kwhatif.scheduling.opportunistic_batch import BatchState
 from kwhatif.scheduling.pod_group_results import PlacementAttempt
 from kwhatif.scheduling.schedule_one import Scheduler
@@ -119,7 +119,7 @@ class RememberedDomains:
         batch, cycle = self._scheduler.batch, self._scheduler.shared.cycle
         state = None if batch is None else batch.state
         self._last = _Known(self._moment, attempt, state, 0 if state is None else cycle - state.cycle)
-        if len(attempt.placement.rows) < ALWAYS:
+        if len(attempt.placement.rows) < MIN_FEASIBLE_NODES_TO_FIND:
             self._known[group, attempt.placement.name] = self._last
 
     def _look(self, shape: PodShape) -> bytes:

@@ -142,7 +142,7 @@ def read_request(route: Route, body: bytes) -> Request:
     if "snapshot" in names:
         own["snapshot"] = ()
     command = route.question(**own)
-    return Request(command.shown_as("json", has_reports=False), more, texts)
+    return Request(command.for_output("json", has_reports=False), more, texts)
 
 
 def _decode(body: bytes, type_: type[msgspec.Struct]) -> Any:

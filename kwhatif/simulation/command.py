@@ -6,7 +6,7 @@ Python function, the names in JSON and the reference are made of them, and of wh
         '''Count how many more of a pod fit.'''
 
         takes = AutoscaledOptions
-        no = "fewer fit than --at-least says"
+        exit_1_when = "fewer fit than --at-least says"
         examples = ("web.yaml --snapshot cluster.json",)
 
         at_least: Annotated[int, Flag("--at-least", metavar="N", help="Exit with 1 if fewer than N fit.")] = 1
@@ -81,7 +81,7 @@ class Command(ABC, Generic[R_co]):
     examples: ClassVar[tuple[str, ...]] = ()
     """Words behind the command, which a test runs beside the samples."""
 
-    no: ClassVar[str] = ""
+    exit_1_when: ClassVar[str] = ""
     """When the answer is "no", exit code 1; nothing if it never is."""
 
     prints: ClassVar[Output] = TABLES
@@ -106,7 +106,7 @@ class Command(ABC, Generic[R_co]):
         """The question that is asked, where options choose one of several."""
         return self
 
-    def shown_as(self, output: str, *, has_reports: bool) -> Self:
+    def for_output(self, output: str, *, has_reports: bool) -> Self:
         """The same question for an answer in this format."""
         return self
 

@@ -431,7 +431,7 @@ def test_an_error_about_the_nominated_node_is_no_error_yet() -> None:
 
 
 def test_nodes_are_counted_from_where_the_search_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "ALWAYS", 2)
+    monkeypatch.setattr(sampling, "MIN_FEASIBLE_NODES_TO_FIND", 2)
     cluster = cluster_of([node("a"), node("b"), node("c", cordoned=True), node("d"), node("e")])
     with serving({"filter": keeps(*"abcde")}) as server:
         run = Extended(cluster, extender(server, **FILTER))

@@ -107,14 +107,14 @@ def test_a_scheduler_that_remembers_decides_as_one_that_starts_over_for_every_po
 @given(runs(4, 24, tries=24), st.integers(1, 5))
 def test_so_it_does_where_few_nodes_are_enough(run: Run, always: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "ALWAYS", always)
+        patch.setattr(sampling, "MIN_FEASIBLE_NODES_TO_FIND", always)
         compare(run, always=always)
 
 
 def test_a_node_that_has_filled_up_is_not_the_one_too_many_at_which_the_search_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sampling, "ALWAYS", 2)
+    monkeypatch.setattr(sampling, "MIN_FEASIBLE_NODES_TO_FIND", 2)
     cluster = cluster_of([node(name, cpu="2") for name in "abcde"])
     scheduler = scheduler_for(cluster)
     first = scheduler.attempt(cluster.shapes.info(pod("first", cpu="1")))

@@ -53,7 +53,7 @@ class Backtest(
     who waits how long, and who is preempted.
     """
 
-    no = "less than --need is reproduced (with --policy: something differs)"
+    exit_1_when = "less than --need is reproduced (with --policy: something differs)"
     examples = ("day.jsonl.gz", "day.jsonl.gz --need 99")
     functions: ClassVar[Mapping[str, str]] = {
         "backtest": "question:_AskAgain",

@@ -33,7 +33,7 @@ class Capacity(Question[CapacityResult]):
 
     takes = AutoscaledOptions
     lacks = frozenset({"verb"})
-    no = "fewer fit than --at-least says"
+    exit_1_when = "fewer fit than --at-least says"
     examples = (
         f"{MANIFESTS}/checkout.yaml {CLUSTER}",
         f"{MANIFESTS}/checkout.yaml {CLUSTER} --at-least 5",

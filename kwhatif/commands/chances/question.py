@@ -45,7 +45,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
     """
 
     takes = AutoscaledOptions
-    no = "in a trial a pod finds no node"
+    exit_1_when = "in a trial a pod finds no node"
     examples = (
         f"{MANIFESTS}/web.yaml {CLUSTER} --trials 200",
         f"{MANIFESTS}/web.yaml {CLUSTER} --precision 0.05 --skew 2",

@@ -36,7 +36,7 @@ class Conformance(Task[ConformanceResult]):
     }
     renames: ClassVar = {"kubernetes_version": _VERSION}
     prints = FILES
-    no = "something differs"
+    exit_1_when = "something differs"
     examples = ("samples/scenario.jsonl",)
 
     files: Annotated[

@@ -31,7 +31,7 @@ class Deschedule(Question[DescheduleResult]):
 
     takes = AutoscaledOptions
     lacks = frozenset({"namespace", "verb", "at", "recursive"})
-    no = "an evicted pod finds no node, or is evicted there again"
+    exit_1_when = "an evicted pod finds no node, or is evicted there again"
     examples = (
         f"--descheduler-policy samples/deschedule/policy.yaml {CLUSTER}",
         f"--descheduler-policy samples/deschedule/policy.yaml {CLUSTER} --until-quiet",

@@ -30,7 +30,7 @@ class _DiffSides(DiffOptions, Command[DecisionDiff]):
 
     takes = AutoscaledOptions
     lacks: ClassVar[frozenset[str]] = frozenset({"verb", "at", "call_extenders"})
-    no = "something differs"
+    exit_1_when = "something differs"
     examples = (
         f"{MANIFESTS}/web.yaml {CLUSTER} --policy default --policy samples/policies/most-allocated.yaml",
         f"--replay all {CLUSTER} --policy default@1.30 --policy default@1.36",

@@ -29,7 +29,7 @@ class Drain(Question[DrainResult]):
     """
 
     takes = AutoscaledOptions
-    no = "a node is not drained, or a pod finds no node"
+    exit_1_when = "a node is not drained, or a pod finds no node"
     examples = (
         f"general-b-1 {CLUSTER} --ignore-daemonsets --delete-emptydir-data",
         f"topology.kubernetes.io/zone=eu-west-1a {CLUSTER} --ignore-daemonsets --delete-emptydir-data --force",

@@ -32,7 +32,7 @@ class Expand(Question[ExpandResult]):
     prints = Output(reports=(), help="The format to print; yaml is the pods and claims alone.")
     needs_cluster = False
     reads_rules_file = True
-    no = "something is refused or gets stuck"
+    exit_1_when = "something is refused or gets stuck"
     examples = (
         f"{MANIFESTS}/checkout.yaml {CLUSTER}",
         f"{MANIFESTS}/checkout.yaml -o yaml",

@@ -29,7 +29,7 @@ class _ExplainPods(ExplainAfterOptions, PodOptions, Command[ExplainResult]):
 
     takes = AutoscaledOptions
     lacks: ClassVar[frozenset[str]] = frozenset({"verb", "at"})
-    no = "a pod finds no node (of a node: it stays)"
+    exit_1_when = "a pod finds no node (of a node: it stays)"
     prints = Output(("text", "wide", "json", "yaml", "markdown"), rows_help="Show every node.")
     examples = (
         f"deployment/web {CLUSTER}",

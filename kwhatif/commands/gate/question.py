@@ -33,7 +33,7 @@ class Gate(ChangeQuestion[GateResult]):
     Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for --policy.
     """
 
-    no = "a rule of level error finds something"
+    exit_1_when = "a rule of level error finds something"
     prints = Output(
         ("table", "wide", *_FORMATS),
         ("html", "table", *_FORMATS),

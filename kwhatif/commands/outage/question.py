@@ -38,7 +38,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
     """
 
     takes = AutoscaledOptions
-    no = "a failure is not survived"
+    exit_1_when = "a failure is not survived"
     examples = (
         f"{CLUSTER}",
         f"{CLUSTER} --each nodes,zones --survive node",

@@ -44,7 +44,7 @@ class Place(Question[PlaceResult]):
 
     takes = _PlaceOptions
     lacks: ClassVar[frozenset[str]] = frozenset()
-    no = "a pod finds no node, is refused or not created, or an update gets stuck"
+    exit_1_when = "a pod finds no node, is refused or not created, or an update gets stuck"
     prints = Output(("table", "wide", "json", "yaml", "markdown", "name", "summary"))
     reads_rules_file = True
     examples = (
@@ -75,9 +75,9 @@ class Place(Question[PlaceResult]):
     seed: Seed = None
 
     detailed: bool = True
-    """Whether every plugin's score is told."""
+    """Whether every plugin's score is kept, which costs time and is shown in some outputs only (``for_output``)."""
 
-    def shown_as(self, output: str, *, has_reports: bool) -> Self:
+    def for_output(self, output: str, *, has_reports: bool) -> Self:
         return replace(self, detailed=output in ("wide", "json", "yaml") or has_reports)
 
     def check(self, scenario: Scenario) -> None:
@@ -144,12 +144,12 @@ class Place(Question[PlaceResult]):
         from kwhatif.snapshot.read.files import display_path
 
         files = [display_path(file) for file in scenario.inputs.manifests if isinstance(file, str)]
-        number = sum(placement.outcome in ("placed", "autoscaled") for placement in run.placements)
-        text = f"place {format_count(number, 'pod')}" + (f" of {', '.join(files)}" if files else "")
+        placed = sum(placement.outcome in ("placed", "autoscaled") for placement in run.placements)
+        text = f"place {format_count(placed, 'pod')}" + (f" of {', '.join(files)}" if files else "")
         after = snapshot_after_run(scenario.session.snapshot, scenario.edited.covered, scenario.expanded, run, text)
         write_snapshot(after, self.write_snapshot)
-        number = len(after.objects.list_all(Pod))
-        notes.note(f"{self.write_snapshot}: the cluster afterwards, with {format_count(number, 'pod')}")
+        pods_afterwards = len(after.objects.list_all(Pod))
+        notes.note(f"{self.write_snapshot}: the cluster afterwards, with {format_count(pods_afterwards, 'pod')}")
 
 
 def _nothing_to_place() -> UsageError:

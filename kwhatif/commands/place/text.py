@@ -20,6 +20,7 @@ from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import choice_lines, fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count
 from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
+from kwhatif.scheduling.node_sampling import MIN_FEASIBLE_NODES_TO_FIND
 
 
 def timeline_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
@@ -40,8 +41,6 @@ def moment(seconds: float) -> str:
     return f"{seconds:.3f}".rstrip("0").rstrip(".") + "s"
 
 
-_LEAST_SAMPLE = 100
-"""kube-scheduler never looks for fewer feasible nodes than these before it stops (``minFeasibleNodesToFind``)."""
 _HEADERS = (
     *("namespace [same]", "pod [pod, same]", "node [node, fails <none>]", "score", "feasible", "evaluated [spare 2]"),
     *("ties [spare 1]", "reason [same, first]"),
@@ -52,15 +51,17 @@ MOST_COMMANDS = 5
 """For how many pods without a node the command that explains one is shown, unless all are."""
 
 
-def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = True) -> list[Block]:
-    """The report; a ``wide`` one says more of each pod. ``everything`` has a command for each that has no node."""
+def place_blocks(result: PlaceResult, *, wide: bool = False, all_commands: bool = True) -> list[Block]:
+    """The report; a ``wide`` one says more of each pod. With ``all_commands`` every pod without a node has the command
+    that explains it.
+    """
     blocks: list[Block] = timeline_blocks(result, wide=wide)
     if blocks and result.placements:
         blocks.append(Heading("OUTCOME"))
     if result.placements:
         headers = (*_HEADERS[:-1], *_WIDE, _HEADERS[-1]) if wide else _HEADERS
         # Where nodes have come, some pods were tried with fewer of them.
-        nodes = f"/{result.nodes}" if result.scale_up is None else ""
+        nodes = result.nodes if result.scale_up is None else None
         rows = tuple(_row(placement, nodes, wide) for placement in (*result.placements, *result.replacements))
         blocks.append(table(headers, rows, Grouping("pod")))
         choices = tuple(choice_lines((*result.placements, *result.replacements), result.fidelity.rules))
@@ -74,19 +75,18 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, everything: bool = 
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
     blocks += scale_up_blocks(result.scale_up)
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
-    blocks += _explained_by(result, everything=everything)
+    blocks += _explained_by(result, all_commands=all_commands)
     blocks.append(verdict_of(result.outcome))
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 
-def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
+def _explained_by(result: PlaceResult, *, all_commands: bool) -> list[Block]:
     """For each pod without a node the command that explains it; of several with the same reason, the first stands."""
-    tried = (*result.placements, *result.replacements)
-    pending = [each for each in tried if not each.good and each.outcome != "uncreated"]
+    placements = (*result.placements, *result.replacements)
+    pending = [each for each in placements if not each.good and each.outcome != "uncreated"]
     if not pending or not result.command:
         return []
-    shown = pending if everything else list({skeleton(each.reason): each for each in reversed(pending)}.values())[::-1]
-    shown = shown if everything else shown[:MOST_COMMANDS]
+    shown = pending if all_commands else _first_of_each_reason(pending)[:MOST_COMMANDS]
     left = len(pending) - len(shown)
     more = [f"{format_count(left, 'more pod')} without a node: --explain POD works for any of them."] if left else []
     groups = result.groups if isinstance(result.groups, tuple) else ()
@@ -98,16 +98,24 @@ def _explained_by(result: PlaceResult, *, everything: bool) -> list[Block]:
     ]
 
 
-def _row(placement: Placement, nodes: str, wide: bool) -> tuple[str, ...]:
+def _first_of_each_reason(placements: Sequence[Placement]) -> list[Placement]:
+    """For each reason, whatever names and numbers it has, the first placement with it."""
+    firsts: dict[str, Placement] = {}
+    for placement in placements:
+        firsts.setdefault(skeleton(placement.reason), placement)
+    return list(firsts.values())
+
+
+def _row(placement: Placement, nodes: int | None, wide: bool) -> tuple[str, ...]:
     namespace, _, name = placement.pod.partition("/")
-    looked = placement.outcome in ("placed", "waiting", "unschedulable", "autoscaled")
+    was_searched = placement.outcome in ("placed", "waiting", "unschedulable", "autoscaled")
     cells = (
         namespace,
         name,
         placement.node or NONE,
         "-" if placement.score is None else str(placement.score),
-        _format_feasible(placement, nodes) if looked else "-",
-        str(placement.evaluated) if looked else "-",
+        _format_feasible(placement, nodes) if was_searched else "-",
+        str(placement.evaluated) if was_searched else "-",
         str(placement.ties) if placement.ties else "-",
     )
     if not wide:
@@ -170,16 +178,19 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
     rows = []
     for placement, victim in victims:
         budgets = join_texts(victim.budgets)
-        row = (
+        row = [
             victim.pod + (" (terminating)" if victim.terminating else ""),
             victim.node,
             str(victim.priority),
             victim.owner or NONE,
             placement.pod,
             f"{budgets} (violated)" if victim.violates else budgets,
-        )
-        more = (_replacement(victim), placement.criterion or NONE)
-        rows.append((*row, *more[0 if replaced else 1 : 2 if wide else 1]))
+        ]
+        if replaced:
+            row.append(_replacement(victim))
+        if wide:
+            row.append(placement.criterion or NONE)
+        rows.append(tuple(row))
     return table(headers, rows, Grouping("pod"))
 
 
@@ -237,7 +248,7 @@ def _list_notes(result: PlaceResult, look: Look) -> Iterator[str]:
 
 
 VIEW = View(
-    lambda result, look: place_blocks(result, wide=look.wide, everything=look.everything),
+    lambda result, look: place_blocks(result, wide=look.wide, all_commands=look.everything),
     formats={
         "name": lambda result, look: names_of(result),
         "summary": lambda result, look: summary_blocks(result),
@@ -247,8 +258,9 @@ VIEW = View(
 )
 
 
-def _format_feasible(placement: Placement, nodes: str) -> str:
+def _format_feasible(placement: Placement, nodes: int | None) -> str:
     """``3/5``, or ``>=420/1000`` where the scheduler had seen enough nodes before it had looked at all of them."""
-    total = nodes.removeprefix("/")
-    sampled = placement.feasible >= _LEAST_SAMPLE and total.isdecimal() and placement.evaluated < int(total)
-    return f"{'>=' if sampled else ''}{placement.feasible}{nodes}"
+    if nodes is None:
+        return str(placement.feasible)
+    sampled = placement.feasible >= MIN_FEASIBLE_NODES_TO_FIND and placement.evaluated < nodes
+    return f"{'>=' if sampled else ''}{placement.feasible}/{nodes}"

@@ -28,7 +28,7 @@ class Queue(Question[QueueResult]):
 
     takes = ScenarioOptions
     lacks = frozenset({"verb", *_SCHEDULER})
-    no = "a workload of the manifests is not admitted"
+    exit_1_when = "a workload of the manifests is not admitted"
     examples = (
         "--snapshot samples/kueue/cluster.yaml",
         "samples/kueue/train.yaml --snapshot samples/kueue/cluster.yaml",

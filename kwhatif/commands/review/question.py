@@ -29,7 +29,7 @@ class Review(ChangeQuestion[ReviewResult]):
     It reads a change as the gate does, without rules. Each line names the command that says more.
     """
 
-    no = "a pod of the change, or one that it evicts, finds no node"
+    exit_1_when = "a pod of the change, or one that it evicts, finds no node"
     examples = (_CHANGE, f"{_CHANGE} -o markdown")
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:

@@ -39,7 +39,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
 
     takes = AutoscaledOptions
     lacks = frozenset({"verb", "at", "recursive"})
-    no = "more pods are without a node than today"
+    exit_1_when = "more pods are without a node than today"
     examples = (
         f"--snapshot {_USAGE}/saves-40/cluster.json --usage {_USAGE}/saves-40/usage.json "
         f"--autoscale {_USAGE}/saves-40/groups.yaml --steps",

@@ -59,7 +59,7 @@ class Upgrade(Question[UpgradeResult]):
 
     takes = AutoscaledOptions
     lacks = frozenset({"namespace", "verb", "at", "recursive"})
-    no = "a node is not replaced, not in time or by force, or a pod has no node"
+    exit_1_when = "a node is not replaced, not in time or by force, or a pod has no node"
     examples = (
         f"--pool pool=general {CLUSTER} --strategy gke-surge",
         f"--pool pool=general {CLUSTER} --strategy aks --drain-timeout 10m --within 1h",

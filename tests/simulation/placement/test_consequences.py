@@ -87,7 +87,7 @@ def test_a_replacement_gets_claims_of_its_own_for_its_ephemeral_volumes() -> Non
 
 
 def test_the_search_for_their_nodes_goes_on_where_it_had_got_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "ALWAYS", 2)
+    monkeypatch.setattr(sampling, "MIN_FEASIBLE_NODES_TO_FIND", 2)
     nodes = [node(f"n{i}", cpu="4", labels=ON_SSD if i == 1 else {}) for i in range(1, 7)]
     running = [pod("web-x", on="n1", cpu="2", owner=REPLICA_SET)]
     config = profile_document(percentage=1)

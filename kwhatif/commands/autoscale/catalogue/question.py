@@ -26,7 +26,7 @@ class Catalogue(CatalogueOptions, Task[Printed]):
     lacks = frozenset({"now"})
     needs_cluster = False
     prints = DOCUMENT
-    no = "no type is found"
+    exit_1_when = "no type is found"
     examples = ("--snapshot samples/karpenter/cluster.yaml",)
 
     def wants_cluster(self, *, is_named: bool) -> bool:

@@ -22,7 +22,7 @@ class Groups(Task[Printed]):
     takes = ClusterOptions
     lacks = frozenset({"now"})
     prints = DOCUMENT
-    no = "no group is found"
+    exit_1_when = "no group is found"
     examples = ("--snapshot samples/autoscaled/cluster.yaml",)
 
     def answer(self, given: ClusterOptions, notes: Notes) -> Printed:

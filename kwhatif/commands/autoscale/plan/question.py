@@ -28,7 +28,7 @@ class Plan(KarpenterOptions, ClusterAutoscalerOptions, Command[AutoscaleResult |
 
     takes = ScenarioOptions
     lacks: ClassVar = frozenset({"verb", "at"})
-    no = "a pod gets no node"
+    exit_1_when = "a pod gets no node"
     examples = (
         "samples/autoscaled/training.yaml --snapshot samples/autoscaled/cluster.yaml --groups "
         "samples/autoscaled/groups.yaml",

@@ -28,7 +28,7 @@ class Validate(RulesOptions, Task[PolicyCheck]):
     lacks = frozenset({"now"})
     needs_cluster = False
     prints = DOCUMENT
-    no = "kube-scheduler would not take it, for the errors that are printed"
+    exit_1_when = "kube-scheduler would not take it, for the errors that are printed"
     examples = ("samples/policies/most-allocated.yaml",)
 
     file: Annotated[str | None, dataclasses.replace(FILE, required=True)] = None

@@ -16,7 +16,7 @@ class Diff(Task[DiffResult]):
     """Show what changed between two snapshots, as far as scheduling can see it."""
 
     prints = FILES
-    no = "something changed"
+    exit_1_when = "something changed"
     examples = ("samples/gpu/cluster.json samples/gate/snapshot.json --exit-zero",)
 
     before: Annotated[str, Argument(metavar="A", file="in", help="The snapshot before.")]

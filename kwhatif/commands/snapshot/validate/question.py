@@ -17,7 +17,7 @@ class Validate(Task[CheckResult]):
     """Report everything that is wrong with a snapshot: what cannot be read, and what does not go together."""
 
     prints = FILES
-    no = "there are errors, or warnings with --strict"
+    exit_1_when = "there are errors, or warnings with --strict"
     examples = ("samples/cluster", "samples/gpu/cluster.json --strict")
 
     files: Annotated[
