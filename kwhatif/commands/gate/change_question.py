@@ -220,7 +220,7 @@ class ChangeQuestion(Question[R_co]):
         more_than_once = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
         if expanded.unreadable:
             scenario = replace(scenario, read=self._without_unreadable(scenario.read, expanded.unreadable))
-        if scenario.read.base is None and not expanded.refusals:
+        if scenario.read.base is None and self.needs_pods(scenario) and not expanded.refusals:
             reading = scenario.inputs.manifest_options
             require_pods(scenario.inputs.manifests, scenario.manifests, reading, scenario.snapshot)
         return ChangeScenario.from_loaded(

@@ -44,6 +44,12 @@ class GateSettings(msgspec.Struct, frozen=True):
     policy: str = ""
     seed: int = 0
 
+    @property
+    def kinds_without_pods(self) -> frozenset[str]:
+        """The kinds that a rule looks at though no pod may change with them."""
+        on = (rule.kinds_without_pods for rule in self.rules if rule.given.level != "off")
+        return frozenset[str]().union(*on)
+
 
 def judge_change(proposal: ChangeScenario, terms: GateSettings, question: Question[GateResult]) -> Answer[GateResult]:
     """Roll a change out, as the question has it; the rules judge it."""
@@ -70,12 +76,14 @@ def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Contex
     proposal, changes = rolled_out.proposal, rolled_out.changes(context)
     judged = _Judgement(context, terms)
     open_ends = [*proposal.unknown_kinds, *proposal.read.gaps]
-    seen = {kind for rule in terms.rules if rule.given.level != "off" for kind in rule.kinds_without_pods}
     nothing = (
         proposal.read.base is not None
         and not open_ends
         and not _count_outcomes(context.units, changes)
-        and not any(change.what in ("added", "changed") and change.subject.kind in seen for change in changes)
+        and not any(
+            change.what in ("added", "changed") and change.subject.kind in terms.kinds_without_pods
+            for change in changes
+        )
     )
     if not nothing:
         judged.run(remedies)

@@ -14,7 +14,7 @@ from kwhatif.simulation.command import Output
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Files, Notes
 from kwhatif.simulation.question import Answer
-from kwhatif.simulation.scenario import PreparedScenario, Scenario
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 
 if TYPE_CHECKING:
     from kwhatif.commands.gate.judgement import GateSettings
@@ -99,6 +99,9 @@ class Gate(ChangeQuestion[GateResult]):
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
         return {"seed": self.seed, "detailed": detailed, "observer": cast("ChangeScenario", scenario).cycles}
+
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return not any(each.obj.kind in self.terms.kinds_without_pods for each in scenario.manifests)
 
     def needs_pod_list(self, scenario: PreparedScenario) -> bool:
         from kwhatif.api.workloads_and_storage import PodDisruptionBudget

@@ -542,8 +542,11 @@ def test_a_budget_alone_is_a_change_that_makes_the_upgrade_of_its_pods_pool_hang
 # --- blocking-budget
 
 
-def test_a_new_budget_that_allows_no_eviction_of_healthy_pods_is_found_though_no_pod_changes() -> None:
-    result = ask("blocking-budget", _running_web(12), _budget_of(12), base=[])
+@pytest.mark.parametrize("base", [None, []], ids=["of everything", "of a change"])
+def test_a_new_budget_that_allows_no_eviction_of_healthy_pods_is_found_though_no_pod_changes(
+    base: list[Json] | None,
+) -> None:
+    result = ask("blocking-budget", _running_web(12), _budget_of(12), base=base)
     finding = only(result.findings)
     assert str(finding.subject) == "PodDisruptionBudget shop/web"
     assert finding.message.startswith("minAvailable is 12, so 12 of its 12 pods must be healthy, and 12 are")
