@@ -147,10 +147,15 @@ def _describe_error(error: Any) -> str:
         known = [name for param in error.ctx.command.params for name in (*param.opts, *param.secondary_opts)]
         return f"no such option: {option}{suggest_spelling(option, [name for name in known if name.startswith('--')])}"
     text = _lower_first(error.format_message().replace("Value error, ", ""))
+    extra = _OPTION_AS_ARGUMENT.search(text)
+    if extra is not None and error.ctx is not None:
+        meant = any(f"--{extra[1]}" in param.opts for param in error.ctx.command.params)
+        text += f"; did you mean --{extra[1]} {extra[2]}?" if meant else ""
     choice = _CHOICE.search(text)
     return text.rstrip(".") + suggest_spelling(choice[1], _WORD.findall(choice[2])) if choice else text
 
 
+_OPTION_AS_ARGUMENT = re.compile(r"unexpected extra argument.*\(([a-z-]+)=(\S+)\)")
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 _WORD = re.compile(r"'([^']*)'")
 

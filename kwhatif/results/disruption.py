@@ -24,10 +24,10 @@ class LostPod(ResultStruct, frozen=True, kw_only=True):
     """A pod that ran on a failed node.
 
     ``outcome``: ``back`` if the pod in its place, ``replacement``, ``lands_on`` another node, perhaps after others, the
-    ``victims``, have left for it; ``pending`` if it finds none, ``uncreated`` if its StatefulSet makes
-    none before others are ready, for the reason of the ``message``; ``waiting`` if its controller makes none while
-    it is unknown whether the pod still runs; ``lost`` if no controller recreates it; ``bound`` if it belongs to that
-    node and has no business elsewhere.
+    ``victims``, have left for it; ``pending`` if it finds none, for a ``cause`` where no room can cure it,
+    ``uncreated`` if its StatefulSet makes none before others are ready, for the reason of the ``message``;
+    ``waiting`` if its controller makes none while it is unknown whether the pod still runs; ``lost`` if no controller
+    recreates it; ``bound`` if it belongs to that node and has no business elsewhere.
     """
 
     pod: str
@@ -37,6 +37,7 @@ class LostPod(ResultStruct, frozen=True, kw_only=True):
     replacement: str = ""
     lands_on: str = ""
     message: str = ""
+    cause: str = ""
     victims: tuple[Victim, ...] = ()
 
 
@@ -245,13 +246,15 @@ class DrainedNode(ResultStruct, frozen=True, kw_only=True):
 
 class BudgetUse(ResultStruct, frozen=True, kw_only=True):
     """A PodDisruptionBudget that had a say: what it allowed before and after, how many evictions went through it,
-    and the pods it keeps."""
+    and the pods it keeps. With each of the ``fixes``, which were tried, it keeps none, and no more pods are pending.
+    """
 
     budget: str
     allowed_before: int
     allowed_after: int
     evictions: int
     blocks: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
 
 
 class Remaining(ResultStruct, frozen=True, kw_only=True):

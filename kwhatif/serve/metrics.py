@@ -32,7 +32,7 @@ HELP = {
     "kwhatif_question_answer_timestamp_seconds": "When the question was last answered.",
     "kwhatif_question_duration_seconds": "How long the last answer took.",
     "kwhatif_question_good": "Whether the last answer is a yes.",
-    "kwhatif_question_pending_pods": "Pods that find no node in the last answer.",
+    "kwhatif_question_pending_pods": "Pods that find no node in the last answer, after whichever failures, each once.",
     "kwhatif_question_evicted_pods": "Pods that lose their node in the last answer.",
     "kwhatif_question_unknowns": "What may change the last answer and is not known.",
     "kwhatif_failures": "Failures that were tried, by whether the cluster survives them.",

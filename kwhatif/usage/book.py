@@ -189,6 +189,11 @@ class UsageBook:
         return self.histograms.get((workload, container, resource))
 
     @property
+    def is_of_one_moment(self) -> bool:
+        """Whether all samples are of one time, so that they say nothing of how use varies."""
+        return self.first is not None and self.first == self.last
+
+    @property
     def matched_pods(self) -> int:
         """How many of the pods that occurred the cluster knows."""
         return len(self.complaints.pods) - len(self.complaints.strangers)

@@ -19,8 +19,8 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     NodeGroup,
 )
 from kwhatif.autoscaling.cluster_autoscaler.expanders import ExpanderContext, waste
+from kwhatif.autoscaling.cluster_autoscaler.orchestrator import FULL, ScaleUpInfo
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUp as FoundScaleUp
-from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUpInfo
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.commands.autoscale.result import (
@@ -251,9 +251,19 @@ def _left(pod: str, loop: LoopResult, *, helped: bool) -> PodOutlook:
     """A pod that waits for another loop, or that the autoscaler ignores."""
     if pod in loop.ignored:
         return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=loop.ignored[pod])
-    others = (option.group.name for option in loop.scale_up.options if any(pod == each.key for each in option.pods))
-    group = next(others, "") if helped else ""
-    return PodOutlook(pod=pod, outcome="awaiting", group=group)
+    found = loop.scale_up
+    full = [each.group.name for each in found.plan if each.new_size >= each.group.max_size]
+    others = (
+        option.group.name
+        for option in found.options
+        if option.group.name not in full and any(pod == each.key for each in option.pods)
+    )
+    group = next(others, "")
+    if full and not (helped or group) and len(full) == len(found.plan):
+        # The next loop skips these groups, as they have all the nodes that they may.
+        rejections = tuple(Rejection(group=name, reasons=(FULL,)) for name in full)
+        return PodOutlook(pod=pod, outcome="helpless", message=f"{len(full)} {FULL}", rejections=rejections)
+    return PodOutlook(pod=pod, outcome="awaiting", group=group if helped else "")
 
 
 def _helpless(pod: str, found: FoundScaleUp) -> PodOutlook:

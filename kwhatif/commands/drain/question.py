@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -78,11 +79,19 @@ class Drain(Question[DrainResult]):
         return [node for text in texts for node in chosen_nodes(text, nodes)]
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DrainResult]:
+        found = self._drain(*scenarios)
+        blocked = any(each.blocks for each in found.result.budgets)
+        if not blocked or scenarios[0].manifests:
+            return found
+        from kwhatif.commands.drain.fixes import with_fixes
+
+        return dataclasses.replace(found, result=with_fixes(found.result, scenarios[0], self, self._drain))
+
+    def _drain(self, scenario: PreparedScenario) -> Answer[DrainResult]:
         from kwhatif.commands.drain.drain import drain_nodes
         from kwhatif.commands.drain.filters import Filters
         from kwhatif.simulation.placement.runs import place_scenario
 
-        (scenario,) = scenarios
         scaler = scenario.scaler
         scenario, before = place_scenario(scenario, scaler)
         scenario = self._cordon(scenario)

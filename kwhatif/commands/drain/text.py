@@ -66,6 +66,8 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     headers = ("budget", "evictions [spare 1]", "allowed before", "allowed after", "pods kept")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
     blocks += build_table("BUDGETS", headers, budgets, Grouping("budget"))
+    fixes = [(b.budget, fix) for b in result.budgets for fix in b.fixes]
+    blocks += build_table("FIXES: with each of these the budget keeps no pod", ("budget", "change"), fixes)
     left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
     blocks += build_table("OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     blocks.append(verdict_of(result.outcome))

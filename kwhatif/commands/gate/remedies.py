@@ -12,12 +12,9 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
-from msgspec import to_builtins
 from msgspec.structs import replace
 
 from kwhatif.api.objects import section
-from kwhatif.api.quantity import plain_quantity
-from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.gate.context import Context, GrownCluster
 from kwhatif.commands.gate.rule import Rule
@@ -136,15 +133,3 @@ def one_more_replica(context: Context, subject: Subject | None) -> Iterator[Work
     workload = context.manifest_of(subject)
     number = integer(section(workload, "spec").get("replicas"), 1) + 1 if workload is not None else 0
     yield from with_number(context, subject, "replicas", number, f"run {format_count(number, 'replica')} of {subject}")
-
-
-def looser_budget(budget: PodDisruptionBudget) -> WorkloadChange:
-    """A disruption budget that lets one pod go."""
-    selector = to_builtins(budget.spec, enc_hook=plain_quantity).get("selector")
-    changed = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": budget.name, "namespace": budget.namespace},
-        "spec": {"selector": selector, "maxUnavailable": 1},
-    }
-    return WorkloadChange(f"set maxUnavailable: 1 in PodDisruptionBudget {budget.name}", "budget", [changed])

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import structs
 from msgspec.structs import replace
 
@@ -24,7 +25,9 @@ from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.storage import claim_names
 from kwhatif.commands.outage.failures import ZONE, FailingCluster, NodeFailure
+from kwhatif.plugins.shared.volume_reach import reachable
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.outcome import EvictedPod
@@ -190,7 +193,7 @@ class FailureEffects(msgspec.Struct, dict=True):
                 session.snapshot = _snapshot_without(session.snapshot, node_failure.nodes)
                 zone = node_failure.name if node_failure.kind == ZONE else ""
                 scaler = self.autoscalers.without(node_failure.nodes, zone)()
-            run = losses.place(session, queue, scaler)
+            run = losses.place(session, queue, scaler, node_failure)
             headroom = tuple(_headroom(driver.cluster))
             groups = tuple(disrupted_groups(members, driver.cluster))
         return losses.failure(node_failure, run, headroom, groups)
@@ -236,7 +239,13 @@ class _Losses(msgspec.Struct):
             LostPod(pod=old.key, node=self.home[old.uid], workload=workload, outcome=outcome, **more),
         )
 
-    def place(self, session: Session, replaced: Sequence[tuple[PodInfo, PodInfo]], scaler: Scaler | None) -> Run:
+    def place(
+        self,
+        session: Session,
+        replaced: Sequence[tuple[PodInfo, PodInfo]],
+        scaler: Scaler | None,
+        node_failure: NodeFailure,
+    ) -> Run:
         """Schedule the replacements, and run to rest; autoscalers may help."""
         queue = [(PodToSchedule(info.pod, ran_before=True), info) for _, info in replaced]
         emptied = [old for old, _ in replaced]
@@ -263,6 +272,8 @@ class _Losses(msgspec.Struct):
             uncreated = found.outcome == "uncreated"
             outcome: Outcome = "back" if home else "uncreated" if uncreated else "pending"
             more = {"lands_on": home} if home else {"message": found.message if uncreated else found.reason}
+            if not home:
+                more["cause"] = _lost_volume_of(info.pod, session.cluster, node_failure)
             self.record(old, outcome, replacement=info.key, victims=found.victims, **more)
         made = {info.key: info for _, info in replaced}
         for victim in run.victims[len(emptied) :]:
@@ -320,6 +331,19 @@ class _Losses(msgspec.Struct):
                 down=lost == replicas,
                 quorum_lost=self.standing.loses_quorum(workload, replicas - lost),
             )
+
+
+def _lost_volume_of(pod: Pod, cluster: Cluster, lost: NodeFailure) -> str:
+    """``volume pvc-1 is in eu-west-1b, which is lost``; empty if each volume of a pod can be reached from some node."""
+    storage = cluster.storage
+    left = np.array([name not in lost.nodes for name in cluster.columns.names], np.bool_)
+    for name, _ in claim_names(pod):
+        claim = storage.claims.get((pod.namespace, name))
+        volume = None if claim is None else storage.volumes.get(claim.spec.volume_name or "")
+        if volume is not None and not (reachable(volume, cluster) & left).any():
+            where = f"is in {lost.name}, which is lost" if lost.kind == ZONE else "is of nodes that are lost"
+            return f"volume {volume.name} {where}"
+    return ""
 
 
 def _name_of(victim: EvictedPod) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
+from kwhatif.commands.outage.verdict import words_of_failure
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import (
     NONE,
@@ -22,7 +23,7 @@ from kwhatif.render.html.drawings import front_coded, packed_column
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.pod_groups import disruption_table
 from kwhatif.render.sections import fidelity_blocks, verdict_of
-from kwhatif.results.amounts import format_amount, format_count
+from kwhatif.results.amounts import format_amount
 from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
 
 MOST_COLUMNS = 5
@@ -35,8 +36,8 @@ _LOSES = ".*(pending|created|recreated|lost|down$|no quorum$)"
 _HEADERS = {"uncreated": "not created"}
 
 
-def outage_blocks(result: OutageResult) -> list[Block]:
-    """The report."""
+def outage_blocks(result: OutageResult, *, everything: bool = True) -> list[Block]:
+    """The report; with ``everything`` also the workloads whose pods all come back, and where these go."""
     harmful = [each for each in result.failures if any(each.badness[:-1]) or each.new_nodes]
     blocks = build_table(
         "PLACED BEFORE",
@@ -46,8 +47,8 @@ def outage_blocks(result: OutageResult) -> list[Block]:
     )
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
     blocks += _worst(result, harmful)
-    blocks += _matrix(harmful[:MOST_COLUMNS])
-    blocks += _pods(harmful)
+    blocks += _matrix(harmful[:MOST_COLUMNS], everything=everything)
+    blocks += _pods(harmful, everything=everything)
     budgets = [(f.title, b.budget, b.desired, b.before, b.after) for f in harmful for b in f.budgets]
     blocks += build_table(
         "BUDGETS BELOW THEIR FLOOR",
@@ -104,9 +105,9 @@ def _left(headroom: Sequence[Headroom], resource: str) -> str:
     return NONE
 
 
-def _matrix(worst: Sequence[Failure]) -> list[Block]:
-    """What the worst failures do to each workload that suffers from one of them."""
-    cells = [{hit.workload: _cell(hit) for hit in failure.hits} for failure in worst]
+def _matrix(worst: Sequence[Failure], *, everything: bool) -> list[Block]:
+    """What the worst failures do to each workload that suffers from one of them, or with ``everything`` is hit."""
+    cells = [{hit.workload: _cell(hit, back=everything) for hit in failure.hits} for failure in worst]
     names = sorted({name for column in cells for name, text in column.items() if text})
     rows = [(name, *(column.get(name) or NONE for column in cells)) for name in names]
     headers: tuple[Column | str, ...] = (
@@ -116,9 +117,11 @@ def _matrix(worst: Sequence[Failure]) -> list[Block]:
     return build_table("EFFECT ON WORKLOADS", headers, rows, Grouping("workload", totals=False))
 
 
-def _cell(hit: Hit) -> str:
-    """``2 of 3 pending, down``; nothing where all pods come back and some replicas never went."""
-    said = []
+def _cell(hit: Hit, *, back: bool) -> str:
+    """``2 of 3 pending, down``; nothing where all pods come ``back`` and some replicas never went, unless that is to be
+    said.
+    """
+    said = [f"{hit.back} of {hit.replicas} back"] if back and hit.back else []
     if hit.pending:
         said.append(f"{hit.pending} of {hit.replicas} pending")
     if hit.uncreated:
@@ -137,11 +140,19 @@ def _cell(hit: Hit) -> str:
     return ", ".join(said)
 
 
-def _pods(harmful: Sequence[Failure]) -> Iterator[Block]:
+def _pods(harmful: Sequence[Failure], *, everything: bool) -> Iterator[Block]:
     headers: tuple[str, ...] = ("failure", "pod [pod]", "workload [same]", "message [same]")
     for heading, outcome in (("PENDING", "pending"), ("NOT CREATED", "uncreated")):
-        rows = [(f.title, p.pod, p.workload, p.message) for f in harmful for p in f.lost_pods if p.outcome == outcome]
+        rows = [
+            (f.title, p.pod, p.workload, f"{p.cause}: {p.message}" if p.cause else p.message)
+            for f in harmful
+            for p in f.lost_pods
+            if p.outcome == outcome
+        ]
         yield from build_table(heading, headers, rows, Grouping("pod"))
+    if everything:
+        back = [(f.title, p.pod, p.workload, p.lands_on) for f in harmful for p in f.lost_pods if p.outcome == "back"]
+        yield from build_table("BACK ELSEWHERE", (*headers[:3], "lands on [node]"), back, Grouping("pod"))
     waiting = [(f.title, p.pod, p.workload) for f in harmful for p in f.lost_pods if p.outcome == "waiting"]
     heading = "NOT RECREATED UNTIL THE NODE IS DELETED"
     yield from build_table(heading, headers[:3], waiting, Grouping("pod"))
@@ -168,7 +179,7 @@ def failures_data(result: OutageResult) -> list[dict[str, Any]]:
             "kind": each.kind,
             "name": each.name,
             "title": each.title,
-            "words": _words_of_failure(each),
+            "words": words_of_failure(each),
             "stuck": each.stuck,
             "nodes": packed_column(each.nodes, {}),
             "pods": front_coded([pod for pod, _ in _moves(each)]),
@@ -185,15 +196,7 @@ def _moves(failure: Failure) -> list[tuple[str, str]]:
     return sorted(found.items())
 
 
-def _words_of_failure(failure: Failure) -> str:
-    parts = [format_count(failure.stuck, "pod") + " without a node"] if failure.stuck else []
-    parts += [f"{failure.lost} lost"] if failure.lost else []
-    parts += [format_count(failure.down, "workload") + " down"] if failure.down else []
-    parts += [format_count(failure.new_nodes, "new node")] if failure.new_nodes else []
-    return ", ".join(parts) or "all come back"
-
-
 VIEW = View(
-    lambda result, look: outage_blocks(result),
+    lambda result, look: outage_blocks(result, everything=look.everything),
     page=PageSpec("outage", "Failures", data=lambda result: {"failures": failures_data(result)}),
 )

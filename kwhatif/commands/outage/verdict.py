@@ -25,9 +25,11 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
     ended = structs.replace(run, pending=pending, victims=victims)
     missing = tuple(_not_created(result.failures))
     unknown = [f"{format_count(len(result.errors), 'failure')} not simulated"] if result.errors else []
-    found = conclude_in_words(ended, result.fidelity, [_words_of(result), *unknown])
+    one = result.failures[0] if len(result.failures) == 1 and not unknown else None
+    words, loss = (_words_of(result), "") if one is None else (words_of_failure(one), f" the loss of {one.title}")
+    found = conclude_in_words(ended, result.fidelity, [words, *unknown])
     good = not (result.unsurvived_failures or unsure or run.refusals or run.failed)
-    verdict = lead_with(("Survives", "Does not survive"), found.verdict, good=good)
+    verdict = lead_with((f"Survives{loss}", f"Does not survive{loss}"), found.verdict, good=good)
     return msgspec.structs.replace(found, good=good, verdict=verdict, not_created=(*found.not_created, *missing))
 
 
@@ -49,10 +51,23 @@ def _words_of(result: OutageResult) -> str:
     """``38 of 40 nodes, 1 of 3 zones; must survive: zone a``."""
     parts = [f"{scope.survived} of {format_count(scope.asked, _many(scope.kind))}" for scope in result.scopes]
     text = ", ".join(parts) or "no failure was tried"
+    text += " survived" if any(scope.survived < scope.asked for scope in result.scopes) else ""
     if result.survive:
         broken = [each.title for each in result.unsurvived_failures]
         text += f"; must survive: {format_some(broken) if broken else 'every ' + ' and '.join(result.survive)}"
     return text
+
+
+def words_of_failure(failure: Failure) -> str:
+    """``4 of 15 pods find no node, 1 workload down``."""
+    without = failure.stuck - failure.homeless
+    find = "finds" if without == 1 else "find"
+    parts = [f"{without} of {format_count(failure.pods - failure.bound, 'pod')} {find} no node"] if without else []
+    parts += [f"{format_count(failure.homeless, 'evicted pod')} pending"] if failure.homeless else []
+    parts += [f"{failure.lost} lost"] if failure.lost else []
+    parts += [f"{format_count(failure.down, 'workload')} down"] if failure.down else []
+    parts += [f"{format_count(failure.new_nodes, 'new node')}"] if failure.new_nodes else []
+    return ", ".join(parts) or "all pods come back"
 
 
 def _many(kind: str) -> str:

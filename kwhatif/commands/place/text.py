@@ -70,7 +70,8 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, all_commands: bool 
         blocks += group_blocks(result.groups)
     if wide:
         blocks += device_blocks((*result.placements, *result.replacements))
-    victims = [(placement, victim) for placement in result.placements for victim in placement.victims]
+    tried = (*result.placements, *result.replacements)
+    victims = [(placement, victim) for placement in tried for victim in placement.victims]
     if victims:
         blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
     blocks += scale_up_blocks(result.scale_up)
@@ -239,6 +240,8 @@ def _list_notes(result: PlaceResult, look: Look) -> Iterator[str]:
     """The notes; where only names are listed also what has no place there: gaps, and pods that never came to be."""
     yield from result.notes
     if look.output == "name":
+        if result.outcome.evicted:
+            yield f"warning: {format_count(result.outcome.evicted, 'pod')} evicted"
         for gap in result.fidelity.touching:
             yield f"warning: {gap}"
         for refusal in result.refusals:

@@ -104,6 +104,8 @@ def _outcome(
     state, costs = after.state, (before.side.cost, after.side.cost)
     of_pod = WorkloadPods(after.state.session.snapshot).of_pod
     unknown = gaps_of_verdict(fidelity, evicting=bool(state.evicted))
+    if findings.read.book.is_of_one_moment:
+        unknown += ("usage is of 1 moment, which is no percentile: take a day of samples",)
     outcome = Outcome.from_words(
         _verdict(findings, before, after, binds), unknown, good=after.side.pending <= before.side.pending
     )

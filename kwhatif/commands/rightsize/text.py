@@ -134,7 +134,7 @@ def _steps(result: RightsizeResult) -> list[Block]:
         text = f"{workloads} {format_count(whole, 'node')}, the whole saving."
         lines = [Lines((text,))]
     headers = ("workload", "nodes", "cost a month", "pending", "CPU", "memory")
-    return [*build_table("CUMULATIVE SAVINGS", headers, map(_step, result.steps)), *lines]
+    return [*build_table("SAVINGS ADDED BY EACH WORKLOAD", headers, map(_step, result.steps)), *lines]
 
 
 def _step(step: Step) -> tuple[str, ...]:

@@ -103,9 +103,10 @@ class Workloads(msgspec.Struct):
         if workload is not None:
             workload.ready += 1
 
-    def waits(self, pod: Pod, now: float) -> None:
+    def waits(self, pod: Pod, now: float, why: str) -> None:
         """A pod has no node."""
-        self._spans.setdefault(pod.key, PendingSpan(pod=pod.key, owner=owner_of(pod), since=now, until=None))
+        span = PendingSpan(pod=pod.key, owner=owner_of(pod), since=now, until=None, message=why)
+        self._spans.setdefault(pod.key, span)
 
     def finds(self, pod: Pod, now: float) -> None:
         """A pod that had no node has one."""
@@ -120,7 +121,7 @@ class Workloads(msgspec.Struct):
     def spans(self, messages: dict[str, str]) -> list[PendingSpan]:
         """Those that waited for more than a moment, the longest first."""
         found = [
-            span if span.until is not None else replace(span, message=messages.get(span.pod, ""))
+            span if span.until is not None else replace(span, message=messages.get(span.pod, span.message))
             for span in self._spans.values()
             if span.until is None or span.until > span.since
         ]
@@ -142,6 +143,10 @@ class Workloads(msgspec.Struct):
             if owner in self._touched
         ]
         return sorted(found, key=lambda each: (each.lowest / each.before, each.owner))
+
+
+_IN_VAIN = "no node could take it when it was made"
+"""Why a pod waits that was not tried, since all nodes were certain to reject it."""
 
 
 class EvictionTimes(msgspec.Struct, frozen=True):
@@ -251,7 +256,7 @@ class Evictions:
         self.replacements[pod.key] = again.key
         self._made_again.add(again.identity)
         if not attempted.placement.good:
-            self.workloads.waits(again, self.agenda.now)
+            self.workloads.waits(again, self.agenda.now, attempted.placement.reason or _IN_VAIN)
         self._after_attempts()
 
     def _ask_for_nodes(self) -> None:

@@ -44,7 +44,9 @@ class Obstacle(ResultStruct, frozen=True, kw_only=True):
 
 
 class PendingSpan(ResultStruct, frozen=True, kw_only=True):
-    """A pod that was recreated and had no node from ``since`` until ``until``; None is to the end."""
+    """A pod that was recreated and had no node from ``since`` until ``until``; None is to the end. The ``message`` is
+    why it has none in the end, or had none at first.
+    """
 
     pod: str
     owner: str

@@ -172,9 +172,8 @@ def _record(expanded: ExpandedManifests, item: PodToSchedule) -> ExpandedPod:
 
 def build_rollout_plan(rollout: Rollout, plan_: Plan) -> RolloutPlan:
     """The outcome of a rollout, in names and numbers."""
-    if plan_.steps:
-        live = plan_.steps[-1].live
-        rollout.count_missing(live.old + live.new)
+    live = plan_.steps[-1].live if plan_.steps else None
+    rollout.count_missing(len(plan_.kept_pods) if live is None else live.old + live.new)
     return RolloutPlan(
         object=rollout.name,
         origin=rollout.origin,

@@ -16,6 +16,7 @@ from msgspec import to_builtins
 from kwhatif.api.core import Container, Pod
 from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity, plain_quantity
+from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import FailedCreate
 from kwhatif.workloads.objects import integer, name_of, namespace_of
@@ -221,6 +222,27 @@ def _requests_that_differ(before: Container, edited: Container) -> Body:
 def _plain(value: Any, name: str) -> Any:
     """A field of a typed object as manifests have it."""
     return None if value is None else to_builtins(value, enc_hook=plain_quantity).get(name)
+
+
+def looser_budget(budget: PodDisruptionBudget) -> WorkloadChange:
+    """A disruption budget that lets one pod go."""
+    selector = to_builtins(budget.spec, enc_hook=plain_quantity).get("selector")
+    changed = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": budget.name, "namespace": budget.namespace},
+        "spec": {"selector": selector, "maxUnavailable": 1},
+    }
+    return WorkloadChange(f"set maxUnavailable: 1 in PodDisruptionBudget {budget.name}", "budget", [changed])
+
+
+def with_more_replicas(workload: Body) -> WorkloadChange:
+    """A workload of the cluster with one replica more."""
+    changed = {key: value for key, value in deepcopy(workload).items() if key != "status"}
+    spec = section(changed, "spec")
+    spec["replicas"] = number = integer(spec.get("replicas"), 1) + 1
+    name = f"{workload.get('kind')} {namespace_of(workload)}/{name_of(workload)}"
+    return WorkloadChange(f"run {format_count(number, 'replica')} of {name}", "replicas", [changed])
 
 
 _QUOTA = re.compile(

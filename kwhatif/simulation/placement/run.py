@@ -22,7 +22,7 @@ from kwhatif.results.place import (
     failures_left,
 )
 from kwhatif.simulation.placement.verdict import words_of_placements
-from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 
 if TYPE_CHECKING:
     from kwhatif.simulation.expansion.expanded_manifests import Rollout
@@ -128,7 +128,9 @@ class Run(msgspec.Struct, frozen=True):
     def words(self) -> list[str]:
         """The words about the pods of the question: ``3 of 4 pods placed``, ``1 gated``."""
         staying = [each for each in self.placements if each.pod not in self.removed]
-        return words_of_placements(staying, self.at_home, self.scale_up)
+        edited = {item.pod.key for item in self.pods_to_schedule if item.edited}
+        waited = {item.pod.key for item in pending_pods(self.session.snapshot)} - edited
+        return words_of_placements(staying, self.at_home, self.scale_up, waited)
 
     @property
     def stuck(self) -> int:

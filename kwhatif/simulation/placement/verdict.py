@@ -13,12 +13,16 @@ _BESIDES = ("gated", "waiting", "skipped", "unclaimed")
 
 
 def words_of_placements(
-    placements: Sequence[Placement], in_others: Collection[str] = (), scale_up: ScaleUp | None = None
+    placements: Sequence[Placement],
+    in_others: Collection[str] = (),
+    scale_up: ScaleUp | None = None,
+    waited: Collection[str] = (),
 ) -> list[str]:
-    """``3 of 4 pods placed``, ``1 gated``, ``1 of them on 1 new node``.
+    """``3 of 4 pods placed (1 of the 4 waited before)``, ``1 gated``, ``1 of them on 1 new node``.
 
     A pod counts as placed if a new node is added for it. One that had to leave its node again
-    counts as placed if one of ``in_others``, its replacement, runs.
+    counts as placed if one of ``in_others``, its replacement, runs. Those that ``waited`` in the snapshot are
+    told apart from those that come.
     """
     outcomes = Counter(each.outcome for each in placements)
     placed = (
@@ -27,7 +31,9 @@ def words_of_placements(
         + sum(each.outcome == "preempted" and each.pod in in_others for each in placements)
     )
     number = len(placements)
-    parts = [f"{placed} of {format_count(number, 'pod')} placed"] if number else []
+    old = sum(each.pod in waited for each in placements)
+    apart = f" ({old} of the {number} waited before)" if 0 < old < number else ""
+    parts = [f"{placed} of {format_count(number, 'pod')} placed{apart}"] if number else []
     parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
     growth = words_of_growth(scale_up)
     if growth and outcomes["autoscaled"]:

@@ -130,8 +130,21 @@ def test_groups_are_found_by_labels_and_by_the_autoscalers_own_flags(tmp_path: P
     assert run("autoscale", "--snapshot", str(snapshot), "--groups", str(path)).code == 0
 
 
-def test_a_snapshot_without_groups_is_a_no() -> None:
-    assert run("autoscale", "groups", "--snapshot", CLUSTER).code == 1
+def test_a_snapshot_without_groups_is_a_no_and_says_where_they_were_sought() -> None:
+    ran = run("autoscale", "groups", "--snapshot", CLUSTER)
+    assert ran.code == 1
+    assert "no node group is found: neither the status of a cluster-autoscaler" in ran.err
+
+
+def test_pods_for_which_a_group_would_need_more_nodes_than_it_may_have_are_not_helped(tmp_path: Path) -> None:
+    groups = tmp_path / "groups.yaml"
+    groups.write_text(HEAD + "groups: [{name: one, max: 1, price: 1, template: {like: general-a}}]\n")
+    found = kwhatif.autoscale([SAMPLE / "web.yaml"], snapshot=CLUSTER, groups=groups)
+    full = [each for each in found.pods if each.message == "1 max node group size reached"]
+    assert full
+    assert {(each.outcome, each.rejections[0].reasons) for each in full} == {
+        ("helpless", ("max node group size reached",))
+    }
 
 
 def test_scheduler_and_autoscaler_take_turns_until_nothing_more_happens() -> None:

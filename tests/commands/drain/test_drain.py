@@ -15,6 +15,8 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.drain.question import Drain
+from kwhatif.commands.drain.text import drain_blocks
+from kwhatif.render.tables import text_of
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
@@ -184,6 +186,20 @@ def test_a_budget_of_one_lets_pods_go_one_by_one() -> None:
     result = drained([node("a"), node("b")], pods, [budget(1)])
     assert [(each.turn, each.lands_on) for each in result.pods] == [(1, "b"), (2, "b"), (3, "b")]
     assert [(use.evictions, use.allowed_before, use.allowed_after) for use in result.budgets] == [(3, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("others", "fixes"),
+    [
+        pytest.param([node("b")], ("set maxUnavailable: 1 in PodDisruptionBudget web",), id="and it is tried"),
+        pytest.param([], (), id="which is no way out where the pods find no other node"),
+    ],
+)
+def test_what_would_unblock_a_budget_that_allows_nothing_is_named(others: list[Node], fixes: tuple[str, ...]) -> None:
+    pods = [web(f"web-1-{x}", "a") for x in "xyz"]
+    result = drained([node("a"), *others], pods, [budget(0, healthy=3, desired=3, minAvailable=3)])
+    assert [use.fixes for use in result.budgets] == [fixes]
+    assert ("FIXES" in text_of(drain_blocks(result))) is bool(fixes)
 
 
 def test_a_budget_of_which_the_snapshot_tells_no_status_allows_nothing_and_that_is_said() -> None:

@@ -17,7 +17,9 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.outage.effects import FailureEffects, OutageBase, simulate_failure
 from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
 from kwhatif.commands.outage.question import Outage
+from kwhatif.commands.outage.text import outage_blocks
 from kwhatif.errors import KwhatifError
+from kwhatif.render.tables import text_of
 from kwhatif.results.disruption import Failure, OutageResult
 from kwhatif.simulation.inputs import Inputs
 from kwhatif.simulation.pipeline import ask
@@ -150,7 +152,24 @@ def test_a_local_volume_holds_its_pod_back_and_one_of_another_zone_does_too() ->
     assert outcomes(failed(nodes, pods, "b", objects=objects)) == {"db-1": "c"}
     failure = failed(nodes, pods, "b", "c", objects=objects)
     assert outcomes(failure) == {"db-1": "pending"}
-    assert "didn't match PersistentVolume's node affinity" in failure.lost_pods[0].message
+    (lost,) = failure.lost_pods
+    assert "didn't match PersistentVolume's node affinity" in lost.message
+    assert lost.cause == "volume cloud is of nodes that are lost"
+
+
+def test_a_volume_in_the_lost_zone_is_named_and_the_verdict_says_which_loss_is_not_survived() -> None:
+    nodes = [node(name, zone=zone) for name, zone in (("a", "z0"), ("b", "z1"))]
+    cloud = volume("cloud", terms=[node_term("topology.kubernetes.io/zone In z1")], kept_for="data-1")
+    pods = [db(1, "b", spec=_mounting("data-1")), web(1, "b")]
+    found = asked(nodes, pods, objects=[cloud, claim("data-1", bound_to="cloud")], wanted={"zones": ("z1",)})
+    assert found.verdict.startswith("Does not survive the loss of zone z1: 1 of 2 pods finds no node")
+    assert [each.cause for each in found.failures[0].lost_pods if each.outcome == "pending"] == [
+        "volume cloud is in z1, which is lost"
+    ]
+    text = text_of(outage_blocks(found))
+    assert "1 of 1 back" in text
+    assert "BACK ELSEWHERE" in text
+    assert "BACK ELSEWHERE" not in text_of(outage_blocks(found, everything=False))
 
 
 @pytest.mark.parametrize(
@@ -188,9 +207,11 @@ def test_headroom_is_that_of_the_nodes_that_are_left_and_take_pods() -> None:
 # --- which failures
 
 
-def asked(nodes: Sequence[Node], pods: Sequence[Pod] = (), **options: Any) -> OutageResult:
+def asked(
+    nodes: Sequence[Node], pods: Sequence[Pod] = (), objects: Sequence[Resource] = (), **options: Any
+) -> OutageResult:
     question = Outage(workers=1, **options.pop("wanted", {}), **options)
-    return ask(question, Scenario(Inputs(objects_of(nodes, pods))))
+    return ask(question, Scenario(Inputs(objects_of(nodes, pods, objects))))
 
 
 POOLED = [

@@ -37,6 +37,19 @@ def test_cpu_goes_down_and_no_node_goes_since_memory_binds() -> None:
     assert result.outcome.verdict.endswith("; memory binds in pool general (83%).")
 
 
+@pytest.mark.parametrize("moments", [["2026-11-01T00:00:00Z"], ["2026-11-01T00:00:00Z", "2026-11-01T00:01:00Z"]])
+def test_that_usage_of_one_moment_has_no_percentile_is_said(moments: list[str], tmp_path: Path) -> None:
+    head = {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics", "window": "15s"}
+    of_pod = {"metadata": {"name": "web-0", "namespace": "shop"}}
+    containers = [{"name": "main", "usage": {"cpu": "100m", "memory": "128Mi"}}]
+    metrics = [{**head, **of_pod, "timestamp": moment, "containers": containers} for moment in moments]
+    cluster, usage = tmp_path / "cluster.json", tmp_path / "usage.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("a"), *workload("web", ["a"])]}))
+    usage.write_text("\n".join(json.dumps(each) for each in metrics))
+    verdict = kwhatif.rightsize(snapshot=str(cluster), usage=str(usage)).outcome.verdict
+    assert verdict.endswith("of 1 moment, which is no percentile: take a day of samples") is (len(moments) == 1)
+
+
 def test_the_number_of_pods_binds() -> None:
     result = told("pods-bind")
     assert (result.after.nodes_removable, result.binds[0].resource, result.binds[0].share) == (0, "pods", 0.9655)

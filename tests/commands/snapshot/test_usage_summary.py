@@ -22,6 +22,12 @@ def test_requested_against_used_by_pool_and_workload() -> None:
     assert all(0 < each["used"] < each["requested"] for each in found["usage"])
     first = found["reserved"][0]
     assert (first["workload"], first["resource"], first["requested"]) == ("Deployment/shop/frontend", "cpu", 12_000)
+    for resource in ("cpu", "memory"):
+        # All workloads are listed, so that what they use together is what pools do, give or take the rounding.
+        pools, workloads = (
+            sum(each["used"] for each in found[part] if each["resource"] == resource) for part in ("usage", "reserved")
+        )
+        assert abs(pools - workloads) / pools < 0.2
     wasted = [each["requested"] - each["used"] for each in found["reserved"] if each["resource"] == "memory"]
     assert wasted == sorted(wasted, reverse=True)
 

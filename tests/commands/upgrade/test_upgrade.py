@@ -63,6 +63,12 @@ def test_a_pool_is_replaced_node_by_node_and_takes_as_long_as_its_parts() -> Non
     assert (found.time, found.peak_nodes, found.exit_code) == (300, 3, 0)
 
 
+@pytest.mark.parametrize(("version", "warned"), [("v1.36.0", True), ("v1.35.2", False)])
+def test_nodes_that_would_be_newer_than_the_api_server_are_warned_of(version: str, *, warned: bool) -> None:
+    notes = upgraded(snapshot_of(pool(1), replicas(1, 1)), new_version=version).notes
+    assert any("no kubelet may be newer than the API server" in each for each in notes) is warned
+
+
 def test_a_budget_that_allows_nothing_makes_it_hang_and_is_named() -> None:
     found = upgraded(snapshot_of(pool(2), replicas(2, 2), [budget(0, healthy=2, desired=2)]))
     assert (found.phase, found.exit_code) == ("hangs", 1)
@@ -290,4 +296,5 @@ def test_autoscalers_bring_nodes_for_pods_that_a_drain_leaves_without_one(tmp_pa
     # The node that replaces the first is ten minutes away, that of the group a minute.
     assert (added.group, added.time) == ("extra", 60)
     assert (found.pending[0].since, found.pending[0].until) == (0, 60)
+    assert found.pending[0].message == "no node could take it when it was made", "though it has one by now"
     assert [entry.time for entry in found.timeline if entry.what == "a node of an autoscaler is ready"] == [60]

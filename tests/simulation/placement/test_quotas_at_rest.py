@@ -134,6 +134,15 @@ def placed(tmp_path: Path, row: Row, **options: Any) -> kwhatif.PlaceResult:
     return kwhatif.place(list(row.manifests), snapshot=cluster, **options)
 
 
+@pytest.mark.parametrize("edits", [[], [{"scale": {"kind": "Deployment", "name": "web", "replicas": 4}}]])
+def test_all_pods_that_an_update_misses_are_counted_once(edits: list[Json], tmp_path: Path) -> None:
+    nodes = [plain_node("n1", "9")]
+    cluster = write_cluster(tmp_path, namespace_named("default"), quota(2), *nodes, *running(deployment("web", 2)))
+    found = kwhatif.place(deployment("web", 4), snapshot=cluster, edits=edits)
+    assert [each.pods for each in found.failed] == [2]
+    assert "2 pods not created" in found.verdict
+
+
 def test_a_drained_pod_that_nobody_makes_again_leaves_room(tmp_path: Path) -> None:
     nodes = [plain_node("n1", "4"), plain_node("n2", "4")]
     cluster = write_cluster(tmp_path, namespace_named("default"), IMPORTANT, quota(2), *nodes, *FULL[1:])

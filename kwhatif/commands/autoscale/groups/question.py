@@ -33,5 +33,11 @@ class Groups(Task[Printed]):
         from kwhatif.simulation.autoscalers.discovery import discover_groups
         from kwhatif.simulation.cluster_files import snapshot_of
 
-        found = discover_groups(snapshot_of(given.snapshot, notes))
+        snapshot = snapshot_of(given.snapshot, notes)
+        found = discover_groups(snapshot)
+        if not found.groups:
+            notes.warn(
+                f"{snapshot.source}: no node group is found: neither the status of a cluster-autoscaler nor its "
+                "Deployment, no annotations of Cluster API, no labels of a cloud's groups; write the document by hand"
+            )
         return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), code=int(not found.groups))

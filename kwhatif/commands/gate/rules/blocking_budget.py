@@ -11,14 +11,14 @@ from typing import ClassVar
 from kwhatif.api.core import Pod
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.gate.context import Context
-from kwhatif.commands.gate.remedies import looser_budget, one_more_replica
+from kwhatif.commands.gate.remedies import one_more_replica
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit, subject_of_budget
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.scheduling.budget_status import with_statuses
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
-from kwhatif.simulation.explanation.workload_changes import WorkloadChange
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, looser_budget
 
 
 class BlockingBudgetParameters(Parameters, frozen=True, kw_only=True):

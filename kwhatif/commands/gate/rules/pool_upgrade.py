@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from kwhatif.api.core import Node
 from kwhatif.commands.gate.context import Context
-from kwhatif.commands.gate.remedies import looser_budget, one_more_replica
+from kwhatif.commands.gate.remedies import one_more_replica
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.upgrade.replacement import Replacement, replace_pool
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
@@ -17,7 +17,7 @@ from kwhatif.commands.upgrade.strategies import plan_of
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding
 from kwhatif.simulation.edits.draft import Draft
-from kwhatif.simulation.explanation.workload_changes import WorkloadChange
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, looser_budget
 from kwhatif.simulation.node_pools import pool_of
 from kwhatif.snapshot.format.model import Snapshot
 

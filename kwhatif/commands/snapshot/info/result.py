@@ -102,7 +102,7 @@ class PoolUsage(ResultStruct, frozen=True, kw_only=True):
 
 
 class Reserved(ResultStruct, frozen=True, kw_only=True):
-    """What a workload's pods ask for, and what they use: the 90th percentile of CPU, the peak of memory."""
+    """What a workload's pods ask for, and what they use together for 90% of the time: millicores or bytes."""
 
     workload: str
     resource: str

@@ -22,7 +22,7 @@ from kwhatif.usage.read import METRICS
 from kwhatif.versions import Features
 
 MOST = 90.0
-"""Percent of the time in which pods of a pool use no more together."""
+"""Percent of the time in which pods of a pool or of a workload use no more together."""
 SHOWN = 10
 
 
@@ -65,29 +65,20 @@ def _by_pool(snapshot: Snapshot, book: UsageBook, features: Features, by: str) -
 
 def _by_workload(pods: WorkloadPods, book: UsageBook) -> list[Reserved]:
     """Those that reserve most for nothing, some of CPU and some of memory."""
-    rules = default_policy().rules
     found: list[Reserved] = []
     for workload in pods.in_order():
         for resource in RESOURCES:
-            requested, used = 0, 0
-            for container in workload.containers:
-                histogram = book.of(workload.name, container.name, resource)
-                request = amounts_of(container, resource)[0]
-                if histogram is None or request is None:
-                    continue
-                percent = rules[resource].percentile
-                requested += request
-                used += histogram.peak if percent is None else histogram.percentile(percent)
-            if requested > used:
-                number = len(workload.pods)
+            requests = (
+                amounts_of(container, resource)[0]
+                for container in workload.containers
+                if book.of(workload.name, container.name, resource) is not None
+            )
+            number = len(workload.pods)
+            requested = number * sum(filter(None, requests))
+            used = book.together((pod.key for pod in workload.pods), resource, MOST)
+            if used is not None and requested > used:
                 found.append(
-                    Reserved(
-                        workload=workload.name,
-                        resource=resource,
-                        pods=number,
-                        requested=requested * number,
-                        used=used * number,
-                    )
+                    Reserved(workload=workload.name, resource=resource, pods=number, requested=requested, used=used)
                 )
     return [
         each
