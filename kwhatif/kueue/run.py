@@ -120,15 +120,17 @@ class KueueRun:
     def _rest_once(self, back: int, until: Callable[[RecordedCycle], bool] | None) -> list[RecordedCycle]:
         found: list[RecordedCycle] = []
         earlier: set[tuple[object, ...]] = set()
+        before = self._queue_states()
         while True:
-            before = self._queue_states()
             cycle = self._cycle()
             if cycle is None:
                 return found
             moved = any(entry.result in (ADMITTED, PREEMPTING) for entry in cycle.entries)
             has_changed = self._note_changes(cycle)
-            if not moved and not has_changed and self._queue_states() == before:
+            states = self._queue_states()
+            if not moved and not has_changed and states == before:
                 return found
+            before = states
             found.append(RecordedCycle(cycle.entries, [each.key for each in cycle.evicted], back))
             back = 0
             if until is not None and until(found[-1]):

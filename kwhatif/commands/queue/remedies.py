@@ -25,7 +25,7 @@ from kwhatif.simulation.queueing.decisions import Decisions
 
 MOST_WORKLOADS = 2_000
 """In a larger cluster nothing is tried, since each change is tried on a copy of everything."""
-_MOST_FREED, _MOST_OF_A_SORT, _MOST_BEFORE = 40, 4, 15
+_MOST_FREED, _MOST_OF_A_SORT, _MOST_BEFORE = 20, 4, 15
 
 
 class Remedies:
