@@ -212,7 +212,7 @@ def capacity(
     evicted for them."""
 
 def chances(
-    manifests: Manifests,
+    manifests: Manifests = (),
     *,
     snapshot: ClusterSource,
     workers: int | None = None,
@@ -1195,6 +1195,7 @@ def upgrade(
     pool: str,
     *,
     snapshot: ClusterSource,
+    manifests: Manifests = (),
     strategy: Literal['surge', 'gke-surge', 'gke-blue-green', 'eks', 'aks', 'capi', 'karpenter'] = 'surge',
     surge: int | str | None = None,
     unavailable: int | str | None = None,
@@ -1234,6 +1235,8 @@ def upgrade(
     load: Path = '',
     kueue_config: Path = '',
     strict: bool = False,
+    recursive: bool = False,
+    namespace: str = 'default',
     autoscale: Path | Sequence[Path] = (),
     provision_seconds: float = 120.0,
     edits: Manifests = (),

@@ -138,6 +138,7 @@ class CommandLine:
         if self.question.takes is None:
             check_stdin(*input_files(command, None))
             return None
+        self._check_namespace(values)
         more: Values = {
             each.name: values[each.name]
             for each in parameters_of(self.question)
@@ -165,6 +166,14 @@ class CommandLine:
         source = () if any(each.name == "snapshot" for each in self._own) else more.get("snapshot")
         check_stdin(*input_files(command, given), *(source if isinstance(source, list) else ()), *edits)
         return given
+
+    def _check_namespace(self, values: Values) -> None:
+        """Raise UsageError for a namespace of manifests where there are none: it selects no pods."""
+        namespace, files = values.get("namespace"), [each for each in self._own if each.flag.file == "manifests"]
+        if namespace in (None, "default") or not files or any(each.name == "namespace" for each in self._own):
+            return
+        if not any(values.get(each.name) for each in files):
+            raise UsageError(f"-n {namespace}: the namespace of manifests that name none, and no manifests are given")
 
 
 _CLUSTER = fields_of(ClusterFlags)

@@ -144,18 +144,37 @@ def _describe_error(error: Any) -> str:
     """What is wrong with the words, and which was meant."""
     option = getattr(error, "option_name", None)
     if option is not None and error.ctx is not None and hasattr(error, "possibilities"):
-        known = [name for param in error.ctx.command.params for name in (*param.opts, *param.secondary_opts)]
-        return f"no such option: {option}{suggest_spelling(option, [name for name in known if name.startswith('--')])}"
+        return f"no such option: {option}{_suggest_option(option, error.ctx.command.params)}"
     text = _lower_first(error.format_message().replace("Value error, ", ""))
     extra = _OPTION_AS_ARGUMENT.search(text)
     if extra is not None and error.ctx is not None:
         meant = any(f"--{extra[1]}" in param.opts for param in error.ctx.command.params)
         text += f"; did you mean --{extra[1]} {extra[2]}?" if meant else ""
+    elif "unexpected extra argument" in text and any("--usage" in param.opts for param in error.ctx.command.params):
+        text += "; what containers used is named with --usage"
     choice = _CHOICE.search(text)
     return text.rstrip(".") + suggest_spelling(choice[1], _WORD.findall(choice[2])) if choice else text
 
 
 _OPTION_AS_ARGUMENT = re.compile(r"unexpected extra argument.*\(([a-z-]+)=(\S+)\)")
+_SAME = {"metrics": "usage", "prometheus-url": "prometheus", "to": "new-version", "file": "filename", "target": "pool"}
+"""What others call an option."""
+
+
+def _suggest_option(option: str, params: Any) -> str:
+    """Which option was meant, or argument."""
+    word = option.lstrip("-")
+    names = [name for param in params for name in (*param.opts, *param.secondary_opts)]
+    known = [name.removeprefix("--") for name in names if name.startswith("--")]
+    if word == "snapshot" and word not in known and word in names:
+        return ": name the file without it"
+    meant = _SAME.get(word, word)
+    if meant != word and meant in known:
+        return f"; did you mean --{meant}?"
+    # Dashes are no part of what is alike.
+    return suggest_spelling(word, known).replace("you mean ", "you mean --")
+
+
 _CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 _WORD = re.compile(r"'([^']*)'")
 

@@ -46,7 +46,7 @@ POOL_KEYS = frozenset(
         *("doks.digitalocean.com/node-pool", "eks.amazonaws.com/nodegroup", "hypershift.openshift.io/nodePool"),
         *("ibm-cloud.kubernetes.io/worker-pool-name", "k8s.scaleway.com/pool-name", "karpenter.sh/nodepool"),
         *("karpenter.sh/provisioner-name", "kops.k8s.io/instancegroup", "kubernetes.azure.com/agentpool"),
-        "lke.linode.com/pool-id",
+        *("lke.linode.com/pool-id", "node-group", "node-pool", "nodegroup", "nodepool", "pool"),
     }
 )
 """By these ``kwhatif snapshot info`` tells the pools of nodes; their values do not stay."""

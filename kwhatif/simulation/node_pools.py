@@ -28,6 +28,8 @@ POOL_LABELS = (
     "doks.digitalocean.com/node-pool",
     "lke.linode.com/pool-id",
     "k8s.scaleway.com/pool-name",
+    # What people call their own; clouds have theirs besides.
+    *("node-pool", "nodepool", "node-group", "nodegroup", "pool"),
 )
 ROLE_PREFIX = "node-role.kubernetes.io/"
 TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")

@@ -167,7 +167,7 @@ class PodQuestion(PodOptions, Question[R_co]):
         prepared = PreparedScenario.from_loaded(scenario, expanded, beside=more)
         prepared = self.select(prepared, split_words(self.pods)[1], list(more.all_pods()))
         expanded.add(more)
-        if not (self.pods or self.files or scenario.edited.waiting_pods):
+        if not (self.pods or self.files or scenario.edited.waiting_pods or prepared.named_pods):
             raise self.nothing
         return prepared
 

@@ -273,11 +273,8 @@ def test_edits_that_lead_to_no_pods_still_need_pods_to_place() -> None:
     assert refused("place", "--snapshot", SAMPLE, "--cordon", "general-a-1") == problem
     ran = run("place", "--snapshot", SAMPLE, "--scale", "sts/sessions=2")
     assert (ran.code, ran.lines[0]) == (0, "Fits: no pods to place")
-    problem = (
-        "name the pods to explain: manifests, or pods of the snapshot; "
-        "kwhatif place --with-pending lists those that wait"
-    )
-    assert refused("explain", "--snapshot", SAMPLE, "--cordon", "general-a-1") == problem
+    problem = "no pod waits in namespace nobody: name the pods to explain, manifests or pods of the snapshot"
+    assert refused("explain", "--snapshot", SAMPLE, "--cordon", "general-a-1", "-n", "nobody") == problem
 
 
 def test_edits_need_a_cluster() -> None:

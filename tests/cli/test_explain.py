@@ -133,9 +133,14 @@ def test_a_name_in_several_namespaces_is_an_error_that_lists_them(tmp_path: Path
 
 
 def test_somebody_has_to_be_asked_about() -> None:
-    assert refused("explain", "--snapshot", CLUSTER).startswith("name the pods to explain")
+    assert refused("explain", "-n", "kube-system", "--snapshot", CLUSTER).startswith("no pod waits in namespace")
     assert "no pods in here" in refused("explain", "data/no-pods.yaml", "--snapshot", CLUSTER)
     assert "no pods in here" in refused("explain", "late", "-f", "data/no-pods.yaml", "--snapshot", CLUSTER)
+
+
+def test_where_nobody_is_named_the_pods_that_wait_are_explained() -> None:
+    assert asked(explain(snapshot=CLUSTER)) == ["shop/late", "shop/late-big"]
+    assert asked(explain("-n", "shop", snapshot=CLUSTER)) == ["shop/late", "shop/late-big"]
 
 
 def test_a_pod_of_another_scheduler_is_unclaimed() -> None:

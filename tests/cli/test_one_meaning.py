@@ -11,8 +11,9 @@ import kwhatif
 from kwhatif.commands.parameters import parameters_of
 from kwhatif.commands.registry import all_commands
 from kwhatif.simulation.flag import Flag
+from kwhatif.simulation.node_pools import pool_of
 from kwhatif.versions import DEFAULT_MINOR
-from tests.builders import write_objects
+from tests.builders import node, write_objects
 from tests.cli.running import CLUSTER, refused, run
 
 SAMPLES = "../samples"
@@ -59,6 +60,12 @@ def test_a_pool_that_is_not_there_gets_a_suggestion(command: str, nodes: str) ->
     assert refused(command, "--pool", "general", "--snapshot", nodes).startswith(
         'there is no pool "general"; there are: '
     )
+    assert refused(command, "--pool", "ssd", "--snapshot", nodes).endswith("; did you mean disk=ssd?")
+
+
+def test_a_pool_is_told_by_the_label_that_people_give_their_own() -> None:
+    (first, second) = (node(name, labels={"pool": name, "kubernetes.io/role": "worker"}) for name in ("spot", "web"))
+    assert (pool_of(first), pool_of(second)) == ("spot", "web")
 
 
 def test_a_policy_is_the_schedulers_also_where_the_descheduler_has_one() -> None:

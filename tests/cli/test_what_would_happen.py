@@ -16,11 +16,11 @@ WEB = "../samples/manifests/web.yaml"
 NO_SENSE = {
     "diff of one policy": (
         f"diff --snapshot {SAMPLE} --policy default --replay all",
-        "nothing to compare: give --policy twice (one may be 'default'), --against-snapshot, or --old and --new",
+        "nothing to compare: give --policy, --against-snapshot, or --old and --new",
     ),
     "diff of a cluster in two files": (
         f"diff --snapshot {SAMPLE} --snapshot {CLUSTER} --replay all",
-        "nothing to compare: give --policy twice (one may be 'default'), --against-snapshot, or --old and --new",
+        "nothing to compare: give --policy, --against-snapshot, or --old and --new",
     ),
     "diff of three policies": (
         f"diff --snapshot {SAMPLE} --policy default --policy default@1.33 --policy {PACKING} --replay all",

@@ -12,7 +12,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.commands.chances.result import ChancesResult, WorkloadChances
-from kwhatif.commands.common_options import CLUSTER, MANIFESTS, FleetOptions, RequiredManifests
+from kwhatif.commands.common_options import CLUSTER, MANIFESTS, FleetOptions, ManifestFiles
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
@@ -20,7 +20,7 @@ from kwhatif.results.outcome import FITS, Outcome
 from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer, Question
-from kwhatif.simulation.scenario import PreparedScenario, Scenario
+from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
         f"{MANIFESTS}/web.yaml {CLUSTER} --precision 0.05 --skew 2",
     )
 
-    manifests: RequiredManifests = ()
+    manifests: ManifestFiles = ()
     trials: Annotated[
         int | None,
         Flag(
@@ -93,6 +93,13 @@ class Chances(FleetOptions, Question[ChancesResult]):
     ] = ZONE
 
     several_runs: ClassVar[bool] = True
+
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return not scenario.edited.has_moved_pods
+
+    def check_edited(self, scenario: LoadedScenario) -> None:
+        if not scenario.inputs.manifests and self.needs_pods(scenario):
+            raise UsageError("name the files with the pods to place, or edits that leave pods without a node")
 
     def check(self, scenario: Scenario) -> None:
         if self.trials is not None and self.trials < 1:

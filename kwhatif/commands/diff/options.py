@@ -32,7 +32,7 @@ class DiffOptions:
             metavar="FILE[@VERSION]",
             file="in",
             help="A KubeSchedulerConfiguration, or 'default', and the Kubernetes "
-            "whose rules hold, as in default@1.31; given twice, one for each side.",
+            "whose rules hold, as in default@1.31; given twice, one for each side; once, against the default.",
         ),
     ] = ()
     old: Annotated[

@@ -16,6 +16,7 @@ from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
 from kwhatif.simulation.scenario_options import AutoscaledOptions
+from kwhatif.simulation.scheduler_setup import DEFAULT_POLICY
 
 T = TypeVar("T")
 
@@ -44,10 +45,8 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
             raise UsageError(f"--policy is given {len(self.policy)} times: there are two sides")
         if bool(self.old) != bool(self.new):
             raise UsageError("--old and --new go together: manifests of side A and of side B")
-        if max(len(self.policy), len(snapshots)) < 2 and not self.old:
-            raise UsageError(
-                "nothing to compare: give --policy twice (one may be 'default'), --against-snapshot, or --old and --new"
-            )
+        if max(len(self._policies), len(snapshots)) < 2 and not self.old:
+            raise UsageError("nothing to compare: give --policy, --against-snapshot, or --old and --new")
         if not (inputs.manifests or self.old or self.replay):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         both: list[Scenario] = []
@@ -55,8 +54,15 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
             of_side = replace(
                 inputs, snapshot=_value_of_side(snapshots, side), manifests=_value_of_side(manifests, side)
             )
-            both.append(Scenario(of_side, at_version(engine, _value_of_side(self.policy or [None], side))))
+            both.append(Scenario(of_side, at_version(engine, _value_of_side(self._policies or [None], side))))
         return both
+
+    @property
+    def _policies(self) -> Sequence[Any]:
+        """The policies of the sides: one alone is compared with the default, where nothing else is."""
+        if len(self.policy) != 1 or self.policy[0] == DEFAULT_POLICY or self.snapshot_b or self.old or self.new:
+            return self.policy
+        return [DEFAULT_POLICY, *self.policy]
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DecisionDiff]:
         a, b = (self._side(number, cast("ReplayScenario", scenario)) for number, scenario in enumerate(scenarios))
@@ -77,8 +83,8 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
     def _label(self, side: int, scenario: PreparedScenario) -> str:
         """What only this side has."""
         parts: list[str] = []
-        if len(self.policy) > 1:
-            policy = self.policy[side]
+        if len(self._policies) > 1:
+            policy = self._policies[side]
             parts.append(f"policy {policy}" if isinstance(policy, str) else "a policy of its own")
         if self.snapshot_b:
             parts.append(f"snapshot {scenario.snapshot.source}")

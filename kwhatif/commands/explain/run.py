@@ -48,8 +48,11 @@ from kwhatif.simulation.pod_selection import PodQuestion, PodReference, find_pod
 from kwhatif.simulation.question import Answer, Question
 from kwhatif.simulation.repository_policy import ReadPolicy
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
-from kwhatif.simulation.session import PodToSchedule, Session, is_waiting
+from kwhatif.simulation.session import PodToSchedule, Session, is_waiting, pending_pods
 from kwhatif.snapshot.load import Manifest, load_manifests
+
+MOST_PENDING = 5
+"""How many pods that wait are explained where none are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,16 +70,10 @@ class ExplainPods(PodQuestion[ExplainResult]):
     def build_scenarios(self, given: Any) -> Sequence[Scenario]:
         return [dataclasses.replace(given, namespace=self.namespace or "default").build_scenario(())]
 
-    def check(self, scenario: Scenario) -> None:
-        if not self.pods and not self.files and scenario.inputs.edits is None:
-            raise self.nothing
-
     @property
     def nothing(self) -> UsageError:
-        return UsageError(
-            "name the pods to explain: manifests, or pods of the snapshot; "
-            "kwhatif place --with-pending lists those that wait"
-        )
+        where = f"in namespace {self.namespace}" if self.namespace else "in the snapshot"
+        return UsageError(f"no pod waits {where}: name the pods to explain, manifests or pods of the snapshot")
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"detailed": True}
@@ -88,6 +85,8 @@ class ExplainPods(PodQuestion[ExplainResult]):
     def select(
         self, scenario: PreparedScenario, names: Sequence[str], choice: Sequence[PodToSchedule]
     ) -> PreparedScenario:
+        if not self.pods and not self.files and not scenario.edited.waiting_pods:
+            return dataclasses.replace(scenario, named_pods=self._pending(scenario)[:MOST_PENDING])
         workloads = [name for name in names if PodReference(name).several]
         of_workloads = self.find_named(scenario, workloads, choice)
         single = self.find_named(scenario, [name for name in names if name not in workloads], choice)
@@ -101,8 +100,14 @@ class ExplainPods(PodQuestion[ExplainResult]):
         asked = [*moved, *scenario.expanded.pods, *waiting]
         return dataclasses.replace(scenario, named_pods=named, pods_to_schedule=asked)
 
+    def _pending(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
+        """The pods of the snapshot that wait, where none are named."""
+        return [each for each in pending_pods(scenario.snapshot) if self.namespace in (None, each.pod.namespace)]
+
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ExplainResult]:
         (scenario,) = scenarios
+        if not self.pods and not self.files and (more := len(self._pending(scenario)) - MOST_PENDING) > 0:
+            notes.note(f"{format_count(more, 'more pod waits', 'more pods wait')}: name those to explain")
         parts = []
         if scenario.manifests or scenario.pods_to_schedule:
             moved = {item.pod.key for item in scenario.edited.waiting_pods} if scenario.manifests else set()

@@ -89,11 +89,12 @@ class Place(Question[PlaceResult]):
             raise UsageError("--no-recreate needs --timeline: without it nothing is recreated")
 
     def check_edited(self, scenario: LoadedScenario) -> None:
-        if not scenario.inputs.manifests and self.needs_pods(scenario):
+        if not (scenario.inputs.manifests or self.with_pending or scenario.edited.has_moved_pods):
             raise _nothing_to_place()
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
-        return not (self.with_pending or scenario.edited.has_moved_pods)
+        # A snapshot with other objects, such as a budget, is an answer, too.
+        return not (self.with_pending or scenario.edited.has_moved_pods or self.write_snapshot)
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:
         return {"seed": self.seed, "detailed": self.detailed}

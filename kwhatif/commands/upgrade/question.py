@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from msgspec import structs
 from msgspec.structs import replace
 
-from kwhatif.commands.common_options import CLUSTER, PricesFile
+from kwhatif.commands.common_options import CLUSTER, ManifestsBefore, PricesFile
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.commands.upgrade.strategies import (
     STRATEGIES,
@@ -58,7 +58,7 @@ class Upgrade(Question[UpgradeResult]):
     """
 
     takes = AutoscaledOptions
-    lacks = frozenset({"namespace", "verb", "at", "recursive"})
+    lacks = frozenset({"verb", "at"})
     exit_1_when = "a node is not replaced, not in time or by force, or a pod has no node"
     examples = (
         f"--pool pool=general {CLUSTER} --strategy gke-surge",
@@ -74,6 +74,7 @@ class Upgrade(Question[UpgradeResult]):
             help="The nodes: a pool's name, or a label selector such as 'pool=batch'.",
         ),
     ]
+    manifests: ManifestsBefore = ()
     strategy: Annotated[
         str,
         Flag(

@@ -52,7 +52,9 @@ def pool_nodes(text: str, nodes: Sequence[Node]) -> list[Node]:
     if members or is_selector(text) or any(node.name == text for node in nodes):
         return members or chosen_nodes(text, nodes)
     pools = sorted({*map(pool_of, nodes)} - {""})
-    hint = suggest_spelling(text, pools) or (f"; there are: {format_some(pools)}" if pools else "")
+    keys = sorted({key for node in nodes for key, value in (node.metadata.labels or {}).items() if value == text})
+    hint = f"; did you mean {keys[0]}={text}?" if keys else suggest_spelling(text, pools)
+    hint = hint or (f"; there are: {format_some(pools)}" if pools else "")
     raise InputError(f"there is no pool {describe_value(text)}{hint}")
 
 

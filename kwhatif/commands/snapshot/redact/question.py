@@ -60,6 +60,8 @@ class Redact(Task[Printed]):
         from kwhatif.commands.snapshot.redacted_files import check_apart
 
         check_apart(self.translation, self.output)
+        if self.namespace is not None and not self.output.endswith(_MANIFESTS):
+            raise UsageError(f"-n {self.namespace}: only manifests name no namespace; a snapshot is redacted whole")
         if self.output.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl"):
             self._redact_recording(notes)
         elif self.output.endswith(_MANIFESTS):
@@ -74,7 +76,7 @@ class Redact(Task[Printed]):
         from kwhatif.snapshot.format.model import write_snapshot
         from kwhatif.snapshot.load import load_snapshot
 
-        snapshot = load_snapshot(self.files, self.namespace or "default")
+        snapshot = load_snapshot(self.files)
         if not snapshot.objects.list_all(Node):
             notes.warn(f"{snapshot.source}: holds no nodes; to redact manifests, write to a file that ends in .yaml")
         write_snapshot(redacted_snapshot(snapshot, self.translation, notes), self.output)
