@@ -44,6 +44,11 @@ def make_deployment(deployment: Object, making: ObjectCreator) -> None:
         return
     replicas = integer(spec.get("replicas"), 1)
     body = _replica_set(deployment, replicas)
+    collisions = 0
+    while making.server.world.get("ReplicaSet", namespace_of(body), name_of(body)) is not None:
+        # Another deployment of this name has left it: the hash is worked out anew, with the number of collisions.
+        collisions += 1
+        body = _replica_set(deployment, replicas, collisions)
     replica_set = making.controller(
         body, deployment, f'Failed to create new replica set "{name_of(body)}"', pods=replicas
     )
@@ -51,9 +56,10 @@ def make_deployment(deployment: Object, making: ObjectCreator) -> None:
         make_replicas(replica_set, making)
 
 
-def replica_set_name(deployment: Object) -> str:
+def replica_set_name(deployment: Object, collisions: int = 0) -> str:
     """The name of the replica set for a deployment's template."""
-    return truncate_name(name_of(deployment), f"-{template_hash(section(deployment, 'spec', 'template'))}")
+    hash_ = template_hash(section(deployment, "spec", "template"), collisions)
+    return truncate_name(name_of(deployment), f"-{hash_}")
 
 
 def template_with_hash(template: Object, hash_: str) -> Object:
@@ -86,9 +92,9 @@ def resolve_fenceposts(deployment: Object) -> tuple[int, int]:
     return surge, min(unavailable, replicas)
 
 
-def _replica_set(deployment: Object, replicas: int) -> Object:
+def _replica_set(deployment: Object, replicas: int, collisions: int = 0) -> Object:
     spec = section(deployment, "spec")
-    hash_ = template_hash(section(spec, "template"))
+    hash_ = template_hash(section(spec, "template"), collisions)
     template = deep_copy_json(template_with_hash(section(spec, "template"), hash_))
     selector = deep_copy_json(section(spec, "selector"))
     selector["matchLabels"] = section(selector, "matchLabels") | {HASH_LABEL: hash_}
@@ -96,7 +102,7 @@ def _replica_set(deployment: Object, replicas: int) -> Object:
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {
-            "name": replica_set_name(deployment),
+            "name": replica_set_name(deployment, collisions),
             "namespace": namespace_of(deployment),
             "labels": dict(part_of(template, "metadata", "labels")),
             "annotations": {

@@ -38,9 +38,10 @@ _LENGTH = 5
 _LONGEST_NAME = 253
 
 
-def template_hash(template: Object) -> str:
-    """Five letters and digits that identify a template."""
-    number = int.from_bytes(hashlib.blake2b(canonicalize(template).encode(), digest_size=8).digest())
+def template_hash(template: Object, collisions: int = 0) -> str:
+    """Five letters and digits that identify a template; others after so many ``collisions`` with names in use."""
+    text = canonicalize(template) + (str(collisions) if collisions else "")
+    number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
     text = ""
     for _ in range(_LENGTH):
         number, digit = divmod(number, len(_LETTERS))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kwhatif.admission.object_store import ObjectStore
+from kwhatif.admission.object_store import ObjectStore, name_of
+from kwhatif.admission.response import StoredObject
 from kwhatif.admission.server import ApiServer
 from kwhatif.workloads.controllers import makes_pods, reconcile
 from kwhatif.workloads.objects import controller_of
@@ -240,3 +241,14 @@ def test_of_a_kind_that_makes_no_pods_nothing_is_made() -> None:
     assert reconcile(ApiServer(ObjectStore()), service, []).pods == ()
     assert not makes_pods(service)
     assert not makes_pods({"apiVersion": "serving.example/v1", "kind": "Deployment"})
+
+
+def test_a_new_deployment_passes_over_the_name_of_a_replica_set_that_is_another_ones() -> None:
+    server, made = ApiServer(ObjectStore()), []
+    for _ in range(2):
+        answer = server.create(deployment())
+        assert isinstance(answer, StoredObject), answer
+        made.append(reconcile(server, answer.object, []))
+        server.world.remove("Deployment", "default", "web")
+    assert [(len(each.pods), each.refusals) for each in made] == [(3, ()), (3, ())]
+    assert len({name_of(each.objects[0]) for each in made}) == 2
