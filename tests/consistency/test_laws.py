@@ -48,3 +48,11 @@ def test_an_update_that_meets_evictions_ends_as_over_time(tmp_path: Path) -> Non
     answers = Answers(build_world(215), tmp_path)
     ends = [what_is_left(answers.ask("place", answers.change, *more)["outcome"]) for more in ((), ("--timeline",))]
     assert ends[0] == ends[1]
+
+
+def test_a_node_that_comes_while_old_pods_leave_is_in_every_answer(tmp_path: Path) -> None:
+    answers = Answers(build_world(433), tmp_path)
+    place = answers.ask("place", answers.change, *answers.grown)["outcome"]
+    bought = answers.ask("autoscale", answers.change, "--groups", answers.grown[1])["outcome"]
+    assert place["addedNodes"]
+    assert what_is_left(place) == what_is_left(bought)

@@ -75,10 +75,10 @@ def after_growing(
     run = place_pods(
         scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
     )
-    if run.good and not run.victims:
+    if run.good and not run.victims and not run.updates:
         grown = structs.replace(run, scale_up=ScaleUp(autoscalers=tuple(each.name for each in autoscalers)))
     else:
-        # Growth alone is another run from the same beginning: nodes join while pods still wait.
+        # Growth alone is another run from the same beginning: nodes join while pods wait, and old ones go.
         now = observation_time_of(scenario.snapshot, scenario.inputs.now)
         grown = place_pods(
             beginning,
