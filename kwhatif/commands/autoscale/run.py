@@ -56,7 +56,10 @@ class AfterPlacing(Question[R_co]):
 def answer_after_placing(scenario: PreparedScenario, after: Callable[[Run, Fidelity], R_co]) -> Answer[R_co]:
     """Run the scheduler; ``after`` makes the result."""
     run = place_pods(
-        scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
+        scenario.session,
+        scenario.pods_to_schedule,
+        rollouts=scenario.expanded.rollouts,
+        unknown_kinds=scenario.unknown_kinds,
     )
     return Answer(after(run, assess(run)), [run])
 
@@ -73,7 +76,10 @@ def after_growing(
     """
     beginning = scenario.session.fork()
     run = place_pods(
-        scenario.session, scenario.pods_to_schedule, rollouts=scenario.expanded.rollouts, others=scenario.unknown_kinds
+        scenario.session,
+        scenario.pods_to_schedule,
+        rollouts=scenario.expanded.rollouts,
+        unknown_kinds=scenario.unknown_kinds,
     )
     if run.good and not run.victims and not run.updates:
         grown = structs.replace(run, scale_up=ScaleUp(autoscalers=tuple(each.name for each in autoscalers)))
@@ -84,7 +90,7 @@ def after_growing(
             beginning,
             scenario.pods_to_schedule,
             rollouts=scenario.new_rollouts(),
-            others=scenario.unknown_kinds,
+            unknown_kinds=scenario.unknown_kinds,
             scaler=Scaler(autoscalers, partial(_later, scenario), now, float(provision)),
         )
     grown = structs.replace(grown, **scenario.refusal_fields)

@@ -62,7 +62,7 @@ class Capacity(Question[CapacityResult]):
             single=self.pod,
             at_least=self.at_least,
             limit=self.limit,
-            others=scenario.unknown_kinds,
+            unknown_kinds=scenario.unknown_kinds,
             first=scenario.edited.waiting_pods,
             scaler=scenario.scaler,
             **scenario.refusal_fields,

@@ -125,7 +125,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             ground.fork(),
             scenario.pods_to_schedule,
             rollouts=scenario.new_rollouts(),
-            others=scenario.unknown_kinds,
+            unknown_kinds=scenario.unknown_kinds,
             scaler=scenario.scaler,
         )
         updates = bool(scenario.expanded.rollouts)

@@ -189,7 +189,7 @@ def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
         workload = workload_of(items[placement.pod])
         if placement.outcome == "skipped":
             continue
-        home = placement.node if placement.good else run.at_home.get(placement.pod, "")
+        home = placement.node if placement.good else run.nodes_of_replacements.get(placement.pod, "")
         homes.setdefault(workload, {})[placement.pod] = new[home][0] if home in new else home
         if placement.victims:
             evicted[workload] = evicted.get(workload, 0) + len(placement.victims)

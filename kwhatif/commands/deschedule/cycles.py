@@ -78,7 +78,7 @@ class Moves:
         if not self._pending_tried:
             # The snapshot's own pods without a node may use the room, too.
             self._pending_tried = True
-            self.pending = [self.recreated.take(asked).asked.pod.key for asked in pending_pods(self.session.snapshot)]
+            self.pending = [self.recreated.take(asked).item.pod.key for asked in pending_pods(self.session.snapshot)]
         self.recreated.retry(self._replace_victims)
         self.run.explain_futile()
         self._run_placed(now)
@@ -104,10 +104,10 @@ class Moves:
 
     def _replace(self, pod: Pod, root: str) -> AttemptedPod | None:
         """The pod made in the place of another of the line that began with ``root``."""
-        taken = self.recreated.make_again(pod)
+        taken = self.recreated.make_replacement(pod)
         if taken is not None:
-            self.roots[taken.asked.pod.key] = root
-            self.pods[taken.asked.pod.key] = taken.asked.pod
+            self.roots[taken.item.pod.key] = root
+            self.pods[taken.item.pod.key] = taken.item.pod
         return taken
 
     def _replace_victims(self) -> None:
@@ -115,13 +115,13 @@ class Moves:
         for victim in self.recreated.take_victims():
             self.pods.pop(victim.key, None)
             taken = self._replace(victim.pod, self.roots.get(victim.key, victim.key))
-            if taken is not None and taken.asked.pod.key != victim.key:
-                self.successors[victim.key] = taken.asked.pod.key
+            if taken is not None and taken.item.pod.key != victim.key:
+                self.successors[victim.key] = taken.item.pod.key
 
     def _run_placed(self, now: str) -> None:
         """Pods that found a node run and are ready there from now on."""
         for placed in self.recreated.take_placed():
-            pod = placed.asked.pod
+            pod = placed.item.pod
             spec = replace(pod.spec, node_name=placed.placement.node or pod.spec.node_name)
             meta = replace(pod.metadata, creation_timestamp=pod.metadata.creation_timestamp or now)
             running = replace(pod, metadata=meta, spec=spec, status=PodStatus(phase="Running", start_time=now))
@@ -228,7 +228,7 @@ def _moved_usage(usage: UsageData, moves: list[Move]) -> UsageData:
             continue
         _add(nodes.get(move.pod.spec.node_name or ""), containers, -1)
         if move.taken is not None:
-            pods[move.taken.asked.pod.key] = containers
+            pods[move.taken.item.pod.key] = containers
             _add(nodes.get(move.taken.placement.node), containers, 1)
     return UsageData(nodes, pods, usage.prometheus)
 

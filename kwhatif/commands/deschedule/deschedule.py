@@ -127,7 +127,7 @@ def _pods(cycles: Cycles, following: Cycle, placements: Mapping[str, Placement])
     for number, (followed, after) in enumerate(zip(cycles.followed, later, strict=True), start=1):
         again = {each.pod.key for each in after.evictions}
         for eviction, move in followed.evictions:
-            replacement = move.taken.asked.pod.key if move.taken is not None else ""
+            replacement = move.taken.item.pod.key if move.taken is not None else ""
             stands = replacement
             while stands in cycles.moves.successors:
                 stands = cycles.moves.successors[stands]

@@ -78,7 +78,7 @@ class Side(msgspec.Struct, frozen=True):
     pods_to_schedule: Sequence[PodToSchedule] = ()
     expand: Callable[[], ExpandedManifests] = ExpandedManifests
     replayed: ReplayedPods = msgspec.field(default_factory=ReplayedPods)
-    others: Sequence[str] = ()
+    unknown_kinds: Sequence[str] = ()
     make_scaler: Callable[[], Scaler] | None = None
 
 
@@ -212,7 +212,7 @@ def _run(side: Side, prefers: Choices, expects: Choices) -> _SideRun:
         side.pods_to_schedule,
         replayed=side.replayed.pods,
         rollouts=expanded.rollouts,
-        others=side.others,
+        unknown_kinds=side.unknown_kinds,
         scaler=None if side.make_scaler is None else side.make_scaler(),
     )
     gone = {

@@ -63,7 +63,7 @@ def drain_nodes(
         emptied=run.emptied,
         earlier=() if before is None else before.placements,
     )
-    homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.at_home)
+    homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.nodes_of_replacements)
     pods = tuple(
         replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
     )
@@ -207,7 +207,7 @@ class _Drain:
             self.emptied += [found[0]] if found is not None else []
             self.placed.remove(pod.key)
         for pod in going:
-            taken = self._recreated.make_again(pod)
+            taken = self._recreated.make_replacement(pod)
             reason = "" if taken is not None else _why_not_again(pod)
             report = _report_pod(pod, node, "evicted", reason, turn=turn, budget=self.budgets.names_of(pod))
             self._reports.append((report, taken))
@@ -223,21 +223,21 @@ class _Drain:
         """Pods that have found a node become ready, which the budgets count; returns whether there were any."""
         placed = self._recreated.take_placed()
         for each in placed:
-            self.budgets.ready(each.asked.pod)
+            self.budgets.ready(each.item.pod)
         return bool(placed)
 
     @property
     def pods(self) -> tuple[DrainedPod, ...]:
         """Every pod's outcome."""
         return tuple(
-            report if taken is None else replace(report, replacement=taken.asked.pod.key, lands_on=taken.placement.node)
+            report if taken is None else replace(report, replacement=taken.item.pod.key, lands_on=taken.placement.node)
             for report, taken in self._reports
         )
 
     @property
     def recreated_pods(self) -> list[PodToSchedule]:
         """The pods that were recreated."""
-        return self._recreated.asked
+        return self._recreated.pods_to_schedule
 
     def requested_beside(self, names: Sequence[str]) -> Amounts:
         """Allocatable and requested amounts on the other nodes that take pods."""

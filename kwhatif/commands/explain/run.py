@@ -116,7 +116,7 @@ class ExplainPods(PodQuestion[ExplainResult]):
                 scenario.pods_to_schedule,
                 self.explain_options,
                 rollouts=scenario.expanded.rollouts,
-                others=scenario.unknown_kinds,
+                unknown_kinds=scenario.unknown_kinds,
                 is_meant=lambda item: item.pod.key not in moved,
                 scaler=scenario.scaler,
             )
@@ -129,7 +129,7 @@ class ExplainPods(PodQuestion[ExplainResult]):
             scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule
         )
         return _in_one(
-            parts or [explain_pods(scenario.session, (), self.explain_options, others=scenario.unknown_kinds)]
+            parts or [explain_pods(scenario.session, (), self.explain_options, unknown_kinds=scenario.unknown_kinds)]
         )
 
 
@@ -241,7 +241,7 @@ class ExplainRun(Question[ExplainResult]):
                 own.expanded.pods,
                 self.explain_options,
                 rollouts=own.expanded.rollouts,
-                others=scenario.unknown_kinds,
+                unknown_kinds=scenario.unknown_kinds,
             )
             run_after = structs.replace(after.run, refusals=own.expanded.refusals, failed=own.expanded.failed)
             parts.append(structs.replace(after, run=run_after).answer())
@@ -296,10 +296,10 @@ def _explain_named(
     members = {item.pod.key for items in groups.values() for item in items}
     running = {key: items for key, items in groups.items() if key not in placed_elsewhere}
     if running:
-        yield explain_running_groups(session, running, with_fixes=looking.fixes, others=scenario.unknown_kinds)
+        yield explain_running_groups(session, running, with_fixes=looking.fixes, unknown_kinds=scenario.unknown_kinds)
     alone = [item for item in named if item.pod.key not in members]
     if alone:
-        yield explain_pods(session, alone, looking, state=state, others=scenario.unknown_kinds)
+        yield explain_pods(session, alone, looking, state=state, unknown_kinds=scenario.unknown_kinds)
 
 
 class _LaterManifests(msgspec.Struct):

@@ -128,7 +128,7 @@ def roll_out_change(proposal: ChangeScenario, pods_of: PodsOf) -> RolledOutChang
         session,
         proposal.pods_to_schedule,
         rollouts=proposal.expanded.rollouts,
-        others=proposal.unknown_kinds,
+        unknown_kinds=proposal.unknown_kinds,
         scaler=proposal.scaler,
     )
     moments = tuple(find_first_moments(proposal, proposal.changes.apply, pods_of))

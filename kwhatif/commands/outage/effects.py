@@ -268,7 +268,7 @@ class _Losses(msgspec.Struct):
         placements = {each.pod: each for each in run.placements}
         for old, info in replaced:
             found = placements[info.key]
-            home = found.node if found.good else run.at_home.get(info.key, "")
+            home = found.node if found.good else run.nodes_of_replacements.get(info.key, "")
             uncreated = found.outcome == "uncreated"
             outcome: Outcome = "back" if home else "uncreated" if uncreated else "pending"
             more = {"lands_on": home} if home else {"message": found.message if uncreated else found.reason}
@@ -282,7 +282,7 @@ class _Losses(msgspec.Struct):
             is_made_again = left is None or is_made_elsewhere(left)
             counts = self.counts.setdefault(_name_of(victim), Counter())
             counts["evicted"] += 1
-            counts["homeless"] += is_made_again and victim.pod not in run.at_home
+            counts["homeless"] += is_made_again and victim.pod not in run.nodes_of_replacements
         return run
 
     def failure(

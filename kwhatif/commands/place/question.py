@@ -108,14 +108,14 @@ class Place(Question[PlaceResult]):
                 scenario.pods_to_schedule,
                 rollouts=scenario.expanded.rollouts,
                 recreate=self.recreate,
-                others=scenario.unknown_kinds,
+                unknown_kinds=scenario.unknown_kinds,
                 scaler=scenario.scaler,
             )
         return place_pods(
             scenario.session,
             scenario.pods_to_schedule,
             rollouts=scenario.expanded.rollouts,
-            others=scenario.unknown_kinds,
+            unknown_kinds=scenario.unknown_kinds,
             scaler=scenario.scaler,
         )
 

@@ -86,7 +86,7 @@ def find_remedies(proposal: ChangeScenario, commands: Commands) -> Iterator[Reme
         proposal.pods_to_schedule,
         DEFAULT_OPTIONS,
         rollouts=proposal.new_rollouts(),
-        others=proposal.unknown_kinds,
+        unknown_kinds=proposal.unknown_kinds,
     )
     for workload in explained.workloads:
         report = next(each for each in explained.pods if each.pod == workload.explained)

@@ -65,7 +65,7 @@ def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Seq
     """The cluster of a scenario with other objects, once nothing moves; ``pods`` are its pods that wait."""
     session, scaler = scenario.with_snapshot(snapshot).new_session(), scenario.scaler
     before = set(session.cluster.columns.names)
-    run = place_pods(session, pods, others=scenario.unknown_kinds, scaler=scaler)
+    run = place_pods(session, pods, unknown_kinds=scenario.unknown_kinds, scaler=scaler)
     pending = {each.pod for each in run.pending}
     waiting, evicted = [pod for pod in run.left if pod.key in pending], [each.pod for each in run.victims]
     if scaler is None:

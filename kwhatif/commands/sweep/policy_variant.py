@@ -235,7 +235,7 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
             scenario.pods_to_schedule,
             replayed=site.replayed.pods,
             rollouts=rollouts,
-            others=scenario.unknown_kinds,
+            unknown_kinds=scenario.unknown_kinds,
             scaler=None if site.autoscalers is None else site.autoscalers(),
         )
 

@@ -198,7 +198,7 @@ class Evictions:
     @property
     def waiting(self) -> list[Pod]:
         """The pods that have no node."""
-        return [each.asked.pod for each in self._recreated.waiting]
+        return [each.item.pod for each in self._recreated.waiting]
 
     def run_of(self) -> Run:
         """The run so far."""
@@ -237,7 +237,7 @@ class Evictions:
         def leave() -> None:
             if cluster.find(info.uid) is not None:
                 cluster.remove_pod(info.uid)
-                self.run.left += 1
+                self.run.departed += 1
             if not is_made_at_once(pod):
                 self._make_again(pod)
             on_gone()
@@ -248,11 +248,11 @@ class Evictions:
     def _make_again(self, pod: Pod) -> None:
         if pod.is_finished:
             return
-        attempted = self._recreated.make_again(pod)
+        attempted = self._recreated.make_replacement(pod)
         if attempted is None:
             self.not_made_again.append(pod.key)
             return
-        again = attempted.asked.pod
+        again = attempted.item.pod
         self.replacements[pod.key] = again.key
         self._made_again.add(again.identity)
         if not attempted.placement.good:
@@ -275,8 +275,8 @@ class Evictions:
 
     def _after_attempts(self) -> None:
         for placed in self._recreated.take_placed():
-            self.workloads.finds(placed.asked.pod, self.agenda.now)
-            self._expect_ready(placed.asked.pod)
+            self.workloads.finds(placed.item.pod, self.agenda.now)
+            self._expect_ready(placed.item.pod)
         self._replace_victims()
         self._ask_for_nodes()
 

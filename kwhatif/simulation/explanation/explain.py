@@ -42,7 +42,7 @@ def explain_pods(
     looking: ExplainOptions = DEFAULT_OPTIONS,
     *,
     state: str = "",
-    others: Sequence[str] = (),
+    unknown_kinds: Sequence[str] = (),
 ) -> Answer[ExplainResult]:
     """Explain each pod by itself, on the cluster as it is; nothing is placed.
 
@@ -63,7 +63,7 @@ def explain_pods(
             reports[alike] = replace(first, alike=(*first.alike, placement))
         else:
             reports[alike] = replace(report_of(decided, looking), state=state)
-    run = Run(session, asked, placements, others)
+    run = Run(session, asked, placements, unknown_kinds)
     result = ExplainResult(
         nodes=len(session.cluster),
         pods=tuple(reports.values()),

@@ -52,12 +52,12 @@ def explain_running_groups(
     groups: Mapping[GroupKey, Sequence[PodToSchedule]],
     *,
     with_fixes: bool,
-    others: Sequence[str] = (),
+    unknown_kinds: Sequence[str] = (),
 ) -> Answer[ExplainResult]:
     """Explain groups whose members in question all have nodes: where they would be placed today."""
     reports = tuple(_explain_running(session, key, items, with_fixes=with_fixes) for key, items in groups.items())
     asked = [item for items in groups.values() for item in items]
-    run = Run(session, asked, (), others, by_group=True)
+    run = Run(session, asked, (), unknown_kinds, by_group=True)
     result = ExplainResult(
         nodes=len(session.cluster),
         groups=reports,

@@ -65,7 +65,7 @@ def explain_workloads(
     looking: ExplainOptions,
     *,
     rollouts: Sequence[Rollout] = (),
-    others: Sequence[str] = (),
+    unknown_kinds: Sequence[str] = (),
     is_meant: Callable[[PodToSchedule], bool] = lambda item: True,
     scaler: Scaler | None = None,
 ) -> WorkloadExplanation:
@@ -77,7 +77,7 @@ def explain_workloads(
     origins = PodOrigins.of(session.snapshot)
     recorder = WorkloadRecorder(origins.owner_of)
     recorder.session = placing = session.fork(detailed=True, imagined=True, observer=recorder)
-    run = place_pods(placing, asked, rollouts=rollouts, others=others, scaler=scaler)
+    run = place_pods(placing, asked, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler)
     items = {item.pod.key: item for item in run.pods_to_schedule if group_of(session, item) is None}
     by_owner: dict[str, list[Placement]] = {origins.owner_of(item.pod): [] for item in items.values()}
     for each in run.placements:

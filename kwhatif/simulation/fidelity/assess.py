@@ -202,8 +202,8 @@ def _assess_alone(run: Run) -> Fidelity:
         Gap(what=f"the policy is translated, {what}", effect=effect, pods=_keys(asked, lambda item: True))
         for what, _, effect in (lost.rpartition(": ") for lost in setup.configuration.lost)
     ]
-    if run.others:
-        gaps.append(unknown_gap(run.others, asked))
+    if run.unknown_kinds:
+        gaps.append(unknown_gap(run.unknown_kinds, asked))
     about = run.about
     if about is not None:
         gaps = [replace(gap, pods=tuple(pod for pod in gap.pods if pod in about)) for gap in gaps]

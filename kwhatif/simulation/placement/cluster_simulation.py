@@ -71,22 +71,22 @@ class NodesOverTime:
         scaler.join(self._session, nodes)
         self._on_their_way = False
 
-    def _describe_attempt(self, attempt: Attempt, asked: PodToSchedule) -> Placement:
+    def _describe_attempt(self, attempt: Attempt, item: PodToSchedule) -> Placement:
         uid = attempt.pod.uid
-        found = placement_of(self._session, asked, [*self._simulator.preemptions.get(uid, []), attempt])
+        found = placement_of(self._session, item, [*self._simulator.preemptions.get(uid, []), attempt])
         helped = found.outcome == "placed" and uid in self._helped
         return replace(found, outcome="autoscaled") if helped else found
 
-    def placement(self, asked: PodToSchedule, info: PodInfo) -> Placement:
+    def placement(self, item: PodToSchedule, info: PodInfo) -> Placement:
         """What became of a pod in the end."""
         there = self._before.get(info.uid)
         if there is not None:
-            return replace(there, origin=asked.origin, defaults=asked.defaults)
-        return self._describe_attempt(self._simulator.outcome[info.uid], asked)
+            return replace(there, origin=item.origin, defaults=item.defaults)
+        return self._describe_attempt(self._simulator.outcome[info.uid], item)
 
 
 _LEAST_EVICTIONS = 2
-"""Who is left alone after fewer evictions was not driven in turns."""
+"""A pod that the run gave up after fewer evictions has not taken turns with another one in evicting each other."""
 
 
 class ClusterSimulation:
@@ -101,7 +101,7 @@ class ClusterSimulation:
         self._names = there
         self.simulator = Simulator(session.driver, recreate=recreate, taken=self._names.__contains__)
         self._growth = NodesOverTime(session, self.simulator, scaler)
-        self._asked: dict[str, tuple[PodToSchedule, PodInfo]] = {}
+        self._arrived: dict[str, tuple[PodToSchedule, PodInfo]] = {}
         self._uids: dict[str, str] = {}
         self._evicted_before: list[tuple[PodInfo, str | None]] = []
         self._causes: dict[str, Cause] = {}
@@ -110,22 +110,22 @@ class ClusterSimulation:
         if recreate and session.creations:
             self.simulator.on_gone = self.release
 
-    def arrive(self, asked: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
+    def arrive(self, item: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
         """A pod enters the queue."""
-        self._asked[info.uid] = asked, info
+        self._arrived[info.uid] = item, info
         self._uids[info.key] = info.uid
         self._names.add(info.key)
         if cause is not None:
             self._causes[info.uid] = cause
         self.simulator.arrive(info, self.simulator.now)
 
-    def take(self, asked: PodToSchedule) -> None:
+    def take(self, item: PodToSchedule) -> None:
         """A pod comes to be while time is simulated."""
-        reason = skip_reason_of(self.session, asked)
+        reason = skip_reason_of(self.session, item)
         if reason:
-            self._skipped.append(skip_pod(self.session, asked, reason))
+            self._skipped.append(skip_pod(self.session, item, reason))
         else:
-            self.arrive(asked, self.session.info(asked))
+            self.arrive(item, self.session.info(item))
 
     def uid_of(self, key: str) -> str | None:
         """The uid of the last pod of this name (``namespace/name``) that arrived."""
@@ -133,15 +133,15 @@ class ClusterSimulation:
 
     def release(self, gone: PodInfo) -> None:
         """A pod is gone for good, and its share of a quota free: controllers try again what they were refused."""
-        for asked in create_refused_pods(self.session, [gone]):
-            self.created_later.append(asked)
-            self.take(asked)
+        for item in create_refused_pods(self.session, [gone]):
+            self.created_later.append(item)
+            self.take(item)
 
     def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
         """A claim comes into being."""
         create_claim(self.session, claim)
 
-    def make_again(self, evicted: Sequence[tuple[PodInfo, str | None]], causes: Mapping[str, Cause]) -> None:
+    def replace_evicted(self, evicted: Sequence[tuple[PodInfo, str | None]], causes: Mapping[str, Cause]) -> None:
         """Controllers replace these pods, which have been evicted already.
 
         ``causes`` are why those of them (``namespace/name``) that the question is about looked for a node.
@@ -168,22 +168,23 @@ class ClusterSimulation:
             if info.shape.terminating:
                 # The time of its deletion is unknown; at most its whole grace period is left.
                 self.simulator.delete(info.uid, grace_of(info))
+        # The queue lets pods out after five minutes without an event. Nobody waits for that as long as anything else
+        # happens: updates go on as soon as the scheduler rests.
         for leftovers in (False, True):
-            # Controllers go on as soon as the scheduler rests.
             self.simulator.run(leftovers=leftovers)
             while controllers():
                 self.simulator.run(leftovers=leftovers)
 
     # --- how it ended
 
-    def placement(self, asked: PodToSchedule, info: PodInfo) -> Placement:
+    def placement(self, item: PodToSchedule, info: PodInfo) -> Placement:
         """The placement of a pod in the end, with its victims."""
         simulator = self.simulator
-        found = self._growth.placement(asked, info)
+        found = self._growth.placement(item, info)
         if found.victims:
             found = replace(found, victims=tuple(map(self.describe_victim, found.victims)))
         by = simulator.evicted.get(info.uid)
-        return found if by is None else found.lose_node(by, homeless=not self.home_of(info.uid))
+        return found if by is None else found.lose_node(by, homeless=not self.node_of_replacement(info.uid))
 
     @property
     def rests(self) -> tuple[Rest, ...]:
@@ -192,16 +193,19 @@ class ClusterSimulation:
 
     def placements(self) -> list[Placement]:
         """Those of the pods that arrived, in their order."""
-        return [*(self.placement(asked, info) for asked, info in self._asked.values()), *self._skipped]
+        return [*(self.placement(item, info) for item, info in self._arrived.values()), *self._skipped]
 
-    def home_of(self, uid: str) -> str:
+    def node_of_replacement(self, uid: str) -> str:
         """The node of a pod, or of the one that was made in its place; empty if that has none."""
-        return self._node_of(self._heir(uid) or uid)
+        return self._node_of(self._replacement_of(uid) or uid)
 
     def replacements(self) -> list[Placement]:
         """Those of the pods that controllers made meanwhile."""
-        found = [self.placement(self._again(attempt.pod.pod), attempt.pod) for attempt in self._made_again()]
-        strangers = (self._again(pod) for pod in self.simulator.strangers)
+        found = [
+            self.placement(self._item_of_replacement(attempt.pod.pod), attempt.pod)
+            for attempt in self._replacement_attempts()
+        ]
+        strangers = (self._item_of_replacement(pod) for pod in self.simulator.strangers)
         return [*found, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in strangers)]
 
     def pods_left(self) -> Iterator[Pod]:
@@ -213,15 +217,15 @@ class ClusterSimulation:
                 yield pending_pod_of(attempt)
 
     @staticmethod
-    def _again(pod: Pod) -> PodToSchedule:
+    def _item_of_replacement(pod: Pod) -> PodToSchedule:
         return PodToSchedule(pod, "replacement", ran_before=True)
 
-    def _made_again(self) -> Iterator[Attempt]:
+    def _replacement_attempts(self) -> Iterator[Attempt]:
         for uid, attempt in self.simulator.outcome.items():
-            if uid not in self._asked and uid not in self.simulator.deleted:
+            if uid not in self._arrived and uid not in self.simulator.deleted:
                 yield attempt
 
-    def _heir(self, uid: str) -> str | None:
+    def _replacement_of(self, uid: str) -> str | None:
         """The last replacement (uid) of a pod; None if it was not replaced, or an update had that leave."""
         remade = self.simulator.recreated
         if uid not in remade:
@@ -237,10 +241,10 @@ class ClusterSimulation:
     def describe_victim(self, victim: Victim) -> Victim:
         """The victim with its last replacement, and the node of that."""
         uid = self._uid_of_victim.get((victim.pod, victim.node)) or self._uid_before.get(victim.pod)
-        heir = None if uid is None else self._heir(uid)
-        if heir is None:
+        replacement = None if uid is None else self._replacement_of(uid)
+        if replacement is None:
             return victim
-        return replace(victim, replacement=self._key_of(heir), lands_on=self._node_of(heir))
+        return replace(victim, replacement=self._key_of(replacement), lands_on=self._node_of(replacement))
 
     @cached_property
     def _uid_of_victim(self) -> Mapping[tuple[str, str], str]:
@@ -256,29 +260,31 @@ class ClusterSimulation:
     def _uid_before(self) -> Mapping[str, str]:
         return {info.key: info.uid for info, _ in self._evicted_before}
 
-    def info_of(self, uid: str) -> PodInfo | None:
-        """A pod that lost its node."""
-        return self._infos.get(uid)
+    def victim_info(self, uid: str) -> PodInfo | None:
+        """The pod of this uid, if another one preempted it in this run."""
+        return self._victim_infos.get(uid)
 
     @cached_property
-    def _infos(self) -> Mapping[str, PodInfo]:
+    def _victim_infos(self) -> Mapping[str, PodInfo]:
         preemptions = self.simulator.preemptions.values()
         return {each.uid: each for attempts in preemptions for attempt in attempts for each in attempt.victims_to_evict}
 
     def preemptors(self) -> dict[str, str]:
-        """The pods that lost their node in this run, and which pod each lost it to, by ``namespace/name``."""
+        """Victim -> preemptor in this run, both by ``namespace/name``."""
         evicted = self.simulator.evicted.items()
-        return {info.key: by for uid, by in evicted if (info := self.info_of(uid)) is not None}
+        return {info.key: by for uid, by in evicted if (info := self.victim_info(uid)) is not None}
 
     def evicted_since(self) -> list[PodInfo]:
-        """The pods that lost their node in this run."""
-        return [info for uid in self.simulator.evicted if (info := self._infos.get(uid)) is not None]
+        """The victims of this run that were evicted, in that order."""
+        return [info for uid in self.simulator.evicted if (info := self._victim_infos.get(uid)) is not None]
 
-    def homes_of_victims(self) -> dict[str, str]:
-        """The pods (keys) that lost their node, and whose replacement has one: which."""
-        lost = [*self._infos.values(), *(info for info, _ in self._evicted_before)]
-        heirs = ((info.key, self._heir(info.uid)) for info in lost)
-        return {key: node for key, heir in heirs if heir is not None and (node := self._node_of(heir))}
+    def nodes_of_replacements(self) -> dict[str, str]:
+        """Victim -> the node of its last replacement, for those that have one; also of victims before this run."""
+        lost = [*self._victim_infos.values(), *(info for info, _ in self._evicted_before)]
+        pairs = ((info.key, self._replacement_of(info.uid)) for info in lost)
+        return {
+            key: node for key, replacement in pairs if replacement is not None and (node := self._node_of(replacement))
+        }
 
     def _key_of(self, uid: str) -> str:
         attempt = self.simulator.outcome.get(uid)
@@ -289,23 +295,23 @@ class ClusterSimulation:
     def run_of(self, placements: Sequence[Placement], replacements: Sequence[Placement]) -> Run:
         """The run as it ended, by the pods that arrived and their replacements."""
         simulator, origins = self.simulator, self._origins
-        pods: dict[str, Pod] = {info.key: info.pod for _, info in self._asked.values()}
+        pods: dict[str, Pod] = {info.key: info.pod for _, info in self._arrived.values()}
         causes: dict[str, Cause] = {
-            info.key: self._causes.get(uid) or origins.cause_of(info.pod) for uid, (_, info) in self._asked.items()
+            info.key: self._causes.get(uid) or origins.cause_of(info.pod) for uid, (_, info) in self._arrived.items()
         }
-        made = [attempt.pod for attempt in self._made_again()]
+        made = [attempt.pod for attempt in self._replacement_attempts()]
         strangers = [(pod, pod.identity) for pod in simulator.strangers]
         for pod, uid in [*((each.pod, each.uid) for each in made), *strangers]:
             pods[pod.key] = pod
             first = simulator.stands_for.get(uid, uid)
-            root = self._asked.get(first)
+            root = self._arrived.get(first)
             causes[pod.key] = self._causes.get(first, "evicted") if root is None else causes[root[1].key]
-        evicted = [(info, by) for uid, by in simulator.evicted.items() if (info := self.info_of(uid)) is not None]
+        evicted = [(info, by) for uid, by in simulator.evicted.items() if (info := self.victim_info(uid)) is not None]
         # Who was on its way out has not lost its node to anybody.
         leaving = [(info, by) for info, by in self._evicted_before if not info.shape.terminating]
         lost = [
             info.key
-            for uid, (_, info) in self._asked.items()
+            for uid, (_, info) in self._arrived.items()
             if simulator.recreate
             and uid in simulator.evicted
             and not (uid in simulator.recreated or uid in simulator.deleted)
@@ -317,11 +323,11 @@ class ClusterSimulation:
         ]
         return Run(
             self.session,
-            [asked for asked, _ in self._asked.values()],
+            [item for item, _ in self._arrived.values()],
             placements,
             replacements=tuple(replacements),
             rests=self.rests,
-            at_home=self.homes_of_victims(),
+            nodes_of_replacements=self.nodes_of_replacements(),
             pending=origins.pending((*placements, *replacements), pods, causes),
             victims=origins.victims((*leaving, *evicted)),
             unsettled=tuple(unsettled),

@@ -21,7 +21,7 @@ from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.group_rounds import ScheduledEntity, attempts_of, scheduled_entities
 from kwhatif.scheduling.round_queue import takes_groups
-from kwhatif.simulation.placement.afterwards import pending_pod_of as as_left
+from kwhatif.simulation.placement.afterwards import pending_pod_of as pending_pod_of
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.placement.placements import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -33,7 +33,7 @@ class AttemptedPod(msgspec.Struct):
     pods had ``departed`` by then.
     """
 
-    asked: PodToSchedule
+    item: PodToSchedule
     info: PodInfo | None
     index: int
     placement: Placement
@@ -50,7 +50,7 @@ class NodeProvider(Protocol):
 class PlacementRun:
     """Placements so far; waiting pods keep their place in the list until they come to an end.
 
-    ``groups`` are what became of groups of pods, by name, ``taken`` the last attempts by pod (``namespace/name``),
+    ``groups`` are what became of groups of pods, by name, ``attempted`` the last attempts by pod (``namespace/name``),
     ``removed`` the pods that had to go for others. ``preemptors`` took the place of those that were ``evicted``, by
     their uids. With autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
     With ``spares_futile`` an attempt that cannot but fail is made once for all pods that are alike.
@@ -68,8 +68,8 @@ class PlacementRun:
         self.evicted: list[PodInfo] = []
         self.preemptors: dict[str, str] = {}
         self.removed: set[str] = set()
-        self.taken: dict[str, Attempt] = {}
-        self.left = 0
+        self.last_attempts: dict[str, Attempt] = {}
+        self.departed = 0
         self._uids: dict[str, str] = {}
         self._places: dict[str, int] = {}
 
@@ -77,13 +77,13 @@ class PlacementRun:
     def session(self) -> Session:
         return self._session
 
-    def take_up(self, asked: PodToSchedule) -> PodInfo | None:
+    def take_up(self, item: PodToSchedule) -> PodInfo | None:
         """The pod; None if it was skipped, since no scheduler here is responsible for it."""
-        reason = skip_reason_of(self._session, asked)
+        reason = skip_reason_of(self._session, item)
         if reason:
-            self.placements.append(skip_pod(self._session, asked, reason))
+            self.placements.append(skip_pod(self._session, item, reason))
             return None
-        return self._session.info(asked)
+        return self._session.info(item)
 
     def replay(self, items: Iterable[PodToSchedule]) -> None:
         """Schedule pods in this order."""
@@ -92,9 +92,9 @@ class PlacementRun:
             if info is not None:
                 self.schedule(item, info)
 
-    def schedule_all(self, asked: Sequence[PodToSchedule]) -> None:
+    def schedule_all(self, pods_to_schedule: Sequence[PodToSchedule]) -> None:
         """Schedule pods in the scheduler's order, and wait for permits."""
-        self.schedule_taken_up([(item, info) for item in asked if (info := self.take_up(item)) is not None])
+        self.schedule_taken_up([(item, info) for item in pods_to_schedule if (info := self.take_up(item)) is not None])
 
     def schedule_taken_up(self, queue: Sequence[tuple[PodToSchedule, PodInfo]]) -> None:
         """The same for pods that have been taken up."""
@@ -110,19 +110,19 @@ class PlacementRun:
     def _all_with_groups(self, queue: Sequence[tuple[PodToSchedule, PodInfo]]) -> None:
         """As ``schedule_all`` where pods that name a group are scheduled together; gated ones come last."""
         items = {info.uid: item for item, info in queue}
-        left = {info.uid: info for _, info in queue}
+        unscheduled = {info.uid: info for _, info in queue}
         for entity in scheduled_entities(self._session.driver, [info for _, info in queue]):
             for info in entity.pods:
-                left.pop(info.uid, None)
+                unscheduled.pop(info.uid, None)
             if entity.key is None:
                 (info,) = entity.pods
                 entity.came_to(self.schedule(items[info.uid], info).placement.good)
                 continue
             for info, attempts in self._run_group(entity):
                 if info.uid in items:
-                    self._came_to(items[info.uid], info, attempts, evicts=False)
-        self.groups |= {each.group: each for each in gated_groups(self._session.cluster, left.values())}
-        for info in left.values():
+                    self._record(items[info.uid], info, attempts, evicts=False)
+        self.groups |= {each.group: each for each in gated_groups(self._session.cluster, unscheduled.values())}
+        for info in unscheduled.values():
             self.schedule(items[info.uid], info)
 
     def _run_group(self, entity: ScheduledEntity) -> Iterator[tuple[PodInfo, list[Attempt]]]:
@@ -150,45 +150,47 @@ class PlacementRun:
         helper, driver, session = self._helper, self._session.driver, self._session
         while helper is not None and self._without:
             self.explain_futile()
-            waiting = tuple(key for taken in self._without.values() if self.taken[key := taken.asked.pod.key].is_made)
-            if self._asked_at == (self.left, waiting):
+            waiting = tuple(
+                key for attempted in self._without.values() if self.last_attempts[key := attempted.item.pod.key].is_made
+            )
+            if self._asked_at == (self.departed, waiting):
                 return
-            self._asked_at = self.left, waiting
-            if not helper.provide_nodes(session, [as_left(self.taken[key]) for key in waiting]):
+            self._asked_at = self.departed, waiting
+            if not helper.provide_nodes(session, [pending_pod_of(self.last_attempts[key]) for key in waiting]):
                 return
-            members = [taken for taken in self._without.values() if self.is_member(taken)]
+            members = [attempted for attempted in self._without.values() if self.is_member(attempted)]
             self._retry_members(members)
             queue = [(t, t.info) for t in self._without.values() if t.info is not None and not self.is_member(t)]
             in_order = driver.in_order(queue, lambda entry: entry[1])
-            for taken, _ in track(in_order, "Placing", "pods on new nodes"):
-                self._try_again(taken)
-            for taken in (*members, *(taken for taken, _ in queue)):
-                if taken.placement.outcome == "placed":
-                    taken.placement = replace(taken.placement, outcome="autoscaled")
-                    self.placements[taken.index] = taken.placement
+            for attempted, _ in track(in_order, "Placing", "pods on new nodes"):
+                self._try_again(attempted)
+            for attempted in (*members, *(attempted for attempted, _ in queue)):
+                if attempted.placement.outcome == "placed":
+                    attempted.placement = replace(attempted.placement, outcome="autoscaled")
+                    self.placements[attempted.index] = attempted.placement
 
-    def take(self, asked: PodToSchedule, *, told_later: bool = False) -> AttemptedPod:
+    def take(self, item: PodToSchedule, *, defer_futile: bool = False) -> AttemptedPod:
         """Schedule one more pod, by itself; permits are waited for.
 
-        Why it fails where it cannot but fail may be ``told_later``, by ``explain_futile``; members of groups are tried
-        later then, with the others of their group, by ``retry_all``.
+        With ``defer_futile`` an attempt that cannot but fail is left to ``explain_futile``, and one of a group's member
+        to ``retry_all``, with the others of its group.
         """
-        info = self.take_up(asked)
+        info = self.take_up(item)
         if info is None:
-            return AttemptedPod(asked, info, len(self.placements) - 1, self.placements[-1], self.left)
+            return AttemptedPod(item, info, len(self.placements) - 1, self.placements[-1], self.departed)
         is_member = takes_groups(self._session.driver) and group_key(info) is not None
-        if told_later and (is_member or self._session.driver.is_futile(info)):
-            return self._came_to(asked, info, [Attempt(info)])
-        taken = self.schedule(asked, info)
+        if defer_futile and (is_member or self._session.driver.is_futile(info)):
+            return self._record(item, info, [Attempt(info)])
+        attempted = self.schedule(item, info)
         self.wait()
-        taken.placement = self.placements[taken.index]
-        return taken
+        attempted.placement = self.placements[attempted.index]
+        return attempted
 
-    def retry(self, taken: AttemptedPod) -> None:
+    def retry(self, attempted: AttemptedPod) -> None:
         """Try a pod again that found no node; the new placement replaces the old one."""
-        taken.departed = self.left
-        if not taken.placement.good and taken.info is not None:
-            self._try_again(taken)
+        attempted.departed = self.departed
+        if not attempted.placement.good and attempted.info is not None:
+            self._try_again(attempted)
 
     def retry_all(self, waiting: Iterable[AttemptedPod]) -> None:
         """Try these pods once more, in this order; members of groups come first, and together.
@@ -196,11 +198,11 @@ class PlacementRun:
         Of those for which that is in vain ``explain_futile`` says why.
         """
         waiting = list(waiting)
-        self._retry_members([taken for taken in waiting if self.is_member(taken)])
+        self._retry_members([attempted for attempted in waiting if self.is_member(attempted)])
         journal, changes, in_vain = self._session.cluster.journal, -1, set[int]()
-        for taken in waiting:
-            info = taken.info
-            if info is None or self.is_member(taken):
+        for attempted in waiting:
+            info = attempted.info
+            if info is None or self.is_member(attempted):
                 continue
             if len(journal) != changes:
                 changes, in_vain = len(journal), set()
@@ -209,65 +211,71 @@ class PlacementRun:
             if self._session.driver.is_futile(info):
                 in_vain.add(info.shape.index)
             else:
-                self.retry(taken)
+                self.retry(attempted)
 
-    def is_member(self, taken: AttemptedPod) -> bool:
+    def is_member(self, attempted: AttemptedPod) -> bool:
         """Whether a pod is taken up with the others of its group."""
-        info = taken.info
+        info = attempted.info
         return info is not None and takes_groups(self._session.driver) and group_key(info) is not None
 
     def _retry_members(self, members: Iterable[AttemptedPod]) -> None:
         """Try members of groups once more that have no node, group by group."""
-        left = {taken.info.uid: taken for taken in members if taken.info is not None and not taken.placement.good}
-        if not left:
+        members_by_uid = {
+            attempted.info.uid: attempted
+            for attempted in members
+            if attempted.info is not None and not attempted.placement.good
+        }
+        if not members_by_uid:
             return
-        gated = dict(left)
-        for entity in scheduled_entities(self._session.driver, [t.info for t in left.values() if t.info is not None]):
+        gated = dict(members_by_uid)
+        for entity in scheduled_entities(
+            self._session.driver, [t.info for t in members_by_uid.values() if t.info is not None]
+        ):
             for info in entity.pods:
                 gated.pop(info.uid, None)
             for info, attempts in self._run_group(entity):
-                taken = left[info.uid]
-                self._put_back(taken, self._came_to(taken.asked, info, attempts, evicts=False))
-        for taken in gated.values():
-            self._try_again(taken)
+                attempted = members_by_uid[info.uid]
+                self._replace_placement(attempted, self._record(attempted.item, info, attempts, evicts=False))
+        for attempted in gated.values():
+            self._try_again(attempted)
 
     def explain_futile(self) -> None:
         """Describe why pods find no node that were not tried since the attempt would be futile, as things are now."""
-        for taken in self._without.values():
-            if self.is_member(taken):
+        for attempted in self._without.values():
+            if self.is_member(attempted):
                 continue
-            info = taken.info
+            info = attempted.info
             attempt = None if info is None else self._session.driver.futile_attempt(info)
             if info is not None and attempt is not None:
-                self.taken[info.key] = attempt
-                taken.placement = placement_of(self._session, taken.asked, [attempt])
-                self.placements[taken.index] = taken.placement
+                self.last_attempts[info.key] = attempt
+                attempted.placement = placement_of(self._session, attempted.item, [attempt])
+                self.placements[attempted.index] = attempted.placement
 
-    def _try_again(self, taken: AttemptedPod) -> None:
-        assert taken.info is not None
-        again = self.schedule(taken.asked, taken.info)
+    def _try_again(self, attempted: AttemptedPod) -> None:
+        assert attempted.info is not None
+        again = self.schedule(attempted.item, attempted.info)
         self.wait()
-        self._put_back(taken, again)
+        self._replace_placement(attempted, again)
 
-    def _put_back(self, taken: AttemptedPod, again: AttemptedPod) -> None:
+    def _replace_placement(self, attempted: AttemptedPod, again: AttemptedPod) -> None:
         """What a pod came to when it was tried again takes the place of what it came to before."""
-        assert taken.info is not None
+        assert attempted.info is not None
         self._without.pop(again.index, None)
         self._gated.pop(again.index, None)
-        taken.placement = self.placements[taken.index] = self.placements.pop()
-        self._places[taken.info.uid] = taken.index
+        attempted.placement = self.placements[attempted.index] = self.placements.pop()
+        self._places[attempted.info.uid] = attempted.index
         for pods in (self._without, self._gated):
-            if pods is self._list_of(taken):
-                pods.setdefault(taken.index, taken)
+            if pods is self._list_of(attempted):
+                pods.setdefault(attempted.index, attempted)
             else:
-                pods.pop(taken.index, None)
+                pods.pop(attempted.index, None)
 
-    def _list_of(self, taken: AttemptedPod) -> dict[int, AttemptedPod] | None:
+    def _list_of(self, attempted: AttemptedPod) -> dict[int, AttemptedPod] | None:
         """Where a pod waits that was tried."""
-        outcome = taken.placement.outcome
-        if outcome == "unschedulable" or not self.taken[taken.asked.pod.key].is_made:
+        outcome = attempted.placement.outcome
+        if outcome == "unschedulable" or not self.last_attempts[attempted.item.pod.key].is_made:
             return self._without
-        return self._gated if outcome == "gated" and self.is_member(taken) else None
+        return self._gated if outcome == "gated" and self.is_member(attempted) else None
 
     @property
     def without_node(self) -> list[AttemptedPod]:
@@ -288,15 +296,19 @@ class PlacementRun:
     def tried_too_early(self) -> list[AttemptedPod]:
         """The pods that found no node, and after whose last attempt something has changed."""
         placed = max((index for index, each in enumerate(self.placements) if each.outcome == "placed"), default=-1)
-        return [taken for taken in self._without.values() if taken.index < placed or taken.departed < self.left]
+        return [
+            attempted
+            for attempted in self._without.values()
+            if attempted.index < placed or attempted.departed < self.departed
+        ]
 
     def would_move(self) -> bool:
         """Whether a pod that found no node would find one now, or would evict others. Nothing is changed."""
         early = self.tried_too_early()
         # Whether a group fits is found out by its cycle.
-        if any(self.is_member(taken) for taken in early):
+        if any(self.is_member(attempted) for attempted in early):
             return True
-        return self.finds_room(taken.info for taken in early if taken.info is not None)
+        return self.finds_room(attempted.info for attempted in early if attempted.info is not None)
 
     def finds_room(self, pods: Iterable[PodInfo]) -> bool:
         """Whether one of these pods would find a node, by evicting others or not. Nothing is changed."""
@@ -325,7 +337,7 @@ class PlacementRun:
         uid = self.uid_of(key)
         if uid is not None and self._session.cluster.find(uid) is not None:
             self._session.cluster.remove_pod(uid)
-            self.left += 1
+            self.departed += 1
 
     def uid_of(self, key: str) -> str | None:
         """The uid of a pod (``namespace/name``) that is in the cluster, or was tried."""
@@ -338,17 +350,17 @@ class PlacementRun:
             return
         self.placements[index] = self.placements[index].lose_node(self.preemptors[victim.uid], homeless=False)
 
-    def schedule(self, asked: PodToSchedule, info: PodInfo) -> AttemptedPod:
+    def schedule(self, item: PodToSchedule, info: PodInfo) -> AttemptedPod:
         """Schedule one more pod; it may have to wait for its permit."""
         driver = self._session.driver
         failing = driver.futile_attempt(info) if self._spares_futile else None
-        return self._came_to(asked, info, driver.schedule_with_preemption(info) if failing is None else [failing])
+        return self._record(item, info, driver.schedule_with_preemption(info) if failing is None else [failing])
 
-    def _came_to(
-        self, asked: PodToSchedule, info: PodInfo, attempts: list[Attempt], *, evicts: bool = True
+    def _record(
+        self, item: PodToSchedule, info: PodInfo, attempts: list[Attempt], *, evicts: bool = True
     ) -> AttemptedPod:
         index = len(self.placements)
-        self._uids[info.key], self.taken[info.key] = info.uid, attempts[-1]
+        self._uids[info.key], self.last_attempts[info.key] = info.uid, attempts[-1]
         self._places[info.uid] = index
         # It may have the name of one that had to go.
         self.removed.discard(info.key)
@@ -356,30 +368,30 @@ class PlacementRun:
             victims = [victim for attempt in attempts if attempt.nominated for victim in attempt.victims]
             self.evicted += victims
             self.preemptors |= {victim.uid: info.key for victim in victims}
-        self.placements.append(placement_of(self._session, asked, attempts))
+        self.placements.append(placement_of(self._session, item, attempts))
         if attempts[-1].waiting:
-            self._waiting.append((index, asked, attempts))
+            self._waiting.append((index, item, attempts))
         elif attempts[-1].is_placed:
             attempts[-1].forget_nodes()
         self._session.driver.settle()
-        self._hear()
-        taken = AttemptedPod(asked, info, index, self.placements[index], self.left)
-        if (pods := self._list_of(taken)) is not None:
-            pods[index] = taken
-        return taken
+        self._record_ended_waits()
+        attempted = AttemptedPod(item, info, index, self.placements[index], self.departed)
+        if (pods := self._list_of(attempted)) is not None:
+            pods[index] = attempted
+        return attempted
 
     def wait(self) -> None:
         """Let simulated time pass until no pod waits for a permit."""
         self._session.driver.wait()
-        self._hear()
+        self._record_ended_waits()
 
-    def _hear(self) -> None:
+    def _record_ended_waits(self) -> None:
         """Record the placements of pods that no longer wait."""
-        for index, asked, attempts in self._waiting:
+        for index, item, attempts in self._waiting:
             if not attempts[-1].waiting:
                 # What it held until now is free again.
-                self.left += attempts[-1].lost
-                self.placements[index] = placement_of(self._session, asked, attempts)
+                self.departed += attempts[-1].lost
+                self.placements[index] = placement_of(self._session, item, attempts)
         self._waiting = [entry for entry in self._waiting if entry[2][-1].waiting]
 
 

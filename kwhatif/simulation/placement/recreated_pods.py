@@ -32,7 +32,7 @@ def is_made_at_once(pod: Pod) -> bool:
 class RecreatedPods:
     """Replaces pods, under names that are not ``taken``, and has each replacement tried at once in its ``run``.
 
-    Replacements are added to ``asked``; they are ``waiting`` until ``take_placed`` has told of their nodes.
+    Replacements are added to ``pods_to_schedule``; they are ``waiting`` until ``take_placed`` has told of their nodes.
     ``replacements`` are the last ones, by the uid of the pod that each stands for.
     """
 
@@ -41,14 +41,14 @@ class RecreatedPods:
         if taken is None:
             taken = self.session.snapshot.objects.keys_of("Pod")
         self._controllers = Replacements(taken=taken.__contains__)
-        self.asked: list[PodToSchedule] = []
+        self.pods_to_schedule: list[PodToSchedule] = []
         self.waiting: list[AttemptedPod] = []
         self.replacements: dict[str, AttemptedPod] = {}
         self.evicted: dict[str, PodInfo] = {}
         self.unsettled: tuple[str, ...] = ()
         self._victims = 0
 
-    def make_again(self, pod: Pod) -> AttemptedPod | None:
+    def make_replacement(self, pod: Pod) -> AttemptedPod | None:
         """The placement of the replacement; None if no controller makes one, or the pod had finished."""
         if pod.is_finished:
             return None
@@ -56,13 +56,13 @@ class RecreatedPods:
         if again is None:
             return None
         attempted = self.take(PodToSchedule(again, self.session.snapshot.source, owner=owner_of(pod)))
-        self.asked.append(attempted.asked)
+        self.pods_to_schedule.append(attempted.item)
         self.replacements[pod.identity] = attempted
         return attempted
 
-    def take(self, asked: PodToSchedule) -> AttemptedPod:
+    def take(self, item: PodToSchedule) -> AttemptedPod:
         """Try one more pod, which waits with the others if it finds no node."""
-        attempted = self.run.take(asked, told_later=True)
+        attempted = self.run.take(item, defer_futile=True)
         self.waiting.append(attempted)
         return attempted
 
@@ -87,7 +87,7 @@ class RecreatedPods:
             self._victims += 1
             if victim.uid not in self.evicted:
                 self.run.lose_node(victim)
-                self.waiting = [each for each in self.waiting if each.asked.pod.identity != victim.uid]
+                self.waiting = [each for each in self.waiting if each.item.pod.identity != victim.uid]
                 yield victim
 
     def retry(
@@ -114,7 +114,7 @@ class RecreatedPods:
     @property
     def _progress(self) -> tuple[int, int, int]:
         """How many pods were evicted, recreated and placed so far."""
-        return len(self.run.evicted), len(self.asked), sum(each.good for each in self.run.placements)
+        return len(self.run.evicted), len(self.pods_to_schedule), sum(each.good for each in self.run.placements)
 
     def run_of(self, causes: Mapping[str, Cause], beside: Collection[str] = ()) -> Run:
         """The run so far. Those without a node were evicted, unless ``causes`` (by their keys) say otherwise.
@@ -122,12 +122,12 @@ class RecreatedPods:
         Pods that were tried ``beside`` the others (keys) and have no cause count as none that wait.
         """
         origins, run = PodOrigins.of(self.session.snapshot), self.run
-        counted = [each for each in self.waiting if each.asked.pod.key in causes or each.asked.pod.key not in beside]
-        pods = {each.asked.pod.key: each.asked.pod for each in counted}
+        counted = [each for each in self.waiting if each.item.pod.key in causes or each.item.pod.key not in beside]
+        pods = {each.item.pod.key: each.item.pod for each in counted}
         victims = [(info, run.preemptors[info.uid]) for info in run.evicted if info.uid not in self.evicted]
         return Run(
             self.session,
-            self.asked,
+            self.pods_to_schedule,
             tuple(run.placements),
             evicted=[info.key for info in self.evicted.values()],
             pending=origins.pending(

@@ -23,11 +23,11 @@ class RolloutProgress:
     """How far an update has come. New pods are placed with the old ones still there, which leave before the next step.
 
     Pods of the workload that found a node before, in this run, are ready. A pod that found none is tried again whenever
-    pods have left, and when nodes have come for it. The pods are added to those ``asked`` about.
+    pods have left, and when nodes have come for it. The pods are added to those ``pods_to_schedule`` about.
     """
 
-    def __init__(self, rollout: Rollout, run: PlacementRun, asked: list[PodToSchedule]) -> None:
-        self.rollout, self._run, self._asked = rollout, run, asked
+    def __init__(self, rollout: Rollout, run: PlacementRun, pods_to_schedule: list[PodToSchedule]) -> None:
+        self.rollout, self._run, self._pods_to_schedule = rollout, run, pods_to_schedule
         self._attempted: dict[str, AttemptedPod] = {}
         self._made: dict[str, PodToSchedule] = {}
         self._simulation: ClusterSimulation | None = None
@@ -42,8 +42,8 @@ class RolloutProgress:
             for claim in self.rollout.claims(step):
                 run.claim(claim)
             for pod, item in self._create_pods(step):
-                self._attempted[name_of(pod)] = taken = run.take(item)
-                _record_home(pod, _home_of(taken))
+                self._attempted[name_of(pod)] = attempted = run.take(item)
+                _record_home(pod, _node_of(attempted))
             for name in step.removes:
                 run.remove(self._key_of(name))
             for claim_key in self.rollout.delete_claims(step):
@@ -79,7 +79,7 @@ class RolloutProgress:
 
     def _create_pods(self, step: Step) -> list[tuple[Object, PodToSchedule]]:
         found = [(pod, self.rollout.pods_to_schedule(pod)) for pod in step.creates]
-        self._asked += [item for _, item in found]
+        self._pods_to_schedule += [item for _, item in found]
         if creations := self._run.session.creations:
             creations.count(step.creates)
             for name in step.removes:
@@ -94,23 +94,23 @@ class RolloutProgress:
         """Whether a pod of the update has a node, or the one that was made in its place; the plan learns which."""
         if self._simulation is not None:
             item = self._made.get(name_of(pod))
-            return _record_home(pod, "" if item is None else self._simulation.home_of(item.pod.identity))
-        taken = self._attempted.get(name_of(pod))
-        if taken is None:
+            return _record_home(pod, "" if item is None else self._simulation.node_of_replacement(item.pod.identity))
+        attempted = self._attempted.get(name_of(pod))
+        if attempted is None:
             return False
-        if self._run.left > taken.departed:
-            self._run.retry(taken)
-        if not taken.placement.good:
+        if self._run.departed > attempted.departed:
+            self._run.retry(attempted)
+        if not attempted.placement.good:
             self._run.help()
-        return _record_home(pod, _home_of(taken))
+        return _record_home(pod, _node_of(attempted))
 
 
 _BETWEEN = 0.001
 """Seconds between the ends of two pods that leave together; which of them is the first is chance, here their names'."""
 
 
-def _home_of(taken: AttemptedPod) -> str:
-    return (taken.placement.node or taken.asked.pod.spec.node_name or "") if taken.placement.good else ""
+def _node_of(attempted: AttemptedPod) -> str:
+    return (attempted.placement.node or attempted.item.pod.spec.node_name or "") if attempted.placement.good else ""
 
 
 def _record_home(pod: Object, home: str) -> bool:
@@ -119,11 +119,13 @@ def _record_home(pod: Object, home: str) -> bool:
     return bool(home)
 
 
-def roll_out_all(rollouts: Sequence[Rollout], run: PlacementRun, asked: list[PodToSchedule]) -> list[RolloutProgress]:
+def roll_out_all(
+    rollouts: Sequence[Rollout], run: PlacementRun, pods_to_schedule: list[PodToSchedule]
+) -> list[RolloutProgress]:
     """Go through updates one by one; one that waits goes on once another has made room for it."""
     found: list[RolloutProgress] = []
     for rollout in rollouts:
-        found.append(RolloutProgress(rollout, run, asked))
+        found.append(RolloutProgress(rollout, run, pods_to_schedule))
         found[-1].advance()
     while sum(each.advance() for each in found):
         pass

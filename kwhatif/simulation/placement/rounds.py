@@ -32,13 +32,13 @@ class GroupRounds:
         self,
         session: Session,
         run: PlacementRun,
-        asked: list[PodToSchedule],
+        pods_to_schedule: list[PodToSchedule],
         causes: Mapping[str, Cause],
         origins: PodOrigins,
     ) -> None:
-        self._session, self._run, self._asked = session, run, asked
+        self._session, self._run, self._pods_to_schedule = session, run, pods_to_schedule
         self._causes = dict(causes)
-        taken = {info.key for info, _ in session.cluster.pods()} | {item.pod.key for item in asked}
+        taken = {info.key for info, _ in session.cluster.pods()} | {item.pod.key for item in pods_to_schedule}
         self._recreated = RecreatedPods(run, taken)
         self._origins = origins
 
@@ -54,24 +54,24 @@ class GroupRounds:
 
     def _list_waiting(self) -> list[AttemptedPod]:
         waiting = [*self._run.without_node, *self._run.gated_members]
-        return [taken for taken in waiting if taken.asked.pod.key not in self._run.removed]
+        return [attempted for attempted in waiting if attempted.item.pod.key not in self._run.removed]
 
     def _replace_victims(self) -> None:
-        seen = {item.pod.key for item in self._asked}
+        seen = {item.pod.key for item in self._pods_to_schedule}
         for victim in self._recreated.take_victims():
-            taken = self._recreated.make_again(victim.pod)
-            if taken is None:
+            attempted = self._recreated.make_replacement(victim.pod)
+            if attempted is None:
                 self._create_later(victim)
                 continue
             cause = self._causes.get(victim.key)
             if cause is None and victim.key in seen:
                 cause = self._origins.cause_of(victim.pod)
-            self._causes[taken.asked.pod.key] = cause or "evicted"
+            self._causes[attempted.item.pod.key] = cause or "evicted"
 
     def _create_later(self, gone: PodInfo) -> None:
         """Controllers try again what a quota refused, since a pod is gone for good."""
         if created := create_refused_pods(self._session, [gone]):
-            self._asked += created
+            self._pods_to_schedule += created
             self._run.schedule_all(created)
 
     # --- how it ended
@@ -79,27 +79,29 @@ class GroupRounds:
     def settle(self) -> Run:
         """The run, as it ended."""
         run, origins = self._run, self._origins
-        at_home = {info.key: home for info in run.evicted if (home := self._home_of(info.uid))}
-        placements = [self._describe(each, at_home) for each in run.placements]
-        made = {taken.index for taken in self._recreated.replacements.values()}
-        pods = {item.pod.key: item.pod for item in (*self._asked, *self._recreated.asked)}
+        nodes_of_replacements = {
+            info.key: home for info in run.evicted if (home := self._node_of_replacement(info.uid))
+        }
+        placements = [self._describe(each, nodes_of_replacements) for each in run.placements]
+        made = {attempted.index for attempted in self._recreated.replacements.values()}
+        pods = {item.pod.key: item.pod for item in (*self._pods_to_schedule, *self._recreated.pods_to_schedule)}
         still = [each for each in placements if each.pod not in run.removed]
-        seen = {item.pod.key for item in self._asked}
+        seen = {item.pod.key for item in self._pods_to_schedule}
         lost = [info.key for info in run.evicted if info.key in seen and info.uid not in self._recreated.replacements]
         evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
         gone = run.removed | {each.pod for each in placements if each.outcome == "preempted"}
         gone -= {each.pod for each in placements if each.outcome != "preempted"}
         return Run(
             self._session,
-            self._asked,
+            self._pods_to_schedule,
             tuple(each for index, each in enumerate(placements) if index not in made),
             replacements=tuple(each for index, each in enumerate(placements) if index in made),
             left=tuple(
-                pending_pod_of(run.taken[key]) if key in run.taken else pod
+                pending_pod_of(run.last_attempts[key]) if key in run.last_attempts else pod
                 for key, pod in pods.items()
-                if key not in gone and (key not in run.taken or run.taken[key].is_made)
+                if key not in gone and (key not in run.last_attempts or run.last_attempts[key].is_made)
             ),
-            at_home=at_home,
+            nodes_of_replacements=nodes_of_replacements,
             pending=origins.pending(still, pods, self._causes),
             victims=origins.victims(evicted),
             unsettled=self._recreated.unsettled,
@@ -107,19 +109,19 @@ class GroupRounds:
             created=self._session.created_later,
         )
 
-    def _heir_of(self, uid: str) -> AttemptedPod | None:
+    def _replacement_of(self, uid: str) -> AttemptedPod | None:
         """The pod that stands for a victim in the end; None if that was not recreated."""
-        heir = None
-        while (taken := self._recreated.replacements.get(uid)) is not None:
-            heir, uid = taken, "" if taken.info is None else taken.info.uid
-        return heir
+        replacement = None
+        while (attempted := self._recreated.replacements.get(uid)) is not None:
+            replacement, uid = attempted, "" if attempted.info is None else attempted.info.uid
+        return replacement
 
-    def _home_of(self, uid: str) -> str:
-        heir = self._heir_of(uid)
-        return "" if heir is None else self._run.placements[heir.index].node
+    def _node_of_replacement(self, uid: str) -> str:
+        replacement = self._replacement_of(uid)
+        return "" if replacement is None else self._run.placements[replacement.index].node
 
-    def _describe(self, placement: Placement, at_home: Mapping[str, str]) -> Placement:
-        if placement.outcome == "preempted" and placement.pod not in at_home:
+    def _describe(self, placement: Placement, nodes_of_replacements: Mapping[str, str]) -> Placement:
+        if placement.outcome == "preempted" and placement.pod not in nodes_of_replacements:
             placement = replace(placement, message=placement.message + HOMELESS)
         if not placement.victims:
             return placement
@@ -128,7 +130,9 @@ class GroupRounds:
     def _describe_victim(self, victim: Victim) -> Victim:
         """The victim with the pod that stands for it in the end, and where that lands."""
         uids = [info.uid for info in self._run.evicted if info.key == victim.pod]
-        heir = self._heir_of(uids[-1]) if uids else None
-        if heir is None:
+        replacement = self._replacement_of(uids[-1]) if uids else None
+        if replacement is None:
             return victim
-        return replace(victim, replacement=heir.asked.pod.key, lands_on=self._run.placements[heir.index].node)
+        return replace(
+            victim, replacement=replacement.item.pod.key, lands_on=self._run.placements[replacement.index].node
+        )

@@ -64,7 +64,7 @@ class Run(msgspec.Struct, frozen=True):
     after               its session; None if it is that from before
     left                pods that exist and have no node, as their last attempts left them
     removed             pods (``namespace/name``) that had waited before and had to leave
-    at_home             the node of each pod that had to leave one and runs again, by the name it had
+    nodes_of_replacements  the node of each pod that had to leave one and runs again, by the name it had
 
     How things are at rest:
 
@@ -90,7 +90,7 @@ class Run(msgspec.Struct, frozen=True):
     session: Session
     pods_to_schedule: Sequence[PodToSchedule] = ()
     placements: Sequence[Placement] = ()
-    others: Sequence[str] = ()
+    unknown_kinds: Sequence[str] = ()
     updates: Sequence[Rollout] = ()
     replacements: tuple[Placement, ...] = ()
     groups: tuple[GroupOutcome, ...] = ()
@@ -102,7 +102,7 @@ class Run(msgspec.Struct, frozen=True):
     after: Session | None = None
     left: Sequence[Pod] = ()
     removed: Collection[str] = ()
-    at_home: Mapping[str, str] = {}
+    nodes_of_replacements: Mapping[str, str] = {}
     pending: tuple[PendingPod, ...] = ()
     victims: tuple[EvictedPod, ...] = ()
     unsettled: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class Run(msgspec.Struct, frozen=True):
         staying = [each for each in self.placements if each.pod not in self.removed]
         edited = {item.pod.key for item in self.pods_to_schedule if item.edited}
         waited = {item.pod.key for item in pending_pods(self.session.snapshot)} - edited
-        return words_of_placements(staying, self.at_home, self.scale_up, waited)
+        return words_of_placements(staying, self.nodes_of_replacements, self.scale_up, waited)
 
     @property
     def stuck(self) -> int:

@@ -27,11 +27,11 @@ from kwhatif.simulation.session import PodToSchedule, Session
 
 def simulate_timeline(
     session: Session,
-    asked: Sequence[PodToSchedule],
+    pods_to_schedule: Sequence[PodToSchedule],
     *,
     rollouts: Sequence[Rollout] = (),
     recreate: bool = True,
-    others: Sequence[str] = (),
+    unknown_kinds: Sequence[str] = (),
     scaler: Scaler | None = None,
     story: bool = True,
     cause: Cause | None = None,
@@ -46,13 +46,13 @@ def simulate_timeline(
     """
     origins = origins or PodOrigins.of(session.snapshot)
     run, simulation = PlacementRun(session), ClusterSimulation(session, origins, scaler=scaler, recreate=recreate)
-    arriving = [(item, info) for item in asked if (info := run.take_up(item)) is not None]
-    pods = list(asked)
+    arriving = [(item, info) for item in pods_to_schedule if (info := run.take_up(item)) is not None]
+    pods = list(pods_to_schedule)
     updates = [RolloutProgress(rollout, run, pods) for rollout in rollouts]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
         simulation.arrive(item, info, cause)
     simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
-    asked = [*pods, *simulation.created_later]
+    pods_to_schedule = [*pods, *simulation.created_later]
     simulator = simulation.simulator
     placements = run.placements + [each for each in simulation.placements() if each.pod not in run.removed]
     replacements = simulation.replacements()
@@ -60,19 +60,19 @@ def simulate_timeline(
     if scaler is not None:
         explained, scale_up = apply_scale_up(scaler, session, [*placements, *replacements])
         placements, replacements = list(explained[: len(placements)]), list(explained[len(placements) :])
-    tried = {attempt.pod.key for attempt in simulator.outcome.values()}
-    aside = [item.pod for item in asked if item.pod.key not in tried]
-    unclaimed = {item.pod.key: item.pod for item in asked}
+    first_run = {attempt.pod.key for attempt in simulator.outcome.values()}
+    aside = [item.pod for item in pods_to_schedule if item.pod.key not in first_run]
+    unclaimed = {item.pod.key: item.pod for item in pods_to_schedule}
     found = simulation.run_of(placements[len(run.placements) :], replacements)
     return structs.replace(
         found,
-        pods_to_schedule=asked,
+        pods_to_schedule=pods_to_schedule,
         placements=placements,
-        others=others,
+        unknown_kinds=unknown_kinds,
         timeline=tuple(simulator.diary.entries) if story else (),
         events=tuple(simulator.diary.events) if story else (),
         scale_up=scale_up,
-        groups=gang_outcomes(session, asked, placements),
+        groups=gang_outcomes(session, pods_to_schedule, placements),
         rollouts=tuple(each.plan for each in updates),
         updates=rollouts,
         removed=run.removed,
@@ -87,9 +87,9 @@ class StartingPoint:
     Where everything can be undone, that costs what was done; else a copy of the cluster is kept.
     """
 
-    def __init__(self, session: Session, asked: Sequence[PodToSchedule]) -> None:
+    def __init__(self, session: Session, pods_to_schedule: Sequence[PodToSchedule]) -> None:
         self._session = session
-        for name in dict.fromkeys(item.pod.spec.scheduler_name for item in asked):
+        for name in dict.fromkeys(item.pod.spec.scheduler_name for item in pods_to_schedule):
             session.driver.scheduler(name)
         undoable = session.driver.undoable
         self._checkpoint = session.cluster.checkpoint() if undoable else None
@@ -107,77 +107,83 @@ class StartingPoint:
 
 def place_pods(
     session: Session,
-    asked: Sequence[PodToSchedule],
+    pods_to_schedule: Sequence[PodToSchedule],
     *,
     rollouts: Sequence[Rollout] = (),
-    others: Sequence[str] = (),
+    unknown_kinds: Sequence[str] = (),
     scaler: Scaler | None = None,
     prepare: Callable[[], None] = lambda: None,
 ) -> Run:
     """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
     nothing is updated, the first attempts evict no pod and no pod would move after them, they are the whole run.
     Otherwise it is simulated from the beginning, after ``prepare``: controllers act while pods leave and wait. Groups
-    of pods are scheduled in rounds. ``others`` names objects of the input that no pods were made of, for the fidelity
-    report. With autoscalers, nodes come for pods that find none.
+    of pods are scheduled in rounds. ``unknown_kinds`` are those of the input, for the fidelity report. With
+    autoscalers, nodes come for pods that find none.
     """
     prepare()
     if session.setup.extenders is not None:
         # Extenders are not called twice for the same run.
-        return place_in_turn(session, asked, rollouts=rollouts, others=others, scaler=scaler)
+        return place_in_turn(session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler)
     if rollouts and not takes_groups(session.driver):
-        return simulate_timeline(session, asked, rollouts=rollouts, others=others, scaler=scaler, story=False)
-    begin, run = StartingPoint(session, asked), PlacementRun(session)
-    run.schedule_all(asked)
+        return simulate_timeline(
+            session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler, story=False
+        )
+    begin, run = StartingPoint(session, pods_to_schedule), PlacementRun(session)
+    run.schedule_all(pods_to_schedule)
     if run.goes_in_rounds:
         if scaler is None:
-            return place_in_turn(session, asked, rollouts=rollouts, others=others, tried=run)
+            return place_in_turn(
+                session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, first_run=run
+            )
         begin.return_to()
         prepare()
-        return place_in_turn(session, asked, rollouts=rollouts, others=others, scaler=scaler)
+        return place_in_turn(session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler)
     if rollouts or run.evicted or run.would_move() or (scaler is not None and run.without_node):
         begin.return_to()
         prepare()
-        return simulate_timeline(session, asked, rollouts=rollouts, others=others, scaler=scaler, story=False)
+        return simulate_timeline(
+            session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler, story=False
+        )
     placements, scale_up = tuple(run.placements), None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, session, placements)
-    pods = {item.pod.key: item.pod for item in asked}
+    pods = {item.pod.key: item.pod for item in pods_to_schedule}
     pending = () if all(each.good for each in placements) else PodOrigins.of(session.snapshot).pending(placements, pods)
     return Run(
         session,
-        asked,
+        pods_to_schedule,
         placements,
-        others,
-        left=tuple(pods_left(run, asked).values()),
+        unknown_kinds,
+        left=tuple(pods_left(run, pods_to_schedule).values()),
         scale_up=scale_up,
         pending=pending,
-        groups=gang_outcomes(session, asked, placements),
+        groups=gang_outcomes(session, pods_to_schedule, placements),
     )
 
 
 def place_in_turn(
     session: Session,
-    asked: Sequence[PodToSchedule],
+    pods_to_schedule: Sequence[PodToSchedule],
     *,
     replayed: Sequence[PodToSchedule] = (),
     rollouts: Sequence[Rollout] = (),
-    others: Sequence[str] = (),
+    unknown_kinds: Sequence[str] = (),
     scaler: Scaler | None = None,
-    tried: PlacementRun | None = None,
+    first_run: PlacementRun | None = None,
 ) -> Run:
-    """Pods that are ``replayed`` first, as given; then those ``asked`` about, in the scheduler's order; then updates,
-    with what follows from all of that. A run that was ``tried`` has been through the pods.
+    """Pods that are ``replayed`` first, as given; then ``pods_to_schedule`` in the scheduler's order; then updates,
+    with what follows from all of that. A ``first_run`` has been through the pods.
     """
-    pods = [*replayed, *asked]
-    if tried is None:
-        tried = PlacementRun(session, scaler)
-        tried.replay(replayed)
-        tried.schedule_all(asked)
-    if tried.goes_in_rounds or session.setup.extenders is not None:
-        updates = roll_out_all(rollouts, tried, pods)
+    pods = [*replayed, *pods_to_schedule]
+    if first_run is None:
+        first_run = PlacementRun(session, scaler)
+        first_run.replay(replayed)
+        first_run.schedule_all(pods_to_schedule)
+    if first_run.goes_in_rounds or session.setup.extenders is not None:
+        updates = roll_out_all(rollouts, first_run, pods)
     else:
-        updates = [RolloutProgress(rollout, tried, pods) for rollout in rollouts]
-    return settle_cluster(session, tried, pods, scaler, updates=updates, others=others)
+        updates = [RolloutProgress(rollout, first_run, pods) for rollout in rollouts]
+    return settle_cluster(session, first_run, pods, scaler, updates=updates, unknown_kinds=unknown_kinds)
 
 
 def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Run | None]:
@@ -186,7 +192,7 @@ def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> 
         return scenario, None
     session, rollouts = scenario.new_session(), scenario.expanded.rollouts
     before = place_pods(
-        session, scenario.pods_to_schedule, rollouts=rollouts, others=scenario.unknown_kinds, scaler=scaler
+        session, scenario.pods_to_schedule, rollouts=rollouts, unknown_kinds=scenario.unknown_kinds, scaler=scaler
     )
     after = snapshot_after_run(session.snapshot, scenario.edited.covered, scenario.expanded, before)
     scenario = replace(scenario, expanded=structs.replace(scenario.expanded, creations=before.end.creations))
