@@ -47,7 +47,7 @@ class Verdict(msgspec.Struct, frozen=True):
     good: bool
 
 
-_MARKS = {"name", "node", "pod", "same", "first", "spare", "fails", "warns"}
+_MARKS = {"name", "node", "pod", "same", "first", "drop", "fails", "warns"}
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -56,9 +56,9 @@ class Column(msgspec.Struct, frozen=True):
     header  over it; a ``name`` keeps its case
     node    cells hold names of nodes
     pod     cells hold names that are alike but for what controllers put behind them
-    same    rows of a group are alike in it
+    same    where a long table is condensed, only rows with equal cells here may share a row
     first   groups with something in it come before all others
-    spare   when a terminal without room does without it: 1 goes first, 0 never
+    drop_order  when a terminal without room drops it: 1 goes first, 0 never
     fails   how cells begin that say a failure, as a regular expression; a terminal has them in that colour
     warns   the same of warnings
     """
@@ -69,7 +69,7 @@ class Column(msgspec.Struct, frozen=True):
     pod: bool = False
     same: bool = False
     first: bool = False
-    spare: int = 0
+    drop_order: int = 0
     fails: str = ""
     warns: str = ""
 
@@ -80,13 +80,15 @@ class Column(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, text: str) -> Column:
-        """A column as reports spell it: the header, and in brackets what is known of it, ``on [node, spare 1]``."""
+        """A column as reports spell it: the header, and in brackets its fields, ``on [node, drop 1]``. Brackets with
+        anything else in them are part of the header.
+        """
         header, opened, marks = text.removesuffix("]").rpartition(" [")
         given = dict(mark.partition(" ")[::2] for mark in marks.split(", "))
         if not opened or not given.keys() <= _MARKS:
             return cls(text)
-        spare, fails, warns = int(given.pop("spare", 0)), given.pop("fails", ""), given.pop("warns", "")
-        return cls(header, spare=spare, fails=fails, warns=warns, **dict.fromkeys(given, True))
+        order, fails, warns = int(given.pop("drop", 0)), given.pop("fails", ""), given.pop("warns", "")
+        return cls(header, drop_order=order, fails=fails, warns=warns, **dict.fromkeys(given, True))
 
 
 class Grouping(msgspec.Struct, frozen=True):

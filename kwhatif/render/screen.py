@@ -13,13 +13,13 @@ from kwhatif.render.blocks import NONE
 from kwhatif.render.escape import clean
 
 NARROWEST = 60
-NOTHING = ("", "-", NONE)
+EMPTY_CELLS = ("", "-", NONE)
 """Cells that say nothing."""
 
 _NARROWEST_CELL = 16
 """Columns that a sentence has at least, or it goes below its row."""
 
-LOOKED_AT = 60
+SAMPLED_ROWS = 60
 """Rows by which it is decided how a table is laid out."""
 
 _WORD = re.compile(r"[^\s,]*,\s*|[^\s,]+\s*")
@@ -36,13 +36,16 @@ _STYLES = {
 
 
 class Screen(msgspec.Struct, frozen=True):
-    """``width`` in columns, None where lines may be as long as they are."""
+    """``width`` in characters, None where lines may be as long as they are.
+
+    A table that is too wide for it is set in bands: columns that stand side by side, and below them the next ones.
+    """
 
     width: int | None = None
     colour: bool = False
 
     @property
-    def columns(self) -> int:
+    def characters(self) -> int:
         return max(self.width or 0, NARROWEST)
 
     def paint(self, text: str, kind: str) -> str:
@@ -59,7 +62,7 @@ class Screen(msgspec.Struct, frozen=True):
             return [f"{first}{clean(text)}".rstrip()]
         lines = wrap(
             clean(text),
-            self.columns,
+            self.characters,
             initial_indent=first,
             subsequent_indent=indent,
             break_on_hyphens=False,
@@ -71,7 +74,7 @@ class Screen(msgspec.Struct, frozen=True):
         """Names two blanks apart, on a line of their own where they do not fit any more."""
         lines = [names[0]]
         for name in names[1:]:
-            if self.width is None or len(lines[-1]) + 2 + len(name) <= self.columns:
+            if self.width is None or len(lines[-1]) + 2 + len(name) <= self.characters:
                 lines[-1] += f"  {name}"
             else:
                 lines.append(f"  {name}")
@@ -91,7 +94,7 @@ class Screen(msgspec.Struct, frozen=True):
     def _band_of(self, row: Sequence[str], kinds: Sequence[str], band: Sequence[tuple[int, int]]) -> list[str]:
         """The lines of a band in one row; none if all its cells are empty."""
         margin = "  " if band[0][0] else ""
-        if all(row[i] in (NOTHING if margin else ("",)) for i, _ in band):
+        if all(row[i] in (EMPTY_CELLS if margin else ("",)) for i, _ in band):
             return []
         columns = [
             [(self.paint(line, kinds[i]) if kinds[i] else line) + " " * (width - len(line)) for line in folded]
@@ -107,14 +110,14 @@ class Screen(msgspec.Struct, frozen=True):
         ]
 
     def _bands(self, rows: Sequence[Sequence[str]]) -> _Bands:
-        """Column and width of what stands side by side; further bands are indented by two.
+        """Column and width of what stands side by side; bands after the first are indented by two.
 
         Of all possible layouts the one with the fewest lines.
         """
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         if self.width is None:
             return [list(enumerate(widths))]
-        some = [[*row[:1], *("" if cell in NOTHING else cell for cell in row[1:])] for row in rows[:LOOKED_AT]]
+        some = [[*row[:1], *("" if cell in EMPTY_CELLS else cell for cell in row[1:])] for row in rows[:SAMPLED_ROWS]]
         words = [
             max((len(word.rstrip()) for row in some for word in _WORD.findall(row[i])), default=0)
             for i in range(len(widths))
@@ -138,15 +141,15 @@ class Screen(msgspec.Struct, frozen=True):
             if i == len(widths):
                 yield bands
                 return
-            room, behind = self.columns - used, sum(width + 2 for width in widths[i + 1 :])
+            room, width_of_rest = self.characters - used, sum(width + 2 for width in widths[i + 1 :])
             if widths[i] <= room:
                 yield from extend_layout(i + 1, _beside(bands, i, widths[i]), used + widths[i] + 2)
             least = max(_NARROWEST_CELL, words[i])
-            for width in {room, room - behind}:
+            for width in (room, room - width_of_rest) if width_of_rest else (room,):
                 if least <= width < widths[i]:
                     yield from extend_layout(i + 1, _beside(bands, i, width), used + width + 2)
             if widths[i] > room:
-                width = min(widths[i], self.columns - 2)
+                width = min(widths[i], self.characters - 2)
                 below = [*bands, [(i, width)]] if bands[-1] else [[(i, width)]]
                 yield from extend_layout(i + 1, below, width + 4)
 

@@ -25,12 +25,12 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.grouping import MOST_GROUPS, MOST_ROWS, drop_details, shorten_node_names, shorten_tables
-from kwhatif.render.screen import LOOKED_AT, NOTHING, Screen
+from kwhatif.render.screen import EMPTY_CELLS, SAMPLED_ROWS, Screen
 
-READABLE = 48
-"""Of longer cells a reader takes the rest from the next line."""
+_CELL_PREFIX = 48
+"""Characters of a cell for which its column needs room; the rest of longer ones goes on the next line."""
 
-SIGHT = 24
+SCREEN_LINES = 24
 """Lines of a screen: on a terminal the verdict of a longer report is repeated at its end."""
 
 MOST_LINES = 60
@@ -56,33 +56,33 @@ def text_of(blocks: Iterable[Block], screen: Screen = PLAIN, *, everything: bool
     """
     terminal, parts = screen.width is not None, put_verdict_first(inline_gaps(blocks))
     if terminal and not everything:
-        parts = _with_room(parts, screen)
+        parts = _parts_that_fit(parts, screen)
     whole = flatten_blocks(parts)
     if terminal and wide:
-        whole = [_spare_nothing(block) if isinstance(block, Table) else block for block in whole]
+        whole = [_keep_all_columns(block) if isinstance(block, Table) else block for block in whole]
     elif terminal:
         whole = shorten_node_names(whole)
     if everything:
-        return in_text("\n".join([*_lines(_name_left_out(whole, whole, screen), screen), ""]))
+        return in_text("\n".join([*_lines(_with_note_on_dropped_columns(whole, whole, screen), screen), ""]))
     whole = drop_details(whole)
     # Where no table is so long that it is grouped, wrapped lines may still make a report too long for a terminal.
     ways = _SHORTER if terminal or shorten_tables(whole) != whole else _SHORTER[:1]
     for rows, groups, items in ways:
         shown = shorten_tables(whole, rows, groups, items if terminal else None)
-        lines = _lines(_name_left_out(whole, shown, screen), screen)
+        lines = _lines(_with_note_on_dropped_columns(whole, shown, screen), screen)
         if len(lines) <= MOST_LINES:
             break
     return in_text("\n".join([*lines, ""]))
 
 
-def _with_room(blocks: Sequence[Block], screen: Screen) -> list[Block]:
+def _parts_that_fit(blocks: Sequence[Block], screen: Screen) -> list[Block]:
     """The report with as many of its parts as a screenful holds, one at least, in their order."""
     parts = {i: block for i, block in enumerate(blocks) if isinstance(block, Part)}
     heights = {i: len(_lines(shorten_tables(part.blocks), screen)) + 1 for i, part in parts.items()}
     if len(heights) < 2:
         return list(blocks)
     others = _lines(drop_details([block for block in blocks if not isinstance(block, Part)]), screen)
-    repeated = [] if len(others) > SIGHT else _repeat_verdict(blocks, screen)
+    repeated = [] if len(others) > SCREEN_LINES else _repeat_verdict(blocks, screen)
     room = MOST_LINES - len(others) - len(repeated) - 2
     kept: set[int] = set()
     for i in sorted(heights, key=lambda i: not parts[i].urgent):
@@ -108,7 +108,7 @@ def _lines(blocks: Sequence[Block], screen: Screen) -> list[str]:
             lines.append("")
         lines += _render_block(block, screen)
         under_heading = isinstance(block, Heading)
-    if screen.width is not None and len(lines) > SIGHT:
+    if screen.width is not None and len(lines) > SCREEN_LINES:
         lines += _repeat_verdict(blocks, screen)
     return lines
 
@@ -157,7 +157,9 @@ def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
     """The lines of the header, and those of the rows."""
     heads = [column.header if column.name else column.header.upper() for column in table.columns]
     folded = (
-        _fold_headers(heads) if screen.width is not None and _width([heads, *table.rows]) > screen.columns else [heads]
+        _fold_headers(heads)
+        if screen.width is not None and _width([heads, *table.rows]) > screen.characters
+        else [heads]
     )
     plain = [""] * len(table.columns)
     tones = [[column.tone_of(cell) for column, cell in zip(table.columns, row, strict=True)] for row in table.rows]
@@ -166,7 +168,7 @@ def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
     return list(head), list(rows)
 
 
-def _name_left_out(whole: Sequence[Block], shown: Sequence[Block], screen: Screen) -> list[Block]:
+def _with_note_on_dropped_columns(whole: Sequence[Block], shown: Sequence[Block], screen: Screen) -> list[Block]:
     """What is shown of the blocks, and in a sentence the columns that tell something and are not among it."""
     if screen.width is None:
         return list(shown)
@@ -174,8 +176,10 @@ def _name_left_out(whole: Sequence[Block], shown: Sequence[Block], screen: Scree
     for table, brief in zip(whole, shown, strict=True):
         if isinstance(table, Table) and isinstance(brief, Table):
             headers = _fitting(brief, screen).headers
-            told = (column.header for i, column in enumerate(table.columns) if not i or _tells(table, i))
-            left |= dict.fromkeys(header for header in told if header not in headers)
+            headers_with_content = (
+                column.header for i, column in enumerate(table.columns) if not i or _has_content(table, i)
+            )
+            left |= dict.fromkeys(header for header in headers_with_content if header not in headers)
     if not left:
         return list(shown)
     text = f"Columns without room: {', '.join(left)}; --all -o wide shows them."
@@ -186,22 +190,23 @@ def _name_left_out(whole: Sequence[Block], shown: Sequence[Block], screen: Scree
 
 
 def _fitting(table: Table, screen: Screen) -> Table:
-    """The table without empty columns, and without as many spare ones as leaves the others room: for folded headers,
-    and for the first ``READABLE`` characters of each cell. So a wider terminal never shows less.
+    """The table without empty columns, and without as many that may be dropped as leaves the others room: for folded
+    headers, and for the first ``_CELL_PREFIX`` characters of each cell. So a wider terminal never shows less.
     """
-    table = _select_columns(table, [i for i in range(len(table.columns)) if not i or _tells(table, i)])
-    spare = sorted((column for column in table.columns if column.spare), key=lambda column: column.spare)
-    for gone in spare:
-        rows = [[cell[:READABLE] for cell in row] for row in (*_fold_headers(table.headers), *table.rows[:LOOKED_AT])]
-        if _width(rows) <= screen.columns:
+    table = _select_columns(table, [i for i in range(len(table.columns)) if not i or _has_content(table, i)])
+    for gone in sorted((each for each in table.columns if each.drop_order), key=lambda each: each.drop_order):
+        rows = [
+            [cell[:_CELL_PREFIX] for cell in row] for row in (*_fold_headers(table.headers), *table.rows[:SAMPLED_ROWS])
+        ]
+        if _width(rows) <= screen.characters:
             break
         table = _select_columns(table, [i for i, column in enumerate(table.columns) if column is not gone])
     return table
 
 
-def _tells(table: Table, column: int) -> bool:
+def _has_content(table: Table, column: int) -> bool:
     """Whether any cell is not empty."""
-    return any(row[column] not in NOTHING for row in table.rows)
+    return any(row[column] not in EMPTY_CELLS for row in table.rows)
 
 
 def _select_columns(table: Table, columns: Sequence[int]) -> Table:
@@ -213,8 +218,8 @@ def _select_columns(table: Table, columns: Sequence[int]) -> Table:
     )
 
 
-def _spare_nothing(table: Table) -> Table:
-    return replace(table, columns=tuple(replace(column, spare=0) for column in table.columns))
+def _keep_all_columns(table: Table) -> Table:
+    return replace(table, columns=tuple(replace(column, drop_order=0) for column in table.columns))
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:

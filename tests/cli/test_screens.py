@@ -133,6 +133,6 @@ def test_a_screen_has_its_verdict_first_and_last_fits_the_terminal_and_is_no_lon
         assert max(map(len, told)) <= width
         # What a report that is as short as can be leaves out may take two lines more.
         assert len(lines) <= tables.MOST_LINES + 2 * ("Columns without room" in screen)
-        if len(lines) > tables.SIGHT:
+        if len(lines) > tables.SCREEN_LINES:
             verdict = lines[: lines.index("")]
             assert lines[-len(verdict) :] == verdict or lines[-1] == verdict[0]

@@ -32,7 +32,7 @@ def test_colours_move_no_column() -> None:
     ("spelled", "column"),
     [
         ("node [node, fails <none>]", Column("node", node=True, fails="<none>")),
-        ("forced [spare 1, fails (?!<)]", Column("forced", spare=1, fails="(?!<)")),
+        ("forced [drop 1, fails (?!<)]", Column("forced", drop_order=1, fails="(?!<)")),
         ("outlook [same, fails no , warns waits]", Column("outlook", same=True, fails="no ", warns="waits")),
     ],
 )
@@ -42,9 +42,9 @@ def test_a_column_says_which_cells_fail(spelled: str, column: Column) -> None:
 
 def test_a_column_without_room_is_named() -> None:
     long = "x" * 40
-    text = text_of([table(("pod", "reason", "owner [spare 1]"), [("web", long, long)])], Screen(80))
+    text = text_of([table(("pod", "reason", "owner [drop 1]"), [("web", long, long)])], Screen(80))
     assert text.endswith("Columns without room: owner; --all -o wide shows them.\n")
-    assert "Columns without" not in text_of([table(("pod", "reason", "owner [spare 1]"), [("web", long, long)])])
+    assert "Columns without" not in text_of([table(("pod", "reason", "owner [drop 1]"), [("web", long, long)])])
 
 
 def test_a_column_that_only_hidden_rows_fill_is_named() -> None:

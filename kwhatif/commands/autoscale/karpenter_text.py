@@ -69,7 +69,7 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
         )
         for number, each in enumerate(result.machines, 1)
     ]
-    headers = ("machine", "nodepool", "pods", "requests [spare 1]", "types, cheapest first", "cheapest", "a month")
+    headers = ("machine", "nodepool", "pods", "requests [drop 1]", "types, cheapest first", "cheapest", "a month")
     blocks += new_node_blocks(result.scale_up)
     blocks += build_table("NODECLAIMS OF THE FIRST ROUND", headers, machines, Grouping("machine"))
     blocks += chance_blocks(result.chance, "Karpenter's maps are gone through")

@@ -34,14 +34,14 @@ _STOPS = {
 def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     """The report."""
     headers: tuple[str, ...] = (
-        *("cycle [same, spare 2]", "pod [pod]", "from [node, same]", "by [same]", "why [spare 3]"),
-        *("recreated as [pod, spare 1]", "then [same]"),
+        *("cycle [same, drop 2]", "pod [pod]", "from [node, same]", "by [same]", "why [drop 3]"),
+        *("recreated as [pod, drop 1]", "then [same]"),
     )
     rows = [(p.cycle, p.pod, p.node, p.plugin, p.reason, p.replacement or NONE, _then(p)) for p in result.pods]
     blocks = build_table("EVICTED", headers, rows, Grouping("pod"))
     blocks += _thrash_blocks(result)
     refused = [(r.cycle, r.pod, r.node, r.plugin, r.budget or f"the limit by {r.limit}") for r in result.refused]
-    headers = ("cycle [same, spare 1]", "pod [pod]", "node [node, same]", "by [same]", "stopped by [same]")
+    headers = ("cycle [same, drop 1]", "pod [pod]", "node [node, same]", "by [same]", "stopped by [same]")
     blocks += build_table("REFUSED", headers, refused, Grouping("pod"))
     pending = [(each.pod, each.why) for each in result.outcome.pending]
     blocks += build_table("PENDING", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
@@ -66,7 +66,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     ]
     blocks += build_table("REMOVED NODES", headers, removed, Grouping("node"))
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
-    blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which [spare 1]"), protected)
+    blocks += build_table("PROTECTED", ("profile", "reason", "pods", "which [drop 1]"), protected)
     blocks.append(verdict_of(result.outcome))
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 

@@ -183,7 +183,7 @@ def _rules(result: DecisionDiff, everything: bool) -> Iterator[Block]:
     touching = [rule for rule in result.rules if rule.touches]
     shown = list(result.rules) if everything else touching[:MOST_RULES]
     rows = [(rule.what, "A" if rule.in_a else "B", join_texts(rule.touches), rule.source) for rule in shown]
-    yield from build_table("RULES THAT DIFFER", ("rule", "of", "plugin", "source [spare 1]"), rows, Grouping("rule"))
+    yield from build_table("RULES THAT DIFFER", ("rule", "of", "plugin", "source [drop 1]"), rows, Grouping("rule"))
     if len(shown) < len(result.rules):
         more = len(result.rules) - len(shown)
         which = "other rules" if shown else "rules"

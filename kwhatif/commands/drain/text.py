@@ -31,14 +31,14 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks += [*rollout_blocks(result.rollouts), *refusal_blocks(result.refusals, result.failed)]
     blocks += [Heading("DRAINED")] if blocks else []
     headers: tuple[str, ...] = (
-        *("node [node]", "outcome [same, fails NOT]", "evicted", "ignored [spare 1]"),
+        *("node [node]", "outcome [same, fails NOT]", "evicted", "ignored [drop 1]"),
         *("refused [fails (?!0$)]", "blocked [fails (?!0$)]"),
     )
     blocks.append(table(headers, drained, Grouping("node")))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers = (
-        *("node [node, spare 4]", "turn [spare 3]", "pod [pod]", "owner [same, spare 2]"),
-        *("budget [same, spare 5]", "recreated as [pod, spare 1]", "lands on [node, fails nowhere]"),
+        *("node [node, drop 4]", "turn [drop 3]", "pod [pod]", "owner [same, drop 2]"),
+        *("budget [same, drop 5]", "recreated as [pod, drop 1]", "lands on [node, fails nowhere]"),
     )
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
     blocks += build_table("EVICTIONS", headers, rows, Grouping("pod"))
@@ -46,7 +46,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     reasons = [(pod.node, pod.pod, pod.budget or NONE, pod.reason) for pod in stuck]
     blocks += build_table(
         "BLOCKED BY",
-        ("node [node, spare 1]", "pod [pod]", "budget [same]", "why it stays [same]"),
+        ("node [node, drop 1]", "pod [pod]", "budget [same]", "why it stays [same]"),
         reasons,
         Grouping("pod"),
     )
@@ -56,14 +56,14 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
     blocks += build_table(
         "EVICTED BY OTHER PODS" if result.before else "EVICTED BY REPLACEMENTS",
-        ("pod [pod, same]", "for [pod, same]", "on [node, spare 1]", "then lands on [node, fails nowhere]"),
+        ("pod [pod, same]", "for [pod, same]", "on [node, drop 1]", "then lands on [node, fails nowhere]"),
         victims,
         Grouping("pod"),
     )
     groups = result.groups if isinstance(result.groups, tuple) else ()
     blocks += disruption_table("GROUPS THAT LOSE MEMBERS", [("", group) for group in groups])
     blocks += scale_up_blocks(result.scale_up)
-    headers = ("budget", "evictions [spare 1]", "allowed before", "allowed after", "pods kept")
+    headers = ("budget", "evictions [drop 1]", "allowed before", "allowed after", "pods kept")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
     blocks += build_table("BUDGETS", headers, budgets, Grouping("budget"))
     fixes = [(b.budget, fix) for b in result.budgets for fix in b.fixes]

@@ -28,7 +28,7 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
                 named = ("",) * len(named)
     if rows:
         headers = (
-            *("namespace [same]", "pod [pod]", "owner [same]", "from [same, spare 1]"),
+            *("namespace [same]", "pod [pod]", "owner [same]", "from [same, drop 1]"),
             *("change [same]", "by [same]"),
         )
         blocks.append(table(headers, rows, Grouping("pod") if long else None))

@@ -369,8 +369,8 @@ def _evictions(report: PodReport) -> Iterator[Block]:
     if not placement.victims:
         return
     measures = (
-        *("budgets violated", "highest priority", "sum of priorities [spare 2]", "victims"),
-        "earliest start [spare 1]",
+        *("budgets violated", "highest priority", "sum of priorities [drop 2]", "victims"),
+        "earliest start [drop 1]",
     )
     rows = [
         (

@@ -83,9 +83,9 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
         columns["a month"] = [NONE if cost is None else f"{cost:,.2f}" for cost in costs]
     for resource in ("cpu", "memory"):
         columns[f"{resource} left"] = [_left(each.headroom, resource) for each in harmful]
-    spare = {"nodes": 1, "back": 2, "memory left": 3, "cpu left": 4}
+    drop_orders = {"nodes": 1, "back": 2, "memory left": 3, "cpu left": 4}
     fails = dict.fromkeys(("pending", "not created", "workloads down", "no quorum"), "(?!0$)")
-    headers = [Column(name, spare=spare.get(name, 0), fails=fails.get(name, "")) for name in columns]
+    headers = [Column(name, drop_order=drop_orders.get(name, 0), fails=fails.get(name, "")) for name in columns]
     rows = zip(*columns.values(), strict=True)
     blocks = build_table("WORST FIRST", headers, rows, Grouping("failure"))
     harmless = len(result.failures) - len(harmful)

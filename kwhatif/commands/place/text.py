@@ -42,8 +42,8 @@ def moment(seconds: float) -> str:
 
 
 _HEADERS = (
-    *("namespace [same]", "pod [pod, same]", "node [node, fails <none>]", "score", "feasible", "evaluated [spare 2]"),
-    *("ties [spare 1]", "reason [same, first]"),
+    *("namespace [same]", "pod [pod, same]", "node [node, fails <none>]", "score", "feasible", "evaluated [drop 2]"),
+    *("ties [drop 1]", "reason [same, first]"),
 )
 _WIDE = ("scheduler", "priority", "scores", "tied", "origin", "defaults")
 
@@ -172,7 +172,7 @@ def victim_table(victims: list[tuple[Placement, Victim]], *, wide: bool = False)
     """A row a victim; ``FOR`` names the pod that takes its place, ``REPLACEMENT`` says what its controller makes."""
     replaced = any(victim.replacement for _, victim in victims)
     headers = (
-        *("pod [pod]", "node [node]", "priority", "owner [same, spare 1]", "for [pod, same]", "budgets"),
+        *("pod [pod]", "node [node]", "priority", "owner [same, drop 1]", "for [pod, same]", "budgets"),
         *(["replacement [node, fails → stays]"] if replaced else []),
         *(["chosen by"] if wide else []),
     )

@@ -48,10 +48,10 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
         for each in result.changes
         if each.what != "unchanged"
     ]
-    columns: Columns = ("change", "object", "pods", "fields", "where [spare 1]")
+    columns: Columns = ("change", "object", "pods", "fields", "where [drop 1]")
     yield from build_table("CHANGES", columns, changes)
     requests = [(f"{each.scope} {each.name}", each.resource, *_amounts(each)) for each in result.requests]
-    yield from build_table("REQUESTS", ("of", "resource", "before", "after", "change", "has [spare 1]"), requests)
+    yield from build_table("REQUESTS", ("of", "resource", "before", "after", "change", "has [drop 1]"), requests)
     placed = [
         (each.workload, format_part(each.placed, each.pods, "pod"), _counts(each), each.why or "all find a node")
         for each in result.workloads

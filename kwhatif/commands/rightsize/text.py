@@ -54,8 +54,8 @@ def rightsize_blocks(result: RightsizeResult) -> list[Block]:
     )
     blocks += _risks(result.risks)
     headers = (
-        *("workload", "container [spare 2]", "resource", "pods"),
-        *("request", "advised", "used", "peak", "resize [spare 1]"),
+        *("workload", "container [drop 2]", "resource", "pods"),
+        *("request", "advised", "used", "peak", "resize [drop 1]"),
     )
     blocks += build_table("REQUESTS", headers, map(_row, result.workloads), Grouping("container"))
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]

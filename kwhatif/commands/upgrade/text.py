@@ -17,11 +17,11 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     """The report."""
     obstacles = [(o.node, o.pod, o.budget or NONE, format_clock(o.since), _why(o)) for o in result.obstacles]
     headers: tuple[str, ...] = (
-        *("node [node]", "pod [pod]", "budget [same]", "refused since [spare 1]", "why it stays [same]"),
+        *("node [node]", "pod [pod]", "budget [same]", "refused since [drop 1]", "why it stays [same]"),
     )
     title = {"hangs": "BLOCKED BY", "failed": "FAILED ON"}.get(result.phase, "BLOCKED FOR A TIME BY")
     blocks = build_table(title, headers, obstacles, Grouping("pod"))
-    headers = ("pod [pod]", "owner [same, spare 1]", "from", "until", "message [same]")
+    headers = ("pod [pod]", "owner [same, drop 1]", "from", "until", "message [same]")
     pending = [
         (
             p.pod,
@@ -39,7 +39,7 @@ def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     nodes = [
         (n.node, _at(n.cordoned), _at(n.drained), _at(n.deleted), n.evicted, n.forced or NONE) for n in result.nodes
     ]
-    headers = ("node [node]", "cordoned", "drained", "deleted", "evicted", "forced [spare 1, fails (?!<)]")
+    headers = ("node [node]", "cordoned", "drained", "deleted", "evicted", "forced [drop 1, fails (?!<)]")
     blocks += build_table("NODES", headers, nodes, Grouping("node"))
     blocks += scale_up_blocks(result.scale_up)
     timeline = [(format_clock(t.time), t.what, t.pod or t.node, t.why or NONE) for t in result.timeline]

@@ -23,7 +23,7 @@ from kwhatif.render.blocks import NONE, inline_gaps
 from kwhatif.render.escape import clean, in_text
 from kwhatif.render.screen import Screen
 from kwhatif.render.sections import fidelity_blocks
-from kwhatif.render.tables import MOST_LINES, PLAIN, SIGHT, text_of
+from kwhatif.render.tables import MOST_LINES, PLAIN, SCREEN_LINES, text_of
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Change, Exemption, Finding, GateResult
 
@@ -102,7 +102,7 @@ class _Report:
             [line for text in lines_of_gaps for line in self._screen.wrap(text, "  " if text.startswith("*") else "")]
         )
         lines = [line for part in parts if part for line in ("", *part)][1:]
-        return [*lines, "", *verdict] if self._terminal and len(lines) > SIGHT else lines
+        return [*lines, "", *verdict] if self._terminal and len(lines) > SCREEN_LINES else lines
 
     def _files(self, result: GateResult) -> Iterator[str]:
         """The files of the change that were not read, and why."""
@@ -164,7 +164,7 @@ class _Report:
             yield from self._screen.wrap(f"hint: {finding.hint}", "        ", "  ")
         for number, text in lines:
             mark = ">" if finding.location is not None and number == finding.location.line else " "
-            yield shorten_text(f"  {mark} {number:>4} | {clean(text)}".rstrip(), self._screen.columns)
+            yield shorten_text(f"  {mark} {number:>4} | {clean(text)}".rstrip(), self._screen.characters)
         if command:
             yield f"  {clean(command)}"
 

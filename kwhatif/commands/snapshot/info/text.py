@@ -137,7 +137,7 @@ def _resources(result: InfoResult) -> Iterator[Block]:
         whole, requested, free, largest = format_column(use.resource, amounts)
         where = f"{largest} on {use.on}" if use.on else largest
         rows.append((use.resource, whole, requested, _share(use), free, where))
-    headers = ("resource", "allocatable", "requested", "in use [spare 1]", "free", "largest free")
+    headers = ("resource", "allocatable", "requested", "in use [drop 1]", "free", "largest free")
     yield from build_table("RESOURCES", headers, rows)
     if rows and result.closed_nodes:
         closed = format_count(result.closed_nodes, "node that is", "nodes that are")

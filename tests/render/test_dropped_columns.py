@@ -16,7 +16,7 @@ CELLS = st.lists(st.text("ab ", min_size=1, max_size=90), min_size=4, max_size=4
 
 @given(st.lists(CELLS, min_size=1, max_size=4), st.lists(st.integers(0, 3), min_size=3, max_size=3))
 def test_a_wider_terminal_shows_all_columns_of_a_narrower_one(rows: list[list[str]], spare: list[int]) -> None:
-    headers = [Column("first"), *(Column(name, spare=each) for name, each in zip("xyz", spare, strict=True))]
+    headers = [Column("first"), *(Column(name, drop_order=each) for name, each in zip("xyz", spare, strict=True))]
     blocks = list(build_table("", headers, rows))
     shown = [set(text_of(blocks, Screen(width)).split("\n\n")[-1]) & set("XYZ") for width in (60, 80, 120, 200, 400)]
     for narrow, wide in pairwise(shown):
