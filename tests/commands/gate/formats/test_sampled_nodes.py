@@ -19,4 +19,4 @@ from kwhatif.results.place import Placement
 )
 def test_a_sample_is_told_as_a_bound(feasible: int, evaluated: int, text: str) -> None:
     placement = Placement(pod="a/b", origin="", outcome="placed", feasible=feasible, evaluated=evaluated)
-    assert _format_feasible(placement, "/1000") == text
+    assert _format_feasible(placement, 1000) == text
