@@ -60,7 +60,7 @@ def test_the_questions_of_the_sample_are_answered_as_gauges() -> None:
     assert sum(value for _, value in metrics["kwhatif_nodes_tried"]) == 6
     ((_, fits),) = metrics["kwhatif_capacity_fits"]
     assert sum(value for _, value in metrics["kwhatif_capacity_pods"]) == fits
-    assert {labels["pool"] for labels, _ in metrics["kwhatif_capacity_pods"]} == {"g5.2xlarge", "m7i.xlarge"}
+    assert {labels["pool"] for labels, _ in metrics["kwhatif_capacity_pods"]} == {"general", "gpu"}
 
 
 def test_questions_are_asked_again_and_again() -> None:
