@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS, RequiredManifests
 from kwhatif.results.amounts import format_some
+from kwhatif.results.base import INPUT, Gap
 from kwhatif.results.expand import ExpandResult
 from kwhatif.simulation.command import Output
 from kwhatif.simulation.inputs import Notes, SchedulerOptions
@@ -62,7 +63,7 @@ class Expand(Question[ExpandResult]):
         (scenario,) = scenarios
         result = summarize_expansion(scenario.expanded)
         pods = scenario.expanded.pods
-        gaps = list(missing_owner_gaps(scenario.snapshot, pods))
+        gaps = [*missing_owner_gaps(scenario.snapshot, pods), *_gaps_without_nodes(scenario)]
         if others := unknown_kinds(scenario, notes):
             gaps.append(unknown_gap(others, pods))
         if assumed := [rollout.name for rollout in scenario.expanded.rollouts if rollout.assumed]:
@@ -80,3 +81,14 @@ class Expand(Question[ExpandResult]):
         if scenario.scheduler_options.strict:
             require_no_gaps(gaps)
         return Answer(replace(result, edits=tuple(scenario.snapshot.edits), gaps=tuple(gaps)))
+
+
+def _gaps_without_nodes(scenario: PreparedScenario) -> Iterator[Gap]:
+    """That a DaemonSet has a pod a node, and no node is known."""
+    from kwhatif.api.core import Node
+
+    names = [manifest.obj.name for manifest in scenario.manifests if manifest.obj.kind == "DaemonSet"]
+    if names and not scenario.snapshot.objects.list_all(Node):
+        what = f"{'DaemonSet' if len(names) == 1 else 'DaemonSets'} {format_some(names)}: no nodes are known"
+        effect = "their number of pods is that of the nodes, so none is here; --snapshot names the cluster"
+        yield Gap(what=what, effect=effect, pods=(INPUT,))
