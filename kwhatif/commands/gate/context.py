@@ -95,7 +95,7 @@ class Context(msgspec.Struct, dict=True):
     out and ``before`` how they stood before, which is worked out when it is first asked for. ``margins`` has, by pod,
     by how much its node beat the next best; only rules that say so (``scores``) find anything in there. ``tried`` are
     the pods that a scheduler took up, by ``namespace/name``. ``scale_up`` is what autoscalers added for those without a
-    node, if they were asked; the nodes are in the cluster. ``throw`` makes trials that leave to chance what the
+    node, if they were asked; the nodes are in the cluster. ``run_trials`` makes trials that leave to chance what the
     scheduler does, of which autoscalers know nothing. ``run`` says who waits when nobody would move any more.
     ``scaled`` are the workloads of the change that autoscalers of pods scale; ``scale_out`` rolls the change out with
     these at their upper bounds. ``groups`` are what became of groups of pods that are scheduled together.
@@ -116,7 +116,7 @@ class Context(msgspec.Struct, dict=True):
     scale_up: ScaleUp | None = None
     margins: dict[str, int] = {}
     tried: dict[str, PodInfo] = {}
-    throw: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
+    run_trials: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
     scaled: Sequence[ScaledWorkload] = ()
     scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
     groups: Sequence[GroupOutcome] = ()
@@ -203,7 +203,7 @@ class Context(msgspec.Struct, dict=True):
         """The results of a number of trials of the change, with the skew over the domains of a label."""
         key = topology_key, trials
         if key not in self._outcomes:
-            self._outcomes[key] = self.throw(topology_key, trials)
+            self._outcomes[key] = self.run_trials(topology_key, trials)
         return self._outcomes[key]
 
     def running(self, unit: Unit) -> Sequence[tuple[PodInfo, int]]:

@@ -122,18 +122,18 @@ class _Exempt(Rule[Parameters]):
     name = EXEMPTIONS
 
 
-def read_claims(units: Sequence[Unit], known: Collection[str]) -> tuple[Claims, list[Finding]]:
+def read_exemptions(units: Sequence[Unit], known: Collection[str]) -> tuple[Claims, list[Finding]]:
     """What workloads claim, and what is wrong with that."""
-    claims: dict[tuple[Subject, str], str] = {}
-    wrong: list[Finding] = []
+    exemptions: dict[tuple[Subject, str], str] = {}
+    invalid: list[Finding] = []
     for unit in units:
         for rule, reason in _exemptions_of(unit):
             problem = _problem(rule, reason, known)
             if problem:
-                wrong.append(_finding(unit, problem, rule))
+                invalid.append(_finding(unit, problem, rule))
             else:
-                claims[unit.subject, rule] = reason
-    return claims, wrong
+                exemptions[unit.subject, rule] = reason
+    return exemptions, invalid
 
 
 def _exemptions_of(unit: Unit) -> Iterator[tuple[str, str]]:
@@ -168,12 +168,12 @@ def find_forbidden(units: Sequence[Unit]) -> list[str]:
     ]
 
 
-def settle(findings: Sequence[Finding], claims: Claims) -> tuple[list[Finding], list[Exemption]]:
+def apply_exemptions(findings: Sequence[Finding], exemptions: Claims) -> tuple[list[Finding], list[Exemption]]:
     """The findings that count, and those that do not."""
     counted: list[Finding] = []
     exempted: list[Exemption] = []
     for finding in findings:
-        reason = None if finding.subject is None else claims.get((finding.subject, finding.rule))
+        reason = None if finding.subject is None else exemptions.get((finding.subject, finding.rule))
         if reason is None or finding.subject is None:
             counted.append(finding)
         else:

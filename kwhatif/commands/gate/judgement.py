@@ -11,7 +11,7 @@ from msgspec import structs
 from kwhatif.commands.explain.changed_scenario import prepare_changed
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.files import describe_missing
-from kwhatif.commands.gate.gate_policy import EXEMPTIONS, find_forbidden, read_claims, settle
+from kwhatif.commands.gate.gate_policy import EXEMPTIONS, apply_exemptions, find_forbidden, read_exemptions
 from kwhatif.commands.gate.proposal import ChangeScenario, RolledOutChange, roll_out_change
 from kwhatif.commands.gate.remedies import Remedies
 from kwhatif.commands.gate.rule import Rule
@@ -51,7 +51,9 @@ class GateSettings(msgspec.Struct, frozen=True):
         return frozenset[str]().union(*on)
 
 
-def judge_change(proposal: ChangeScenario, terms: GateSettings, question: Question[GateResult]) -> Answer[GateResult]:
+def judge_change(
+    proposal: ChangeScenario, settings: GateSettings, question: Question[GateResult]
+) -> Answer[GateResult]:
     """Roll a change out, as the question has it; the rules judge it."""
     rolled_out = roll_out_change(proposal, question.select_pods)
     fidelity = assess(rolled_out.run)
@@ -61,37 +63,37 @@ def judge_change(proposal: ChangeScenario, terms: GateSettings, question: Questi
             scenario = rolled_out.proposal
             return place_scaled_out(scenario, scenario.changes.apply, question.select_pods)
 
-        return rolled_out.context(fidelity, terms.seed, scale_out)
+        return rolled_out.context(fidelity, settings.seed, scale_out)
 
     def roll_out_with(change: WorkloadChange) -> Context:
         changed = prepare_changed(question, proposal, proposal.before, change)
         return context_of(roll_out_change(cast("ChangeScenario", changed), question.select_pods))
 
     context = context_of(rolled_out)
-    result = _judgement(rolled_out, terms, context, Remedies(context, roll_out_with))
+    result = _judgement(rolled_out, settings, context, Remedies(context, roll_out_with))
     return Answer(result, [rolled_out.run], rolled_out.run.placements)
 
 
-def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Context, remedies: Remedies) -> GateResult:
+def _judgement(rolled_out: RolledOutChange, settings: GateSettings, context: Context, remedies: Remedies) -> GateResult:
     proposal, changes = rolled_out.proposal, rolled_out.changes(context)
-    judged = _Judgement(context, terms)
+    judgement = _Judgement(context, settings)
     open_ends = [*proposal.unknown_kinds, *proposal.read.gaps]
     nothing = (
         proposal.read.base is not None
         and not open_ends
-        and not _count_outcomes(context.units, changes)
+        and not _affects_pods(context.units, changes)
         and not any(
-            change.what in ("added", "changed") and change.subject.kind in terms.kinds_without_pods
+            change.what in ("added", "changed") and change.subject.kind in settings.kinds_without_pods
             for change in changes
         )
     )
     if not nothing:
-        judged.run(remedies)
+        judgement.run(remedies)
     files: GateFiles = proposal.read.files or GateFiles()
-    verdict, words = judged.verdict, judged.verdict_text
+    verdict, words = judgement.verdict, judgement.verdict_text
     if files.missing:
         verdict, words = "unknown", f"UNKNOWN  {describe_missing(files)}"
-    warnings = (*_strangers(changes, context), *_left_alone(context), *judged.warnings)
+    warnings = (*_unmatched_workloads(changes, context), *_unscheduled_by_choice(context), *judgement.warnings)
     return GateResult(
         outcome=conclude(structs.replace(rolled_out.run, **proposal.refusal_fields), context.fidelity, words).judge(
             good=verdict in ("pass", "warn")
@@ -103,12 +105,12 @@ def _judgement(rolled_out: RolledOutChange, terms: GateSettings, context: Contex
         changes=changes,
         placements=tuple(context.placements),
         scale_up=context.scale_up,
-        rules=tuple(judged.outcomes()),
-        findings=tuple(judged.findings),
-        exemptions=tuple(judged.exempted),
+        rules=tuple(judgement.outcomes()),
+        findings=tuple(judgement.findings),
+        exemptions=tuple(judgement.exempted),
         warnings=(*context.setup.configuration.warnings, *warnings),
         fidelity=context.fidelity,
-        policy=terms.policy,
+        policy=settings.policy,
     )
 
 
@@ -118,7 +120,7 @@ def _describe_nothing(changes: Sequence[Change]) -> str:
     return f"{NOTHING}; no rule looks at {format_some(others, _MOST_NAMED)}" if others else NOTHING
 
 
-def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
+def _unmatched_workloads(changes: Sequence[Change], context: Context) -> Iterator[str]:
     """Workloads that are new to the snapshot although their pods run in it, or although the base has them."""
     updated = {unit.subject for unit in context.units if unit.plan is not None}
     for change in changes:
@@ -133,7 +135,7 @@ def _strangers(changes: Sequence[Change], context: Context) -> Iterator[str]:
             )
 
 
-def _left_alone(context: Context) -> Iterator[str]:
+def _unscheduled_by_choice(context: Context) -> Iterator[str]:
     """Pods of the change that are not scheduled, and that do not run either."""
     running = {info.key for info, _ in context.cluster.pods()}
     for unit in context.units:
@@ -142,7 +144,7 @@ def _left_alone(context: Context) -> Iterator[str]:
             yield f"{unit.subject}: {format_count(len(alone), 'pod')} not judged: {alone[0].message}"
 
 
-def _count_outcomes(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
+def _affects_pods(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
     """Whether any pod is affected, or would be but for a refusal, or will be under another load."""
     return any(
         unit.placements
@@ -163,8 +165,8 @@ def _count_outcomes(units: Sequence[Unit], changes: Sequence[Change]) -> bool:
 class _Judgement:
     """The outcome of all rules on a change."""
 
-    def __init__(self, context: Context, terms: GateSettings) -> None:
-        self._context, self._terms = context, terms
+    def __init__(self, context: Context, settings: GateSettings) -> None:
+        self._context, self._settings = context, settings
         self.findings: list[Finding] = []
         self.exempted: list[Any] = []
         self.warnings: list[str] = []
@@ -172,30 +174,31 @@ class _Judgement:
 
     def run(self, remedies: Remedies) -> None:
         units = self._context.units
-        claims, wrong = read_claims(units, self._terms.known_rules) if self._terms.exemptions else ({}, [])
-        if not self._terms.exemptions:
+        settings = self._settings
+        exemptions, invalid = read_exemptions(units, settings.known_rules) if settings.exemptions else ({}, [])
+        if not settings.exemptions:
             self.warnings += find_forbidden(units)
         self._outcomes = []
-        for rule in track(self._terms.rules, "Judging by", "rules"):
-            found = [] if rule.given.level == "off" else _asked_of(rule, self._context)
-            counted_, exempted = settle(found, claims)
-            self.findings += counted_
+        for rule in track(self._settings.rules, "Judging by", "rules"):
+            findings = [] if rule.given.level == "off" else _findings_of(rule, self._context)
+            counted, exempted = apply_exemptions(findings, exemptions)
+            self.findings += counted
             self.exempted += exempted
-            self._outcomes.append(_outcome(rule, counted_, bool(exempted)))
-        if claims or wrong:
-            self.findings += wrong
+            self._outcomes.append(_outcome(rule, counted, bool(exempted)))
+        if claimed := len(exemptions) + len(invalid):
+            self.findings += invalid
             self._outcomes.append(
                 RuleOutcome(
                     rule=EXEMPTIONS,
                     level="error",
-                    status="failed" if wrong else "passed",
-                    checked=len(claims) + len(wrong),
-                    findings=len(wrong),
+                    status="failed" if invalid else "passed",
+                    checked=claimed,
+                    findings=len(invalid),
                     threshold="each names a rule and a reason",
-                    summary=f"{format_count(len(claims) + len(wrong), 'exemption')}, {len(self.exempted)} made use of",
+                    summary=f"{format_count(claimed, 'exemption')}, {len(self.exempted)} made use of",
                 )
             )
-        self.findings = remedies.with_hints(sorted(self.findings, key=_place), self._terms.rules)
+        self.findings = remedies.with_hints(sorted(self.findings, key=_report_order), self._settings.rules)
 
     @property
     def verdict_text(self) -> str:
@@ -221,11 +224,11 @@ class _Judgement:
                 status="off" if rule.given.level == "off" else "not applicable",
                 threshold=rule.threshold(),
             )
-            for rule in self._terms.rules
+            for rule in self._settings.rules
         ]
 
 
-def _asked_of(rule: Rule[Any], context: Context) -> list[Finding]:
+def _findings_of(rule: Rule[Any], context: Context) -> list[Finding]:
     """What a rule finds. Raises PluginError for one that fails."""
     try:
         found = list(rule.check(context))
@@ -260,7 +263,7 @@ def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleO
     )
 
 
-def _place(finding: Finding) -> tuple[Any, ...]:
+def _report_order(finding: Finding) -> tuple[Any, ...]:
     """Errors first, then by file, line and rule."""
     where = finding.location
     return (

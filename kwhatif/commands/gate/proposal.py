@@ -79,7 +79,7 @@ class RolledOutChange(msgspec.Struct, frozen=True, eq=False):
         proposal, run, session, expanded = self.proposal, self.run, self.proposal.session, self.proposal.expanded
         owners, placements = Owners(proposal.snapshot), tuple(run.placements)
 
-        def throw(topology_key: str, trials: int) -> Sequence[Outcome]:
+        def run_trials(topology_key: str, trials: int) -> Sequence[Outcome]:
             ground = ChancesBase(
                 StudyBase.from_scenario(proposal), proposal.new_rollouts, topology_key, updates=bool(expanded.rollouts)
             )
@@ -104,7 +104,7 @@ class RolledOutChange(msgspec.Struct, frozen=True, eq=False):
             run=run,
             margins=proposal.cycles.margins,
             tried=proposal.cycles.tried,
-            throw=throw,
+            run_trials=run_trials,
             scaled=expanded.scaled,
             scale_out=scale_out,
             groups=run.groups,

@@ -71,10 +71,11 @@ class Gate(ChangeQuestion[GateResult]):
     seed: Seed = None
 
     def check_rules(self) -> None:
-        tuple(self.terms.rules)
+        # To read the settings is to check them.
+        tuple(self.settings.rules)
 
     @cached_property
-    def terms(self) -> GateSettings:
+    def settings(self) -> GateSettings:
         """The settings of the judgement. Raises InputError for an invalid rules file, UsageError for an
         invalid level.
         """
@@ -92,26 +93,26 @@ class Gate(ChangeQuestion[GateResult]):
         )
 
     def files_of_settings(self, scenario: Scenario) -> Files:
-        named = (getattr(rule.given, field) for rule in self.terms.rules for field in rule.given.files)
+        named = (getattr(rule.given, field) for rule in self.settings.rules for field in rule.given.files)
         files = (path for value in named for path in ([value] if isinstance(value, str) else value))
         return [*super().files_of_settings(scenario), *files]
 
     def options(self, scenario: PreparedScenario) -> DriverOptions:
-        detailed = any(rule.scores and rule.given.level != "off" for rule in self.terms.rules)
+        detailed = any(rule.scores and rule.given.level != "off" for rule in self.settings.rules)
         return {"seed": self.seed, "detailed": detailed, "observer": cast("ChangeScenario", scenario).cycles}
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
-        return not any(each.obj.kind in self.terms.kinds_without_pods for each in scenario.manifests)
+        return not any(each.obj.kind in self.settings.kinds_without_pods for each in scenario.manifests)
 
     def needs_pod_list(self, scenario: PreparedScenario) -> bool:
         from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 
         expanded, there = scenario.expanded, scenario.snapshot.objects.list_all(PodDisruptionBudget)
         # The controller says of a budget that is there whether a pod of it is healthy.
-        watched = {(each.namespace, each.name) for each in there if each.status.current_healthy == 0}
+        without_healthy_pods = {(each.namespace, each.name) for each in there if each.status.current_healthy == 0}
         budgets = (each for each in expanded.objects if isinstance(each, PodDisruptionBudget))
         moving = bool(expanded.pods) or any(each.wants_pods for each in expanded.rollouts)
-        return moving or any((budget.namespace, budget.name) not in watched for budget in budgets)
+        return moving or any((budget.namespace, budget.name) not in without_healthy_pods for budget in budgets)
 
     def try_out(self, scenario: PreparedScenario) -> Run:
         from kwhatif.commands.gate.proposal import roll_out_change
@@ -125,7 +126,7 @@ class Gate(ChangeQuestion[GateResult]):
         (scenario,) = scenarios
         proposal = cast("ChangeScenario", scenario)
 
-        answer = judge_change(proposal, self.terms, self)
+        answer = judge_change(proposal, self.settings, self)
         for text in answer.result.warnings:
             notes.warn(text)
         with self.repository():

@@ -62,9 +62,9 @@ def judged(
 ) -> GateResult:
     """What the gate says; ``rules`` as a rules file has them."""
     read = ReadPolicy(GatePolicy(rules=None if rules is None else dict(rules)), "rules.yaml")
-    terms = GateSettings(rules_of(read, in_tree()), frozenset(in_tree()), exemptions, read.description)
+    settings = GateSettings(rules_of(read, in_tree()), frozenset(in_tree()), exemptions, read.description)
     before = None if base is None else manifests(*base, file="base.yaml")
-    question = Given(given=terms, head=manifests(*head), before=before, **more)
+    question = Given(given=settings, head=manifests(*head), before=before, **more)
     return ask(question, Scenario(Inputs(snapshot, now=datetime.fromisoformat(now))))
 
 
@@ -77,7 +77,7 @@ class Given(Gate):
     before: Sequence[Manifest] | None = None
 
     @cached_property
-    def terms(self) -> GateSettings:
+    def settings(self) -> GateSettings:
         return self.given
 
     def load(self, case: Scenario, notes: Notes) -> ReadManifests:
