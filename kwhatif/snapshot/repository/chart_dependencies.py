@@ -17,7 +17,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.git_trees import problem_of_name
 from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.repository.chart_files import chart_files, complete_chart
-from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart
+from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart, reference_to
 from kwhatif.snapshot.repository.charts import CHART, has_chart
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.version_constraints import is_allowed
@@ -159,10 +159,7 @@ def _describe_absent(charts: Sequence[ChartReference]) -> str:
 
 def _reference_of(entry: Mapping[str, Any]) -> ChartReference:
     """What a chart says of one that it depends on."""
-    name, repository = text_at(entry, "name"), text_at(entry, "repository")
-    if repository.startswith("oci://"):
-        repository = f"{repository.rstrip('/')}/{name}"
-    return ChartReference(name, text_at(entry, "version"), repository)
+    return reference_to(text_at(entry, "name"), text_at(entry, "version"), text_at(entry, "repository"))
 
 
 def _fields_of(tree: FileTree, folder: str, name: str) -> dict[str, Any]:

@@ -50,6 +50,12 @@ class ChartReference:
         return f"helm pull {_quote(self.name)}{where}{version}"
 
 
+def reference_to(name: str, version: str, repository: str) -> ChartReference:
+    """A chart of a repository of charts, or of the directory of a registry that has others, too."""
+    is_oci = repository.startswith("oci://")
+    return ChartReference(name, version, f"{repository.rstrip('/')}/{name}" if is_oci else repository)
+
+
 def _quote(text: str) -> str:
     import shlex
 
@@ -71,7 +77,7 @@ class PulledChart:
             for each in map(section, list_at(_read(self.files.get(file, b"")), "dependencies")):
                 name = text_at(each, "name")
                 if not any(part.startswith((f"charts/{name}/", f"charts/{name}-")) for part in self.files):
-                    yield ChartReference(name, text_at(each, "version"), text_at(each, "repository"))
+                    yield reference_to(name, text_at(each, "version"), text_at(each, "repository"))
 
 
 def _read(data: bytes) -> dict[str, Any]:

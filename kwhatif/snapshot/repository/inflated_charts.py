@@ -14,7 +14,7 @@ from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Origin, decode, items_of, plain_of, read_documents
-from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart
+from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart, reference_to
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.kustomizations import Kustomization, KustomizationGraph
@@ -148,10 +148,7 @@ def _mapping_of(data: bytes) -> dict[str, Any]:
 
 
 def _reference_of(entry: Mapping[str, Any]) -> ChartReference:
-    name, url = text_at(entry, "name"), text_at(entry, "repo")
-    if url.startswith("oci://"):
-        url = f"{url.rstrip('/')}/{name}"
-    return ChartReference(name, str(entry.get("version") or ""), url)
+    return reference_to(text_at(entry, "name"), str(entry.get("version") or ""), text_at(entry, "repo"))
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:

@@ -111,13 +111,14 @@ class ReadingReport:
             if each.left_out and each.content not in contents and _place_in(file) not in places
         }
         self.missing = {file: each for file, each in self.missing.items() if each.content not in known} | gone
-        owners = {each for who in self.absent_charts.values() for each in who}
+        owners = {_place_in(each) for who in self.absent_charts.values() for each in who}
         charts: dict[str, list[str]] = {}
         for call, who in self.absent_charts.items():
-            charts[call] = [each for each in who if each not in before.absent_charts.get(call, ())]
+            there = set(map(_place_in, before.absent_charts.get(call, ())))
+            charts[call] = [each for each in who if _place_in(each) not in there]
         for call, who in before.absent_charts.items():
             # What a release that is gone takes with it is not known either.
-            charts.setdefault(call, []).extend(each for each in who if each not in owners)
+            charts.setdefault(call, []).extend(each for each in who if _place_in(each) not in owners)
         self.absent_charts = {call: who for call, who in charts.items() if who}
         self.assumed = {source: who for source, who in self.assumed.items() if source not in before.assumed}
         self.lost = {owner: fields for owner, fields in self.lost.items() if before.lost.get(owner) != fields}

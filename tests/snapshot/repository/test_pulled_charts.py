@@ -179,6 +179,15 @@ def test_what_a_release_that_is_gone_takes_with_it_is_not_known_without_its_char
     assert commands == ("helm pull web --version 2.x",)
 
 
+def test_what_a_pulled_chart_lacks_of_a_registry_is_pulled_by_its_own_url(tmp_path: Path) -> None:
+    needs = FILES["Chart.yaml"] + "dependencies: [{name: redis, version: 1.0.0, repository: 'oci://r.example.com/c'}]\n"
+    write_files(tmp_path / "web", {**FILES, "Chart.yaml": needs})
+    chart = ChartLibrary([str(tmp_path)]).find(ChartReference("web"))
+    assert chart is not None
+    commands = [each.command for each in chart.absent_dependencies()]
+    assert commands == ["helm pull oci://r.example.com/c/redis --version 1.0.0"]
+
+
 @needs_helm
 def test_a_pulled_chart_takes_what_it_depends_on_from_the_library_too(tmp_path: Path) -> None:
     needs = FILES["Chart.yaml"] + "dependencies: [{name: redis, version: 1.x, repository: 'https://c.example.com'}]\n"
