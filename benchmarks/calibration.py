@@ -42,7 +42,7 @@ from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
 from kwhatif.commands.backtest.states import Replay, SearchTracker, ask_again
 from kwhatif.policy.configuration_file import load_configuration
 from kwhatif.scheduling.attempt import Attempt
-from kwhatif.scheduling.node_sampling import ALWAYS, BEGINS_AFTER, ParallelSearch, Search
+from kwhatif.scheduling.node_sampling import BEGINS_AFTER, MIN_FEASIBLE_NODES_TO_FIND, ParallelSearch, Search
 from kwhatif.scheduling.node_score_heap import top_of
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import Session
@@ -205,7 +205,7 @@ def claims_of_decision(replay: Replay, searches: SearchFilter, decision: Decisio
 def is_sampled(recording: Recording) -> bool:
     """Whether there may be so many nodes that a search does not look at all of them."""
     changes = (*recording.start, *recording.changes)
-    return len({change.key for change in changes if change.kind.struct is Node}) > ALWAYS
+    return len({change.key for change in changes if change.kind.struct is Node}) > MIN_FEASIBLE_NODES_TO_FIND
 
 
 def replay_of(path: str) -> tuple[Recording, Replay]:
@@ -333,7 +333,7 @@ def main() -> None:
         cases: list[Case] = []
         for path, _, race in pairs:
             if not race and is_sampled(load_recording(path)[0]):
-                parser.error(f"{path}: --fit takes clusters up to {ALWAYS} nodes")
+                parser.error(f"{path}: --fit takes clusters up to {MIN_FEASIBLE_NODES_TO_FIND} nodes")
             cases += cases_of_race(path, race) if race else cases_of_day(path)
         for line in fit(cases, wanted.runs):
             print(json.dumps(line), flush=True)
