@@ -33,6 +33,7 @@ from kwhatif.simulation.scenario import PreparedScenario
 
 KUEUE_VERSION = "0.19"
 _STARTS = ("admitted", "finished", "unmanaged")
+_UNMANAGED = ("Not managed by Kueue", "Not managed by Kueue")
 _MOST_HOLDERS, _MOST_BEFORE, _MOST_TRIED = 5, 3, 3
 
 
@@ -51,12 +52,15 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
     waiting = sum(map(len, decisions.state.pending.values()))
     good = not refusals and not own and (not asked or all(each.status in _STARTS for each in workloads))
     verdict = _verdict(workloads, len(refusals), waiting, asked=asked)
+    lead = ("Admitted", "Not admitted") if asked else None
+    if workloads and not refusals and all(each.status == "unmanaged" for each in workloads):
+        lead, verdict = _UNMANAGED, _why_unmanaged(workloads)
     if own:
         verdict = f"{verdict.rstrip('.')}; Kueue refuses {format_count(len(own), 'object')} of its own."
     if decisions.run.is_restless:
         verdict = f"{verdict.rstrip('.')}; Kueue never comes to rest."
     return QueueResult(
-        outcome=Outcome.from_words(verdict, good=good, lead=("Admitted", "Not admitted") if asked else None),
+        outcome=Outcome.from_words(verdict, good=good, lead=lead),
         version=KUEUE_VERSION,
         taken_at=scenario.snapshot.taken_at,
         asked=asked,
@@ -101,6 +105,13 @@ def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *,
     return f"{', '.join(f'{count} {words}' for count, words in parts)}, of {total}{after}."
 
 
+def _why_unmanaged(workloads: Sequence[QueuedWorkload]) -> str:
+    """The reason of them all, or their number."""
+    count, reasons = len(workloads), {each.message for each in workloads}
+    words = [format_count(count, "job")] if count > 1 else []
+    return f"{', '.join([*words, *(reasons if len(reasons) == 1 else ())])}."
+
+
 def _gaps_of_kinds(jobs: Sequence[AskedJob]) -> Iterator[Gap]:
     for job in jobs:
         if job.outcome is None:
@@ -118,9 +129,8 @@ def _without_workload(jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
             yield QueuedWorkload(
                 workload="", job=job.name, status="refused", is_new=True, message=outcome.refused or outcome.failed
             )
-        elif outcome.workload is None:
-            message = "it has no queue, or its namespace or kind is not managed: it starts without Kueue"
-            yield QueuedWorkload(workload="", job=job.name, status="unmanaged", is_new=True, message=message)
+        elif outcome.unmanaged:
+            yield QueuedWorkload(workload="", job=job.name, status="unmanaged", is_new=True, message=outcome.unmanaged)
 
 
 class _Report:

@@ -31,6 +31,7 @@ from kwhatif.kueue.configuration import Configuration
 from kwhatif.kueue.jobs.go_integers import atoi
 from kwhatif.kueue.jobs.job_webhooks import GATED_BY, MAX_TIME
 from kwhatif.kueue.workload import JOB_UID_LABEL
+from kwhatif.results.amounts import format_some
 
 Object = Mapping[str, Any]
 DEFAULT_QUEUE = "default"
@@ -52,11 +53,12 @@ class JobKind:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """A Workload, or why there is none: refused by the webhook, or failed afterwards. All empty: not Kueue's."""
+    """A Workload, or why there is none: refused by the webhook, failed afterwards, or not managed by Kueue."""
 
     workload: KueueWorkload | None = None
     refused: str = ""
     failed: str = ""
+    unmanaged: str = ""
 
 
 class JobFramework:
@@ -75,6 +77,9 @@ class JobFramework:
         self._selector = Selector.from_label_selector(
             configuration.managed_jobs_namespace_selector or _everywhere_but_systems()
         )
+        self._queues: dict[str, list[str]] = {}
+        for each in sorted(queues, key=lambda each: each.name):
+            self._queues.setdefault(each.namespace, []).append(each.name)
         self._default_queues = {
             each.namespace for each in queues if each.name == DEFAULT_QUEUE and not each.spec.is_stopped
         }
@@ -91,11 +96,15 @@ class JobFramework:
         queued = bool(labels.get(QUEUE_LABEL)) or self._configuration.manage_jobs_without_queue_name
         if problems := list(kind.problems({**job, "metadata": {**metadata, "labels": labels}}, queued)):
             return JobOutcome(refused=aggregate(problems))
-        namespace_labels = self._labels.get(metadata.get("namespace") or "")
-        if namespace_labels is None or not self._selector.matches(namespace_labels):
-            return JobOutcome()
+        namespace = metadata.get("namespace") or ""
+        namespace_labels = self._labels.get(namespace)
+        if namespace_labels is not None and not self._selector.matches(namespace_labels):
+            return JobOutcome(unmanaged=f"managedJobsNamespaceSelector leaves out namespace {namespace}")
         if not queued:
-            return JobOutcome()
+            queues = format_some(self._queues.get(namespace, ())) or "none"
+            return JobOutcome(unmanaged=f"no {QUEUE_LABEL} label; LocalQueues in {namespace}: {queues}")
+        if namespace_labels is None:
+            return JobOutcome(unmanaged=f"the cluster has no namespace {namespace}")
         return self._construct(metadata, labels, kind, list(kind.pod_sets(job)))
 
     def _with_default_queue(self, metadata: Object) -> dict[str, str]:

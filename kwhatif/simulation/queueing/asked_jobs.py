@@ -77,7 +77,7 @@ class AskedJobs:
             row = POD_ROW
         if row is not None and pods:
             for job in self._parts_of(row, obj, origin, pods):
-                if job.outcome != JobOutcome() or not row.optional or names_queue:
+                if names_queue or not row.optional or job.outcome is None or not job.outcome.unmanaged:
                     yield job
         elif names_queue and key not in self._items:
             yield AskedJob(name, origin, obj, None)
@@ -109,7 +109,7 @@ class AskedJobs:
 
     def _make(self, job: Object, kind: JobKind, framework: str) -> JobOutcome:
         if self._frameworks is not None and framework not in self._frameworks:
-            return JobOutcome()
+            return JobOutcome(unmanaged=f"integration {framework} is not enabled")
         metadata = dict(section(job, "metadata"))
         metadata["uid"] = metadata.get("uid") or f"{namespace_of(job)}/{name_of(job)}"
         metadata["creationTimestamp"] = format_time(self._now // SECOND)

@@ -85,6 +85,9 @@ def test_a_job_without_a_queue_starts_without_kueue_and_a_wrong_one_is_refused()
     made = queues(cluster_queue("a", "4"))
     free = kwhatif.queue([job("free")], snapshot=there(*made))
     assert (only(free).status, free.good) == ("unmanaged", True)
+    assert free.verdict == "Not managed by Kueue: no kueue.x-k8s.io/queue-name label; LocalQueues in ml: a."
+    both = kwhatif.queue([job("free"), job("train", **{"queue-name": "a"})], snapshot=there(*made))
+    assert both.verdict == "Admitted: 1 admitted, 1 not managed by Kueue, of 2 workloads."
     wrong = kwhatif.queue([job("wrong", **{"queue-name": "a_b"})], snapshot=there(*made))
     assert (only(wrong).status, wrong.good) == ("refused", False)
     assert "a lowercase RFC 1123 subdomain" in only(wrong).message

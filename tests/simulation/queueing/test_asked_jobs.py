@@ -157,6 +157,7 @@ def test_only_kinds_whose_integration_is_on_are_managed(tmp_path: Any) -> None:
     made = there(*queues(cluster_queue("a", "0")))
     result = kwhatif.queue([asked], snapshot=made, kueue_config=str(path))
     assert [each.status for each in result.workloads] == ["unmanaged"]
+    assert result.verdict == "Not managed by Kueue: integration jobset.x-k8s.io/jobset is not enabled."
 
 
 def test_a_job_that_the_api_server_names_is_asked_about() -> None:
