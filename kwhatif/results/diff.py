@@ -48,7 +48,8 @@ class PodChange(ResultStruct, frozen=True, kw_only=True):
     nodes give other reasons), ``evicted`` or ``spared`` (it runs, and B, or A, evicts it for another), ``only in A`` or
     ``only in B`` (the other side has no such pod). ``pod_b`` is the pod's counterpart in B where that has another name.
     ``scores`` tell why a pod moved; ``decided_by`` are the plugins that made the difference, the one that did most
-    first, with how much more each gives B's node in B than in A.
+    first, with how much more each gives B's node in B than in A. ``swapped`` names the workload of a pod that
+    moved where its replicas only swapped nodes: each node has as many of them in B as in A.
     """
 
     pod: str
@@ -60,6 +61,7 @@ class PodChange(ResultStruct, frozen=True, kw_only=True):
     message_b: str = ""
     scores: tuple[NodeScores, ...] = ()
     decided_by: tuple[tuple[str, int], ...] = ()
+    swapped: str = ""
 
 
 class Use(ResultStruct, frozen=True, kw_only=True):
@@ -81,6 +83,7 @@ class ClusterUse(ResultStruct, frozen=True, kw_only=True):
     nodes: int
     used: int
     empty: int
+    empty_nodes: tuple[str, ...] = ()
     pods: int
     resources: tuple[Use, ...]
 

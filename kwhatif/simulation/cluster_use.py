@@ -20,7 +20,7 @@ def nodes_in_use(cluster: Cluster) -> list[str]:
 
 def use_of(cluster: Cluster) -> ClusterUse:
     """Utilisation by resource, of those that some node has, and how many nodes are in use."""
-    used = len(nodes_in_use(cluster))
+    used = set(nodes_in_use(cluster))
     allocatable, requested = cluster.columns.allocatable, cluster.requested
     resources = []
     for column, name in enumerate(cluster.shapes.resources.names):
@@ -41,8 +41,9 @@ def use_of(cluster: Cluster) -> ClusterUse:
         )
     return ClusterUse(
         nodes=len(cluster),
-        used=used,
-        empty=len(cluster) - used,
+        used=len(used),
+        empty=len(cluster) - len(used),
+        empty_nodes=tuple(sorted(set(cluster.columns.names) - used)),
         pods=int(cluster.pod_count.sum()),
         resources=tuple(resources),
     )
@@ -74,6 +75,21 @@ def _workload(info: PodInfo) -> str:
     if controller is None or controller.kind == "DaemonSet":
         return ""
     return f"{controller.kind} {info.shape.namespace}/{controller.name}"
+
+
+def nodes_of_replica_sets(cluster: Cluster) -> dict[str, Counter[str]]:
+    """``ReplicaSet shop/web-5d4c7`` -> how many of its pods are on each node; ReplicationControllers, too."""
+    found: dict[str, Counter[str]] = {}
+    for info, row in cluster.pods():
+        if name := replica_set_of(info):
+            found.setdefault(name, Counter())[cluster.columns.names[row]] += 1
+    return found
+
+
+def replica_set_of(info: PodInfo) -> str:
+    """What made a pod like its other pods, whose places it can take; empty where there is no such controller."""
+    name = _workload(info)
+    return name if name.startswith(("ReplicaSet ", "ReplicationController ")) else ""
 
 
 def pods_by_place(cluster: Cluster, topology_key: str, shape: PodShape, rows: Iterable[int]) -> Counter[str]:

@@ -22,7 +22,7 @@ from kwhatif.results.place import Placement
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.simulation.autoscalers.scaler import Scaler
-from kwhatif.simulation.cluster_use import skews, use_of
+from kwhatif.simulation.cluster_use import nodes_of_replica_sets, replica_set_of, skews, use_of
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.ownership import Owners
@@ -102,6 +102,7 @@ def compare_sides(a: Side, b: Side) -> Answer[DecisionDiff]:
     of_b = {back.get(pod, pod): nodes_of_b[pod] for pod in moved if pod in nodes_of_b}
     of_a = _scores_of_others(a, of_b) if of_b else {}
     changes = [_explain_change(change, of_a, moved) for change in _changes(matched, run_a.placements, run_b.placements)]
+    changes = _mark_swaps(changes, run_a.end, run_b.end)
     tried = {placement.pod for run in (run_a, run_b) for placement in run.placements}
     result = DecisionDiff(
         outcome=Outcome(good=True, verdict=""),
@@ -368,6 +369,16 @@ def _deciders(
         for plugin in a_of_a | b_of_a
     }
     return tuple(sorted(((p, by) for p, by in turned.items() if by), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _mark_swaps(changes: Sequence[PodChange], a: Session, b: Session) -> list[PodChange]:
+    """The changes, with those said to be swaps that leave as many pods of a ReplicaSet on each node."""
+    of_a, of_b, owners = nodes_of_replica_sets(a.cluster), nodes_of_replica_sets(b.cluster), Owners(a.snapshot)
+    same = {name for name, nodes in of_a.items() if of_b.get(name) == nodes}
+    moved = {change.pod for change in changes if change.what == "moved"} if same else set()
+    pods = {info.key: info for info, _ in a.cluster.pods() if info.key in moved}
+    swapped = {key: str(owners.workload_of(info.pod)) for key, info in pods.items() if replica_set_of(info) in same}
+    return [replace(change, swapped=swapped.get(change.pod, "")) for change in changes]
 
 
 def _refusals(a: ExpandedManifests, b: ExpandedManifests) -> list[Away]:

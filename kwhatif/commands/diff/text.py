@@ -27,6 +27,8 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     blocks += build_table(
         "MOVED", ("pod [pod, same]", "from (A) [node]", "to (B) [node]", "decided by [same]"), rows, Grouping("pod")
     )
+    for workload in dict.fromkeys(change.swapped for change in moved if change.swapped):
+        blocks.append(Lines((f"Replicas of {workload} swapped nodes; each node has as many in B as in A.",)))
     blocks += _scores(moved, everything)
     rows = [(_format_pod(change), WORDS[change.what], *_ends(change)) for change in others]
     blocks += build_table(
@@ -98,8 +100,10 @@ def _ends(change: PodChange) -> tuple[str, str]:
 
 
 def _scores(moved: Sequence[PodChange], everything: bool) -> Iterator[Block]:
-    """The scores of the first pod that moved, or of all of them."""
+    """The scores of the first pod that moved, if possible not in a swap, or of all of them."""
     explained = [change for change in moved if change.decided_by]
+    if not everything:
+        explained.sort(key=lambda change: bool(change.swapped))
     for change in explained if everything else explained[:1]:
         plugins = sorted({plugin for scores in change.scores for plugin in (scores.of_a or {}) | (scores.of_b or {})})
         turned = dict(change.decided_by)
@@ -116,7 +120,7 @@ def _scores(moved: Sequence[PodChange], everything: bool) -> Iterator[Block]:
         rows.append(("total", *totals, _format_signed(sum(turned.values()))))
         yield Heading(f"WHY {change.pod} MOVED from {change.node_a} to {change.node_b}", "Why they moved")
         yield table(
-            ("plugin", "A: from [name]", "A: to [name]", "B: from [name]", "B: to [name]", "turned to B's [name]"),
+            ("plugin", "A: from [name]", "A: to [name]", "B: from [name]", "B: to [name]", "to gains in B [name]"),
             tuple(rows),
         )
 
@@ -130,6 +134,9 @@ def _afterwards(result: DecisionDiff, everything: bool) -> Iterator[Block]:
     measures = list(_effects(result))
     differing = measures if everything else [row for row in measures if row[1] != row[2]]
     yield from build_table("CLUSTER AFTERWARDS", ("", "A [name]", "B [name]", "Δ [name]"), differing)
+    if any(row[0] == "nodes empty" for row in differing) and (result.cluster_a.empty or result.cluster_b.empty):
+        empty = (("A", result.cluster_a.empty_nodes), ("B", result.cluster_b.empty_nodes))
+        yield Lines(tuple(f"empty in {side}: {format_some(names, 8)}" for side, names in empty if names))
     if same := len(measures) - len(differing):
         others = format_count(same, f"{'other ' if differing else ''}measure")
         yield Lines((f"{others} of the cluster {'is' if same == 1 else 'are'} the same afterwards; --all shows them",))

@@ -36,6 +36,9 @@ def _words_of(result: DecisionDiff) -> str:
         return f"{pods}, {result.a.placed} placed."
     kinds = Counter(change.what for change in result.changes)
     parts = [f"{kinds[what]} {words}" for what, words in WORDS.items() if kinds[what]]
+    if swapped := sum(bool(change.swapped) for change in result.changes):
+        count = "" if swapped == kinds.get("moved") else f"{swapped} "
+        parts[0] += f" ({count}only swapped among equal replicas)"
     waits = [len(side.outcome.pending) for side in (result.a, result.b)]
     if waits[0] != waits[1]:
         parts.append(f"{waits[0]} pending in A, {waits[1]} in B")

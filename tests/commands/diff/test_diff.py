@@ -88,6 +88,24 @@ def test_a_policy_that_packs_moves_a_pod_to_the_fuller_node_and_the_plugin_is_na
     )
 
 
+def test_replicas_that_only_swap_nodes_are_said_to() -> None:
+    snapshot = snapshot_of(node("a", cpu="2"), node("b", cpu="4"), pod("old", on="b", cpu="2500m"))
+    replicas = [pod(name, cpu="1", owner=WEB) for name in ("p", "q")]
+    result = compared(snapshot, setup_of(), setup_of(PACKING), *replicas)
+    assert told(result) == [("p", "moved", "a", "b"), ("q", "moved", "b", "a")]
+    assert result.verdict == "Differs: 2 moved (only swapped among equal replicas), of 2 pods."
+    words = "Replicas of ReplicaSet default/web swapped nodes; each node has as many in B as in A."
+    assert words in text_of(diff_blocks(result))
+    single = compared(snapshot, setup_of(), setup_of(PACKING), pod("p", cpu="1"), pod("q", cpu="1"))
+    assert single.verdict == "Differs: 2 moved, of 2 pods."
+
+
+def test_empty_nodes_are_named_where_their_number_differs() -> None:
+    snapshot = snapshot_of(node("a"), node("b"), node("c"), pod("old", on="b", cpu="2"))
+    text = text_of(diff_blocks(compared(snapshot, setup_of(), setup_of(PACKING), pod("p", cpu="1"))))
+    assert "empty in A: c\nempty in B: a, c" in text
+
+
 def test_a_tie_is_no_difference() -> None:
     """Packing holds every empty node for equally good, and takes the one that spreading took."""
     a = snapshot_of(node("a"), node("b"), node("c"), pod("old", on="a", cpu="4"))
