@@ -341,7 +341,11 @@ class RolloutStep(ResultStruct, frozen=True, kw_only=True):
 
 
 class RolloutPlan(ResultStruct, frozen=True, kw_only=True):
-    """The update of one workload. ``unfinished`` says what it got stuck on, and is empty if it went through."""
+    """The update of one workload. ``unfinished`` says what it got stuck on, and is empty if it went through.
+
+    Of the pods ``available_before`` it (ready, and not terminating), and of those that come, never fewer are than
+    ``least_available``, provided that every pod with a node becomes ready; None if pods of it were evicted besides.
+    """
 
     object: str
     origin: str
@@ -349,7 +353,16 @@ class RolloutPlan(ResultStruct, frozen=True, kw_only=True):
     keeps: int
     removes: int
     unfinished: str = ""
+    available_before: int = 0
+    least_available: int | None = None
     steps: tuple[RolloutStep, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """``goes through; at least 8 of 10 stay available``, or what it got stuck on."""
+        least, before = self.least_available, self.available_before
+        stay = f"; at least {least} of {before} stay available" if least is not None and before else ""
+        return f"{self.unfinished or 'goes through'}{stay}"
 
 
 class Cause(ResultStruct, frozen=True, kw_only=True):

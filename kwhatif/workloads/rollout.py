@@ -40,6 +40,7 @@ class Plan(Iterator[Step]):
         self._ready = ready
         self._resting = False
         self._before = [member.name for member in rollout.members] if rollout else []
+        self.available_before = self.least_available = self._available()
         self.steps: list[Step] = []
 
     def __next__(self) -> Step:
@@ -51,12 +52,17 @@ class Plan(Iterator[Step]):
         while settled:
             while self._rollout.sync():
                 pass
+            self.least_available = min(self.least_available, self._available())
             step = self._rollout.take_step()
             if step is not None:
                 self.steps.append(step)
                 return step
             settled = self._rollout.settle(self._ready)
         raise StopIteration
+
+    def _available(self) -> int:
+        """The pods that are ready and do not terminate. They become fewer by what a controller deletes alone."""
+        return self._rollout.members.available.total() if self._rollout else 0
 
     @property
     def remaining_work(self) -> str:

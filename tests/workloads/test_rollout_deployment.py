@@ -23,6 +23,7 @@ def test_a_surge_pod_that_finds_room_lets_one_old_pod_go_after_the_other() -> No
     assert rollout.removed_pods == ("web-old-2", "web-old-1")
     assert rollout.kept_pods == ()
     assert len(rollout.created_pods) == 2
+    assert (rollout.available_before, rollout.least_available) == (2, 2)
 
 
 def test_a_surge_pod_without_room_deadlocks_a_rollout_that_may_miss_none() -> None:
@@ -56,6 +57,7 @@ def test_the_same_rollout_finishes_when_one_pod_may_be_missing() -> None:
         "0 old 3 new (1 old going): +web-new-3 -web-old-1",
     ]
     assert not rollout.remaining_work
+    assert (rollout.available_before, rollout.least_available) == (3, 2)
 
 
 def test_a_recreated_deployment_waits_until_the_last_old_pod_is_gone() -> None:

@@ -41,6 +41,7 @@ def test_pods_are_replaced_one_by_one_from_the_highest_ordinal_down() -> None:
         "0 old 3 new: +db-0",
     ]
     assert not rollout.remaining_work
+    assert (rollout.available_before, rollout.least_available) == (3, 2)
 
 
 def test_pods_below_the_partition_stay_as_they_are() -> None:

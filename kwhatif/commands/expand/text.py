@@ -68,9 +68,7 @@ def _format_refusal(refusal: Refusal) -> str:
 
 def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> list[Block]:
     """Nothing if nothing was updated. With ``steps`` each one of them, too."""
-    rows = [
-        (each.object, each.creates, each.keeps, each.removes, each.unfinished or "goes through") for each in rollouts
-    ]
+    rows = [(each.object, each.creates, each.keeps, each.removes, each.outcome) for each in rollouts]
     blocks = build_table(
         "ROLLOUTS", ("object", "create", "keep", "remove", "outcome [same]"), rows, Grouping("rollout")
     )

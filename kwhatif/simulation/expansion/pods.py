@@ -181,6 +181,8 @@ def build_rollout_plan(rollout: Rollout, plan_: Plan) -> RolloutPlan:
         keeps=len(plan_.kept_pods),
         removes=len(plan_.removed_pods),
         unfinished=plan_.remaining_work,
+        available_before=plan_.available_before,
+        least_available=plan_.least_available,
         steps=tuple(
             RolloutStep(
                 live_old=step.live.old,

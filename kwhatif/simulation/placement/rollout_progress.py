@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.response import Object
 from kwhatif.progress import track
@@ -75,7 +77,15 @@ class RolloutProgress:
     @property
     def plan(self) -> RolloutPlan:
         """What has come of it, in names and numbers."""
-        return build_rollout_plan(self.rollout, self._plan)
+        found = build_rollout_plan(self.rollout, self._plan)
+        removed = set(map(self._key_of, self._plan.removed_pods))
+        victims = [*self._run.evicted, *(self._simulation.evicted_since() if self._simulation else ())]
+        lost = {victim.key for victim in victims} | (self._run.removed - removed)
+        own = map(self._key_of, (*self._plan.kept_pods, *self._made))
+        if lost.isdisjoint({*own, *removed}):
+            return found
+        # Its controller's count of available pods knows nothing of evictions.
+        return replace(found, least_available=None)
 
     def _create_pods(self, step: Step) -> list[tuple[Object, PodToSchedule]]:
         found = [(pod, self.rollout.pods_to_schedule(pod)) for pod in step.creates]

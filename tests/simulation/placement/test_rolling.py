@@ -100,3 +100,12 @@ def test_scaling_up_places_only_the_new_pods(tmp_path: Path) -> None:
     assert placement.pod.startswith("shop/lone-a1-")
     assert "didn't match pod anti-affinity rules" in placement.message
     assert (result.rollouts[0].creates, result.rollouts[0].keeps, result.rollouts[0].removes) == (1, 2, 0)
+
+
+def test_how_many_stay_available_is_unknown_where_the_update_evicts_its_own_pods(tmp_path: Path) -> None:
+    manifest: dict[str, Any] = lone(1, 0, apart=False, cpu="3500m")
+    (plan,) = updated(tmp_path, manifest).rollouts
+    assert (plan.available_before, plan.least_available) == (2, 2)
+    manifest["spec"]["template"]["spec"]["priorityClassName"] = "system-cluster-critical"
+    (plan,) = updated(tmp_path, manifest).rollouts
+    assert (plan.available_before, plan.least_available) == (2, None)
