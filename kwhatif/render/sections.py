@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kwhatif.render.blocks import NONE, Block, Gaps, Grouping, Heading, Lines, Verdict, build_table
 from kwhatif.results.amounts import format_age, format_count, format_some
-from kwhatif.results.base import Fidelity
+from kwhatif.results.base import GUESSED_FROM, Fidelity
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import AddedNode, Chance, GrownGroup, Placement, ScaleUp
 
@@ -68,18 +68,33 @@ def _is_usual(what: str) -> bool:
 
 
 def _describe_others(fidelity: Fidelity, reported: Collection[str]) -> str:
-    """The gaps without a line of their own, on one line: kinds that a snapshot lacks, and gaps that concern no pod."""
-    gaps = [gap.what for gap in fidelity.gaps if gap.what not in reported]
-    missing = [gap.removeprefix(_MISSING) for gap in gaps if gap.startswith(_MISSING)]
-    kinds = list(dict.fromkeys(kind for several in missing for kind in several.split(", ")))
+    """The gaps without a line of their own, on one line: kinds that a snapshot lacks, and gaps that concern no pod.
+
+    Of kinds that touch a pod the first of each gap is named.
+    """
+    gaps = [gap for gap in fidelity.gaps if gap.what not in reported]
+    missing = [gap for gap in gaps if gap.what.startswith(_MISSING)]
+    touching = _kinds_of(gap.what for gap in missing if gap.pods)
+    kinds = [kind for kind in _kinds_of(gap.what for gap in missing) if kind not in touching]
     others = len(gaps) - len(missing)
-    parts = [f"the snapshot lacks {len(kinds)} kinds"] if len(kinds) > _FEW else []
-    parts += [_MISSING + ", ".join(kinds)] if 0 < len(kinds) <= _FEW else []
+    parts = []
+    if touching:
+        names = _kinds_of(gap.what.partition(", ")[0] for gap in missing if gap.pods)
+        rest = f" and {len(touching) - len(names)} more kinds" if len(touching) > len(names) else ""
+        parts.append(f"{_MISSING}{', '.join(names)}{rest}, which may touch these pods")
+    if len(kinds) > _FEW:
+        parts.append(f"it lacks {len(kinds)} others" if touching else f"the snapshot lacks {len(kinds)} kinds")
+    elif kinds:
+        parts.append(("it holds no " if touching else _MISSING) + ", ".join(kinds))
     more = "more " if parts or fidelity.touching else ""
     parts += [f"{format_count(others, f'{more}gap touches', f'{more}gaps touch')} no pod"] if others else []
-    if len(kinds) > _FEW or others:
-        parts.append("--gaps names them" if len(kinds) + others > 1 else "--gaps says more")
+    if touching or len(kinds) > _FEW or others:
+        parts.append("--gaps names them" if len(touching) + len(kinds) + others > 1 else "--gaps says more")
     return "; ".join(parts)
+
+
+def _kinds_of(missing: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(kind for what in missing for kind in what.removeprefix(_MISSING).split(", ")))
 
 
 def describe_fidelity(fidelity: Fidelity) -> str:
@@ -90,7 +105,8 @@ def describe_fidelity(fidelity: Fidelity) -> str:
         what, taken = "live snapshot", f"{format_age(fidelity.age_seconds)} old"
     else:
         what, taken = "snapshot", f"taken {fidelity.taken_at or 'at an unknown time'}"
-    return f"Rules of Kubernetes {fidelity.rules}; {what}{version}{source}, {taken}."
+    guess = f", {GUESSED_FROM} {fidelity.guessed_from} (--kubernetes-version sets it)" if fidelity.guessed_from else ""
+    return f"Rules of Kubernetes {fidelity.rules}{guess}; {what}{version}{source}, {taken}."
 
 
 def new_node_blocks(found: ScaleUp | None) -> list[Block]:

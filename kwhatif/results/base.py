@@ -90,16 +90,24 @@ class Gap(ResultStruct, frozen=True, kw_only=True):
         return f"{self.effect}; closed by {first}{alike}"
 
 
+VERSION_IS_GUESSED = "the snapshot does not say which Kubernetes it is of"
+"""How the warning begins that the rules follow the kubelets."""
+
+GUESSED_FROM = "guessed from kubelets"
+"""What an answer says of it itself; one that does needs no warning."""
+
+
 class Fidelity(ResultStruct, frozen=True, kw_only=True):
     """What an answer is based on.
 
     ``rules`` is the Kubernetes minor whose rules were used, ``cluster`` the snapshot's own version, ``taken_at``
-    when it was taken; either may be unknown. ``age_seconds`` is how old that of a live cluster was. ``edits`` are
-    what-if edits of it, in words.
+    when it was taken; either may be unknown. ``guessed_from`` is the kubelet's version that the rules follow, if any.
+    ``age_seconds`` is how old that of a live cluster was. ``edits`` are what-if edits of it, in words.
     """
 
     rules: str
     cluster: str | None = None
+    guessed_from: str | msgspec.UnsetType = msgspec.UNSET
     taken_at: str | None = None
     age_seconds: int | msgspec.UnsetType = msgspec.UNSET
     source: str = ""

@@ -38,6 +38,7 @@ class Setup(msgspec.Struct, dict=True):
     ``skipped`` collects enabled plugins that are not available: with ``skip_unknown`` all, without it kube-scheduler's
     own; ``stand_ins`` says who sorts the queue or binds in their place, by extension point; ``used`` are the plugins of
     the profiles that were asked for. ``extenders`` are called, if there are any: they are those of the configuration.
+    ``guessed_from`` is the kubelet's version by which the rules were chosen, if they were.
     """
 
     configuration: SchedulerConfiguration
@@ -49,6 +50,7 @@ class Setup(msgspec.Struct, dict=True):
     stand_ins: dict[str, str] = {}
     used: set[str] = set()
     extenders: Extenders | None = None
+    guessed_from: str | None = None
 
     @cached_property
     def _facts(self) -> InTreePlugins:

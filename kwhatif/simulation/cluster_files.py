@@ -20,6 +20,7 @@ from kwhatif.api.watcher_metrics import WatcherMetrics
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.clock import read_clock
 from kwhatif.errors import InputError, UsageError
+from kwhatif.progress import report_start
 from kwhatif.results.amounts import format_age, format_counts
 from kwhatif.scheduling.budget_status import with_statuses
 from kwhatif.scheduling.setup import Setup
@@ -117,7 +118,8 @@ _KUEUES_OWN = frozenset(kind.name for kind in READ_KINDS if kind.group == GROUP)
 def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None:
     """Put objects into a snapshot, in place of those with the same names, with notes about them.
 
-    Claims among them get their volumes, where that is not left to the scheduler.
+    Those that controllers make, such as ReplicaSets, are steps of the log only. Claims among them get their volumes,
+    where that is not left to the scheduler.
     """
     places: dict[type[Resource], ChainMap[tuple[str, str], int]] = {}
     added = []
@@ -127,7 +129,11 @@ def merge(snapshot: Snapshot, objects: Sequence[Resource], notes: Notes) -> None
             # What the snapshot itself has is the same for every question; what comes is put in front.
             places[type(obj)] = ChainMap({}, _places_of(snapshot, type(obj)))
         known = places[type(obj)]
-        added.append(f"{_name_of(obj)} {'replaced' if name in known else 'added'}")
+        change = f"{_name_of(obj)} {'replaced' if name in known else 'added'}"
+        if obj.controller is None:
+            added.append(change)
+        else:
+            report_start(f"For this run, in the snapshot: {change}")
         if name in known:
             there[known[name]] = obj
         else:

@@ -12,6 +12,7 @@ from kwhatif.api.core import Node
 from kwhatif.errors import UsageError
 from kwhatif.policy.configuration_file import default_configuration, load_configuration
 from kwhatif.policy.legacy_formats import legacy_format
+from kwhatif.results.base import VERSION_IS_GUESSED
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.inputs import Notes, SchedulerOptions
 from kwhatif.simulation.policy_file import read_policy
@@ -108,7 +109,7 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
     its kubelets where it is not recorded), and the configuration is that of its scheduler, if the snapshot has it. A
     Policy, and a configuration older than v1beta2, brings the rules of the last Kubernetes that read it.
     """
-    cluster_says = snapshot.kubernetes_version
+    cluster_says, guessed_from = snapshot.kubernetes_version, None
     gates = snapshot.scheduler.feature_gates if snapshot.scheduler else None
     chosen = _policy(engine, snapshot, notes)
     legacy = chosen is not None and bool(legacy_format(chosen[0]))
@@ -121,6 +122,7 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
             )
     elif not cluster_says and not engine.kubernetes_version:
         cluster_says = minor_by_kubelets(snapshot, notes)
+        guessed_from = minors_of_kubelets(snapshot).get(cluster_says or "")
     features = choose_minor(
         engine.kubernetes_version, engine.feature_gates, notes, otherwise=cluster_says, recorded=gates, legacy=legacy
     )
@@ -153,6 +155,7 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
         skip_unknown=engine.skip_unknown_plugins,
         all_nodes=engine.all_nodes,
         extenders=extenders,
+        guessed_from=guessed_from,
     )
 
 
@@ -163,15 +166,13 @@ def minor_by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
         return None
     newest, *older = found
     beside = f", the newest of {', '.join(reversed(found))}" if older else ""
-    near = (
-        ""
-        if nearest_minor(newest) == newest
-        else f"; using the rules of {nearest_minor(newest)}, the nearest supported version"
-    )
     notes.warn(
-        f"the snapshot does not say which Kubernetes it is of: taken to be {newest}, as its nodes' kubelets are "
-        f"({found[newest]}{beside}){near}; --kubernetes-version says otherwise"
+        f"{VERSION_IS_GUESSED}: taken to be {newest}, as its nodes' kubelets are ({found[newest]}{beside}); "
+        "--kubernetes-version says otherwise"
     )
+    near = nearest_minor(newest)
+    if near != newest:
+        notes.warn(f"Kubernetes {newest} is not supported; using the rules of {near}, the nearest supported version")
     return newest
 
 

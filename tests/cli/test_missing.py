@@ -128,7 +128,7 @@ KUBELETS: dict[str, tuple[list[str], str, str]] = {
     "one that is not supported gives way to the nearest": (
         ["v1.27.0"],
         "1.29",
-        "(v1.27.0); using the rules of 1.29, the nearest supported version",
+        "Kubernetes 1.27 is not supported; using the rules of 1.29, the nearest supported version",
     ),
     "a kubelet that tells no version tells nothing": (["fake"], DEFAULT_MINOR, ""),
 }
@@ -144,6 +144,26 @@ def test_the_version_is_guessed_by_the_kubelets(kubelets: list[str], rules: str,
     assert ("which Kubernetes" in ran.err) == bool(said)
     ran = run(*words, "--kubernetes-version", "1.35")
     assert "which Kubernetes" not in ran.err
+    assert "guessed from" not in ran.out
+
+
+NOISE: dict[str, tuple[list[str], bool, bool]] = {
+    "a table says the guess at its foot": ([], True, False),
+    "Markdown does, too": (["-o", "markdown"], True, False),
+    "names have no foot, so a warning says it": (["-o", "name"], False, True),
+    "programs read a field, and people a warning": (["-o", "json"], False, True),
+}
+
+
+@pytest.mark.parametrize(("words", "at_foot", "warned"), NOISE.values(), ids=list(NOISE))
+def test_a_run_says_once_what_it_stands_on(words: list[str], at_foot: bool, warned: bool, tmp_path: Path) -> None:
+    web, cluster = files(tmp_path, node("n1", "v1.34.1"))
+    ran = run("place", web, "--snapshot", cluster, "--assume-empty", *words)
+    assert ("guessed from kubelets v1.34.1" in ran.out) == at_foot
+    assert ("which Kubernetes" in ran.err) == warned
+    # A ReplicaSet that a controller makes is a step of the log, and a gap that touches these pods has a name.
+    assert "ReplicaSet shop/" not in ran.err
+    assert "the snapshot holds no " in (ran.out + ran.err).replace("The snap", "the snap")
 
 
 def test_that_a_workload_is_taken_for_new_stands_in_the_verdict(tmp_path: Path) -> None:

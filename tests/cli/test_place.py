@@ -98,8 +98,7 @@ def test_other_objects_count_for_this_run_and_are_told() -> None:
     ran = run("place", "data/others.yaml", "--snapshot", CLUSTER)
     assert ran.code == 0
     assert ran.notes == [
-        "note: for this run, in the snapshot: PriorityClass pressing added, Node dog-1 added, "
-        "ReplicaSet shop/web-nr4bg added",
+        "note: for this run, in the snapshot: PriorityClass pressing added, Node dog-1 added",
         "note: not read by the scheduler: 1 ConfigMap",
     ]
     (huge, *_) = place("data/others.yaml").placements

@@ -210,6 +210,7 @@ def _assess_alone(run: Run) -> Fidelity:
     return Fidelity(
         rules=str(setup.features),
         cluster=snapshot.kubernetes_version,
+        guessed_from=setup.guessed_from or msgspec.UNSET,
         taken_at=snapshot.taken_at,
         age_seconds=msgspec.UNSET if snapshot.age is None else snapshot.age,
         source=snapshot.source,
