@@ -160,6 +160,8 @@ class Auditor(EventLog):
     """A diary that looks at the cluster whenever something is written down."""
 
     cluster: Cluster | None = None
+    room: Any = None
+    places: Any = None
 
     def start(self, cluster: Cluster) -> None:
         self.cluster = cluster
