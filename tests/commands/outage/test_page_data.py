@@ -17,7 +17,7 @@ def test_a_page_has_the_cluster_and_who_goes_where_in_each_failure(tmp_path: Pat
     assert len(column(data["map"]["nodes"]["name"])) == 6
     (failure,) = (each for each in data["failures"] if each["name"] == "eu-west-1b")
     assert column(failure["nodes"]) == ["general-b-1", "gpu-b-1"]
-    assert failure["words"] == "4 pods without a node, 4 workloads down"
+    assert failure["words"] == "4 of 8 pods find no node, 4 workloads down"
     assert set(column(failure["to"])) == {"general-a-1", "general-c-1"}
     assert len(column(failure["pods"])) == 4
 
