@@ -12,7 +12,7 @@ Minimum ready times are assumed to have passed. When nothing more happens there 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from kwhatif.admission.response import Object
@@ -63,6 +63,11 @@ class Plan(Iterator[Step]):
     def _available(self) -> int:
         """The pods that are ready and do not terminate. They become fewer by what a controller deletes alone."""
         return self._rollout.members.available.total() if self._rollout else 0
+
+    def expect(self, names: Collection[str]) -> None:
+        """These pods of the cluster may find a node meanwhile: ``ready`` is asked about them, too."""
+        if self._rollout is not None:
+            self._rollout.members.expect(names)
 
     @property
     def remaining_work(self) -> str:

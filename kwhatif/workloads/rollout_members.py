@@ -6,7 +6,7 @@ An update of n pods may take n steps, so that no step may look at all of them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -25,7 +25,7 @@ class RolloutPod(msgspec.Struct, eq=False):
     revision: str
     ready: bool
     terminating: bool = False
-    made: bool = False
+    awaited: bool = False
     fresh: bool = False
     home: str = ""
 
@@ -67,8 +67,15 @@ class Members:
         return list(self._by_revision.get(revision, ()))
 
     def unready(self) -> list[RolloutPod]:
-        """Those that the plan made and that are not ready yet."""
+        """Those that the plan made, or that may find a node meanwhile, and that are not ready yet."""
         return list(self._unready)
+
+    def expect(self, names: Collection[str]) -> None:
+        """These pods wait, and may find a node meanwhile."""
+        for member in [each for each in self._all if each.name in names and not each.ready]:
+            self._count(member, -1)
+            member.awaited = True
+            self._count(member, 1)
 
     def terminating(self) -> list[RolloutPod]:
         return list(self._terminating)
@@ -104,7 +111,7 @@ class Members:
         self.leaving[member.revision] += number * member.terminating
         for there, group in (
             (member.terminating, self._terminating),
-            (member.made and not member.ready and not member.terminating, self._unready),
+            (member.awaited and not member.ready and not member.terminating, self._unready),
         ):
             if there and number > 0:
                 group[member] = None

@@ -136,7 +136,7 @@ class Rollout(ABC):
             self._numbers[prefix] = int(metadata["name"].removeprefix(prefix))
         self.refused.discard(name_of(body))
         self._taken.add(name_of(pod))
-        member = RolloutPod(pod, revision, ready=False, made=True, fresh=True)
+        member = RolloutPod(pod, revision, ready=False, awaited=True, fresh=True)
         self.members.add(member)
         self._created[member] = None
         self._claims += ephemeral_claims(pod)

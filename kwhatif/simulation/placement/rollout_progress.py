@@ -54,7 +54,9 @@ class RolloutProgress:
 
     def advance_in(self, simulation: ClusterSimulation) -> bool:
         """Go on by a step, of which new and old pods take the time that they take; whether there was one."""
-        self._simulation = simulation
+        if self._simulation is None:
+            self._simulation, pods = simulation, [item.pod for item in self._pods_to_schedule]
+            self._plan.expect({pod.name for pod in pods if pod.namespace == self.rollout.namespace})
         step = next(self._plan, None)
         if step is None:
             return False
@@ -103,8 +105,10 @@ class RolloutProgress:
     def _is_ready(self, pod: Object) -> bool:
         """Whether a pod of the update has a node, or the one that was made in its place; the plan learns which."""
         if self._simulation is not None:
+            # Not every pod is the update's: one that an edit left without a node arrived in this run, too.
             item = self._made.get(name_of(pod))
-            return _record_home(pod, "" if item is None else self._simulation.node_of_replacement(item.pod.identity))
+            uid = self._simulation.uid_of(self._key_of(name_of(pod))) if item is None else item.pod.identity
+            return _record_home(pod, "" if uid is None else self._simulation.node_of_replacement(uid))
         attempted = self._attempted.get(name_of(pod))
         if attempted is None:
             return False
