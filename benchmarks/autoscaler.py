@@ -193,7 +193,7 @@ def outcome(found: LoopResult, size: Size) -> dict[str, Any]:
         "pending": size.pending,
         "options": {option.group.name: [option.nodes, len(option.pods)] for option in found.scale_up.options},
         "triggered": len(found.scale_up.triggered),
-        "grown": sum(each.to - each.size for each in found.scale_up.plan),
+        "grown": sum(each.new_size - each.current_size for each in found.scale_up.plan),
     }
 
 

@@ -20,6 +20,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_provisioning import NodeClaim, NodePool
+from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot, Settings
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
@@ -28,6 +29,10 @@ Spec = dict[str, Any]
 ZONES = ("zone-a", "zone-b", "zone-c")
 CPUS = (2, 4, 8, 16, 32, 48)
 UNSCHEDULABLE = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+
+
+def quantities(**texts: str) -> dict[str, Quantity]:
+    return {name: Quantity.parse(text) for name, text in texts.items()}
 
 
 def catalogue(types: int) -> Catalogue:
@@ -41,13 +46,21 @@ def catalogue(types: int) -> Catalogue:
             "karpenter.kwok.sh/instance-cpu": str(cpu),
         }
         price = cpu * (0.04 + 0.001 * (i % 7))
-        offerings = tuple(
-            Offering(zone, kind, price * (0.35 if kind == "spot" else 1) * (1 + 0.01 * z))
+        spot, on_demand = ("spot", 0.35), ("on-demand", 1.0)
+        offerings = [
+            Offering(zone=zone, capacity_type=kind, price=price * share * (1 + 0.01 * z))
             for z, zone in enumerate(ZONES)
-            for kind in ("spot", "on-demand")
+            for kind, share in (spot, on_demand)
+        ]
+        found.append(
+            InstanceType(
+                name=f"f{i // len(CPUS)}.{cpu}x",
+                labels=labels,
+                capacity=quantities(cpu=str(cpu), memory=f"{cpu * gib}Gi", pods="110"),
+                overhead=quantities(cpu="100m"),
+                offerings=offerings,
+            )
         )
-        capacity = {"cpu": cpu * 1000, "memory": cpu * gib * 2**30 * 1000, "pods": 110_000}
-        found.append(InstanceType(f"f{i // len(CPUS)}.{cpu}x", labels, capacity, {"cpu": 100}, offerings))
     return Catalogue(found)
 
 

@@ -10,9 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TypeVar
-
-import msgspec
 
 from kwhatif.errors import LimitError
 
@@ -144,7 +143,8 @@ _EACH_COSTS = 10
 _SHOWN = 60
 
 
-class _PodRoom(msgspec.Struct):
+@dataclass
+class _PodRoom:
     most: int
     made: int = 0
     nodes: int = 0

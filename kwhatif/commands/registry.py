@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args, get_origin
-
-import msgspec
 
 import kwhatif.commands as commands
 from kwhatif.errors import KwhatifError
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from kwhatif.results.base import Result
 
 
-class Entry(msgspec.Struct, frozen=True, dict=True):
+@dataclass(frozen=True)
+class Entry:
     """A command, by its words behind the program (``place``, ``snapshot info``), or a group of some.
 
     ``purpose`` is its line of help, ``position`` its place among the others, ``default`` the command of a group that is

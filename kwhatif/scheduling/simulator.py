@@ -88,8 +88,6 @@ class Simulator:
 
     def arrive(self, pod: PodInfo, at: float = 0.0) -> None:
         """Create a pod at a moment."""
-        # Uids are made of names where a cluster has none of its own, so a deleted pod may have had this one.
-        self.deleted.discard(pod.uid)
         self._agenda.add(at, EntryKind.ARRIVAL, lambda: self._enqueue(pod, "created"))
 
     def call_at(self, moment: float, do: Callable[[], None]) -> None:

@@ -19,6 +19,11 @@ def number_of(minor: str) -> tuple[int, int]:
     return int(major), int(rest)
 
 
+def is_newer(minor: str, other: str) -> bool:
+    """Whether a minor comes after another one."""
+    return number_of(minor) > number_of(other)
+
+
 # What distributions append says nothing about the minor: 1.34.2+k3s1, v1.33.1-eks-abc.
 _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})\+?(?:\.[0-9]+)*(?:[-+].*)?")
 

@@ -35,4 +35,5 @@ def test_a_file_that_is_called_as_one_of_a_revision_is_not_read_in_its_place(
     monkeypatch.chdir(checkout)
     found = gate(["main~1", "HEAD"], snapshot=SNAPSHOT)
     assert [each.location.file for each in found.findings if each.location] == ["HEAD:apps/web.yaml"]
-    assert with_excerpts(found).excerpts == {}
+    (excerpt,) = with_excerpts(found).excerpts.values()
+    assert [text for _, text in excerpt] == ["apiVersion: v1", "kind: Pod", "metadata: ...", "spec: ..."]

@@ -143,6 +143,6 @@ def test_the_gate_says_how_to_learn_which_claim_has_no_volume_and_explain_names_
     objects = [claim(storageClassName="gone"), pod()]
     result = kwhatif.gate(objects, snapshot=snapshot)
     (finding,) = [each for each in result.findings if each.rule == "unschedulable"]
-    assert finding.hint == "kwhatif gate --explain names the claims without a volume, and says why"
+    assert finding.hint == "--explain default/web names the claims without a volume, and says why"
     (report,) = kwhatif.explain(objects, snapshot=snapshot).pods
     assert report.refusal_detail == "claim data: no volume that fits is free, and class gone does not exist"

@@ -218,10 +218,13 @@ class Context(msgspec.Struct, dict=True):
         """The object of the change, else that of the cluster, as it can be applied; None if there is none."""
         if subject is None:
             return None
-        for manifest in self.manifests:
-            if subject_of(manifest) == subject:
-                return manifest.raw
-        return body_in(self.snapshot, subject)
+        manifest = self._manifests_by_subject.get(subject)
+        return body_in(self.snapshot, subject) if manifest is None else manifest.raw
+
+    @cached_property
+    def _manifests_by_subject(self) -> Mapping[Subject, Manifest]:
+        """The first of each."""
+        return {subject_of(manifest): manifest for manifest in reversed(self.manifests)}
 
     def budgets_of(self, pod: Pod) -> Sequence[PodDisruptionBudget]:
         """The disruption budgets that select a pod."""

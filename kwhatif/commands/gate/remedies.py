@@ -42,19 +42,24 @@ class Remedies(msgspec.Struct):
         for rule in rules:
             if type(rule).remedies is not Rule.remedies:
                 by_name[rule.name].append(rule)
-        return [self._with_hint(each, by_name.get(each.rule, ())) for each in findings]
+        # Several settings of a rule may find the same.
+        hints = dict[str, str]()
+        for each in findings:
+            if each.fingerprint not in hints:
+                hints[each.fingerprint] = self._hint_of(each, by_name.get(each.rule, ()))
+        return [replace(each, hint=hints[each.fingerprint] or each.hint) for each in findings]
 
-    def _with_hint(self, finding: Finding, settings: Sequence[Rule[Any]]) -> Finding:
-        """A rule may have several settings."""
+    def _hint_of(self, finding: Finding, settings: Sequence[Rule[Any]]) -> str:
+        """The first remedy that helps; empty if none does."""
         if not self.left:
-            return finding
+            return ""
         for change in (change for rule in settings for change in rule.remedies(finding, self.judged)):
             self.left -= 1
             if self._helps(settings, finding, change):
-                return replace(finding, hint=change.change)
+                return change.change
             if not self.left:
                 break
-        return finding
+        return ""
 
     def _helps(self, rules: Sequence[Rule[Any]], finding: Finding, change: WorkloadChange) -> bool:
         try:

@@ -194,11 +194,11 @@ class Upgrade(Question[UpgradeResult]):
         from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.runs import place_scenario
         from kwhatif.simulation.placement.verdict import words_of_good
-        from kwhatif.versions.minors import minor_of, number_of
+        from kwhatif.versions.minors import is_newer, minor_of
 
         (scenario,) = scenarios
         server = scenario.setup.features.minor
-        if self.new_version and number_of(minor_of(self.new_version)) > number_of(server):
+        if self.new_version and is_newer(minor_of(self.new_version), server):
             notes.warn(
                 f"--new-version {self.new_version}: no kubelet may be newer than the API server, which is taken to be "
                 f"of {server}: upgrade the control plane first"

@@ -117,6 +117,8 @@ class ClusterSimulation:
         self._names.add(info.key)
         if cause is not None:
             self._causes[info.uid] = cause
+        # Where a cluster has no uids, names make them: a pod that was deleted may have had this one.
+        self.simulator.deleted.discard(info.uid)
         self.simulator.arrive(info, self.simulator.now)
 
     def take(self, item: PodToSchedule) -> None:
