@@ -1,6 +1,6 @@
 """Change a cluster that a server follows, and time how soon questions see it. One JSON line.
 
-    python -m benchmarks.follow [--nodes N] [--pods P] [--rate R] [--seconds S]
+    follow.py [--nodes N] [--pods P] [--rate R] [--seconds S]
 
 A server on loopback has so many nodes and pods, of which ``rate`` come, change or go each second. Every two seconds a
 node comes that one pod has waited for: ``seenMedianSeconds`` is from then to the first answer that names it. At the
