@@ -21,10 +21,8 @@ from kwhatif.kueue.room import holders_below, room_at
 from kwhatif.kueue.run import KueueRun, RecordedCycle
 from kwhatif.kueue.workload import ADMITTED, Workload
 from kwhatif.results.amounts import format_count, format_some
-from kwhatif.simulation.queueing.decisions import Decisions
+from kwhatif.simulation.queueing.decisions import MOST_WORKLOADS, Decisions
 
-MOST_WORKLOADS = 2_000
-"""In a larger cluster nothing is tried, since each change is tried on a copy of everything."""
 _MOST_FREED, _MOST_OF_A_SORT, _MOST_BEFORE = 20, 4, 15
 
 

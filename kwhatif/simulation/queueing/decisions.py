@@ -15,6 +15,9 @@ from kwhatif.kueue.run import KueueRun, RecordedCycle
 from kwhatif.results.base import Gap
 from kwhatif.results.place import Refusal
 
+MOST_WORKLOADS = 2_000
+"""In a larger cluster nothing is tried, since each change is tried on a copy of everything."""
+
 
 @dataclass(frozen=True)
 class AskedJob:
@@ -41,7 +44,7 @@ class Decisions:
     had to go for whom.
 
     Asked about were ``jobs`` and ``workloads``, those of the jobs first. ``run`` has come to rest with them, ``before``
-    without them. ``refusals`` are of Kueue's own objects in the manifests.
+    without them where there are at most ``MOST_WORKLOADS``. ``refusals`` are of Kueue's own objects in the manifests.
     """
 
     objects: KueueObjects

@@ -25,7 +25,7 @@ from kwhatif.results.place import Refusal
 from kwhatif.simulation.expansion.objects import complete_object, display_name_of
 from kwhatif.simulation.queueing.asked_jobs import AskedJobs, names_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
-from kwhatif.simulation.queueing.decisions import Decisions
+from kwhatif.simulation.queueing.decisions import MOST_WORKLOADS, Decisions
 from kwhatif.simulation.queueing.missing_kinds import missing_kinds
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
@@ -59,7 +59,7 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     answers = asks_autoscalers or bool(scenario.inputs.autoscale)
     run = KueueRun(KueueState(found), found.workloads, now, answers_provisioning=answers)
     first = run.rest()
-    before = copy.deepcopy(run) if workloads else run
+    before = copy.deepcopy(run) if workloads and len(found.workloads) <= MOST_WORKLOADS else run
     run.create(workloads)
     decisions = Decisions(found, jobs, workloads, gaps, refusals, run, before)
     decisions.note([*first, *run.rest()] if workloads else first)
