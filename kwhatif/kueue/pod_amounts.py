@@ -120,7 +120,7 @@ class PodCounter:
             adjusted = replace(template, spec=self._adjust(template.spec, namespace))
             requests = spec_requests(adjusted.spec)
             counted = counted_requests(adjusted.spec, requests, self._settings)
-            shape = _encode_in_order(_spec_shape(adjusted.spec))
+            shape = encode_shape(adjusted.spec)
             found = self._known[key] = CountedPod(adjusted, requests, counted, shape)
         return found
 
@@ -154,9 +154,9 @@ def _adjust(resources: ResourceRequirements, summary: LimitSummary | None) -> Re
     return replace(resources, limits=limits or None, requests={**limits, **requests} or None)
 
 
-def _spec_shape(spec: PodSpec) -> tuple[object, ...]:
-    """Upstream: SpecShape in pkg/util/pod."""
-    return (
+def encode_shape(spec: PodSpec) -> bytes:
+    """What pods of one role are alike in; the same for the same shape. Upstream: SpecShape in pkg/util/pod."""
+    shape = (
         _containers_shape(spec.init_containers or ()),
         _containers_shape(spec.containers or ()),
         spec.node_selector,
@@ -169,6 +169,7 @@ def _spec_shape(spec: PodSpec) -> tuple[object, ...]:
         spec.resource_claims,
         spec.resources.requests if spec.resources else None,
     )
+    return _encode_in_order(shape)
 
 
 def _containers_shape(containers: Iterable[Container]) -> list[object]:

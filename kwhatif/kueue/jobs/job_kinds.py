@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.objects import section
-from kwhatif.api.quantity import plain_quantity
 from kwhatif.kueue.jobs.go_integers import atoi
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
 from kwhatif.kueue.jobs.job_webhooks import POD_GROUP_COUNT, POD_GROUP_NAME, kind_problems
 from kwhatif.kueue.jobs.topology_annotations import topology_request
+from kwhatif.kueue.pod_amounts import encode_shape
 
 MAIN = "main"
 _FAST = "kueue.x-k8s.io/pod-group-fast-admission"
@@ -170,7 +169,7 @@ def _roles_of(pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]
     """A pod set for pods of one shape. Upstream calls it by a hash of the shape; here roles are numbered."""
     shapes: dict[bytes, list[Pod]] = {}
     for pod in pods:
-        shapes.setdefault(_shape_of(pod), []).append(pod)
+        shapes.setdefault(encode_shape(pod.spec), []).append(pod)
     names = {shape: MAIN if len(shapes) == 1 else f"role-{number}" for number, shape in enumerate(shapes, 1)}
     found = []
     for shape, members in shapes.items():
@@ -196,27 +195,6 @@ def _components_of(wrapper: str, pods: Sequence[Pod]) -> tuple[list[WorkloadPodS
         found.append(_pod_set(f"{wrapper}-{index}", members[0], len(members), None))
         names |= {pod.key: f"{wrapper}-{index}" for pod in members}
     return found, names
-
-
-def _shape_of(pod: Pod) -> bytes:
-    """What makes the role of a pod (upstream: SpecShape)."""
-    spec = pod.spec
-    containers = [
-        [(each.resources and each.resources.requests, each.ports) for each in some or ()]
-        for some in (spec.init_containers, spec.containers)
-    ]
-    rest = (
-        spec.node_selector,
-        spec.affinity,
-        spec.tolerations,
-        spec.runtime_class_name,
-        spec.priority,
-        spec.topology_spread_constraints,
-        spec.overhead,
-        spec.resource_claims,
-        spec.resources and spec.resources.requests,
-    )
-    return msgspec.json.encode((containers, rest), enc_hook=plain_quantity, order="deterministic")
 
 
 def _pod_set(name: str, pod: Pod, count: int, index_label: str | None) -> WorkloadPodSet:
