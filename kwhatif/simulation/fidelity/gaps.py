@@ -289,7 +289,7 @@ def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterato
 
 def creation_gaps(session: Session, pods: Sequence[PodToSchedule], rollouts: Sequence[Rollout]) -> Iterator[Gap]:
     """Pods of other workloads that a quota refused and lets in by now: they come at the end of a backoff."""
-    snapshot, coming = session.snapshot, []
+    snapshot, coming, quotas = session.snapshot, [], dict[str, Quotas]()
     if not pods or not snapshot.whole.get("ResourceQuota"):
         return
     own = {item.owner for item in pods} | {rollout.name for rollout in rollouts}
@@ -301,8 +301,9 @@ def creation_gaps(session: Session, pods: Sequence[PodToSchedule], rollouts: Seq
                 continue
             pod = {**section(obj, "spec", "template"), "apiVersion": "v1", "kind": "Pod"}
             pod["metadata"] = {**section(pod, "metadata"), "namespace": namespace}
-            world = build_object_store(snapshot, {namespace})
-            rooms = Quotas(world, session.setup.features).rooms([pod]).values()
+            if namespace not in quotas:
+                quotas[namespace] = Quotas(build_object_store(snapshot, {namespace}), session.setup.features)
+            rooms = quotas[namespace].rooms([pod]).values()
             if number := min([missing, *rooms] if rooms else [0]):
                 coming.append(f"{format_count(number, 'pod')} of {name}")
     if coming:
