@@ -47,7 +47,7 @@ class Queue(Question[QueueResult]):
         from kwhatif.simulation.queueing.queue_run import decide_queues
 
         (scenario,) = scenarios
-        result = result_of(scenario, decide_queues(scenario))
+        result = result_of(scenario, decide_queues(scenario, tries_fixes=True))
         for gap in result.gaps:
             notes.warn(str(gap))
         return Answer(result)

@@ -44,7 +44,7 @@ class Decisions:
     had to go for whom.
 
     Asked about were ``jobs`` and ``workloads``, those of the jobs first. ``run`` has come to rest with them, ``before``
-    without them where there are at most ``MOST_WORKLOADS``. ``refusals`` are of Kueue's own objects in the manifests.
+    without them where fixes are tried. ``refusals`` are of Kueue's own objects in the manifests.
     """
 
     objects: KueueObjects

@@ -34,10 +34,13 @@ _KIND_LABEL = "kubernetes.io/metadata.name"
 _BY_USAGE = "UsageBasedAdmissionFairSharing"
 
 
-def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False) -> Decisions:
+def decide_queues(
+    scenario: PreparedScenario, *, asks_autoscalers: bool = False, tries_fixes: bool = False
+) -> Decisions:
     """Let Kueue come to rest, first with the workloads of the cluster, then with those of the manifests.
 
-    Autoscalers, where there are any, answer ProvisioningRequests. Raises UsageError where there is no Kueue, and
+    Autoscalers, where there are any, answer ProvisioningRequests. Where fixes are tried, the run is kept as it was
+    before the manifests. Raises UsageError where there is no Kueue, and
     InputError for objects that it could not read.
     """
     gaps: list[Gap] = []
@@ -59,7 +62,7 @@ def decide_queues(scenario: PreparedScenario, *, asks_autoscalers: bool = False)
     answers = asks_autoscalers or bool(scenario.inputs.autoscale)
     run = KueueRun(KueueState(found), found.workloads, now, answers_provisioning=answers)
     first = run.rest()
-    before = copy.deepcopy(run) if workloads and len(found.workloads) <= MOST_WORKLOADS else run
+    before = copy.deepcopy(run) if tries_fixes and workloads and len(found.workloads) <= MOST_WORKLOADS else run
     run.create(workloads)
     decisions = Decisions(found, jobs, workloads, gaps, refusals, run, before)
     decisions.note([*first, *run.rest()] if workloads else first)
