@@ -21,7 +21,7 @@ from kwhatif.cli.output import (
 from kwhatif.commands.parameters import Parameter
 from kwhatif.commands.view import Look, View, view_of
 from kwhatif.errors import UsageError
-from kwhatif.results.base import GUESSED_FROM, VERSION_IS_GUESSED, Result
+from kwhatif.results.base import Result, notes_beside
 from kwhatif.simulation.command import Command, Output
 from kwhatif.simulation.flag import Flag
 
@@ -81,10 +81,8 @@ class Answer:
         write_reports(self.reports, lambda name: page(result) if name == HTML else self._render(view, result, name))
         whole = self.everything or (view.wide_is_whole and self.output == "wide")
         look = Look(self.output, whole, all_gaps_are_shown(), screen())
-        text, notes = _draw(view, result, look), view.notes(result, look)
-        if GUESSED_FROM in " ".join(text.split()):
-            notes = (note for note in notes if VERSION_IS_GUESSED not in note)
-        finish(text, result.exit_code, notes)
+        text = _draw(view, result, look)
+        finish(text, result.exit_code, notes_beside(text, view.notes(result, look)))
 
     @staticmethod
     def _render(view: View, result: Result, name: str) -> str:

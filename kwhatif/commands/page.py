@@ -28,7 +28,7 @@ from kwhatif.render.html.drawings import (
 )
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import describe_edits, describe_fidelity
-from kwhatif.results.base import Result
+from kwhatif.results.base import Result, notes_beside
 
 APP = (
     "data",
@@ -106,7 +106,7 @@ def page_data(result: Result) -> dict[str, Any]:
         "question": question.name,
         "verdict": verdict_of(result, blocks),
         "standsOn": fidelity_data(result),
-        "notes": result.notes,
+        "notes": notes_beside("\n".join(map(describe_fidelity, result.fidelities)), result.notes),
         "command": result.command,
         "sections": drawn,
         "tables": tables,

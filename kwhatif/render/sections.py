@@ -127,13 +127,13 @@ def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
     return [*blocks, *chance_blocks(found.chance)]
 
 
-def chance_blocks(chance: Chance | None, listed: str = "nodes and pods are listed") -> Iterator[Block]:
-    """The results of another order, in which something is ``listed``, if they differ."""
+def chance_blocks(chance: Chance | None, listed: str = "nodes and pods") -> Iterator[Block]:
+    """The results of another order of what is ``listed``, if they differ."""
     if chance is None or not (chance.plans or chance.pods):
         return
     texts = [f"the plan may be {'; or '.join(chance.plans)}"] if chance.plans else []
-    texts += [f"which pods are helped: {format_some(chance.pods)}"] if chance.pods else []
-    yield Lines((f"Left to chance, by the order in which {listed}: {'; '.join(texts)}.",))
+    texts += [f"these pods may or may not be helped: {format_some(chance.pods)}"] if chance.pods else []
+    yield Lines((f"With {listed} in another order, {'; '.join(texts)}.",))
 
 
 def _node(node: AddedNode) -> tuple[str, ...]:

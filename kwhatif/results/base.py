@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -95,6 +95,12 @@ VERSION_IS_GUESSED = "the snapshot does not say which Kubernetes it is of"
 
 GUESSED_FROM = "guessed from kubelets"
 """What an answer says of it itself; one that does needs no warning."""
+
+
+def notes_beside(text: str, notes: Iterable[str]) -> list[str]:
+    """The notes that the text of an answer does not have already."""
+    has_guess = GUESSED_FROM in " ".join(text.split())
+    return [note for note in notes if not (has_guess and VERSION_IS_GUESSED in note)]
 
 
 class Fidelity(ResultStruct, frozen=True, kw_only=True):

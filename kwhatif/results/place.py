@@ -226,7 +226,7 @@ class Placement(ResultStruct, frozen=True, kw_only=True):
 
         What is said of a node a pod has goes with it; how it was found stays.
         """
-        message = f"it had to leave {self.node} again for {preemptor}{HOMELESS if homeless else ''}"
+        message = f"lost {self.node} to {preemptor}{HOMELESS if homeless else ''}"
         return msgspec.structs.replace(
             self,
             outcome="preempted",
@@ -360,9 +360,14 @@ class RolloutPlan(ResultStruct, frozen=True, kw_only=True):
     @property
     def outcome(self) -> str:
         """``goes through; at least 8 of 10 stay available``, or what it got stuck on."""
-        least, before = self.least_available, self.available_before
-        stay = f"; at least {least} of {before} stay available" if least is not None and before else ""
+        stay = f"; at least {self.available} stay available" if self.available else ""
         return f"{self.unfinished or 'goes through'}{stay}"
+
+    @property
+    def available(self) -> str:
+        """How many pods stay available at least, ``8 of 10``; empty if that is unknown or none was."""
+        least, before = self.least_available, self.available_before
+        return f"{least} of {before}" if least is not None and before else ""
 
 
 class Cause(ResultStruct, frozen=True, kw_only=True):

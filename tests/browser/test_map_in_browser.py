@@ -108,7 +108,8 @@ def test_the_map_of_an_outage_has_the_cluster_after_each_failure(opened: Open, o
     page = opened(outage).page
     chosen = page.get_by_label("After the failure of")
     said = page.locator("main > section").nth(1).locator("p.quiet").first
-    assert chosen.locator("option:checked").inner_text() == "zone eu-west-1b: 4 of 8 pods find no node, 4 workloads down"
+    worst = chosen.locator("option:checked").inner_text()
+    assert worst == "zone eu-west-1b: 4 of 8 pods find no node, 4 workloads down"
     assert said.inner_text().startswith("4 nodes. cpu asked for on those left by the failure of zone eu-west-1b: 11.9")
     chosen.select_option(label="no failure")
     assert said.inner_text().startswith("6 nodes. cpu asked for: 14.9 of 31.5 cores (47%).")

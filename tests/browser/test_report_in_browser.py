@@ -40,7 +40,7 @@ OUTLINES = {
         "Assumed",
         "What it is based on",
     ],
-    "chances": ["The cluster", "Chances", "Zones", "Nodes", "Left to chance", "What it is based on"],
+    "chances": ["The cluster", "Chances", "Zones", "Nodes", "What is random", "What it is based on"],
     "sweep": ["The cluster", "What was tried", "Policies", "Effect of settings", "What it is based on"],
     "backtest": ["Charts", "Decisions", "Disagreements", "What it is based on"],
     "day": ["Charts", "The day", "Waiting for a node", "Changes by workload", "Based on"],

@@ -194,7 +194,7 @@ def test_who_came_before_and_was_not_tried_yet_goes_first() -> None:
     assert [each.pod for each in result.placements] == ["default/between", "default/new", "default/tried"]
 
 
-BETWEEN = "1 pod of the snapshot came before and had not been tried yet: default/old"
+BETWEEN = "1 pod ahead in the queue is left out: default/old"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_drain_moves_pods_after_those_that_came_before() -> None:
 
 def test_strict_answers_count_those_that_came_before() -> None:
     snapshot = snapshot_of(node("a"), pod("old"), covers=("ReplicaSet", "Service", "StatefulSet"))
-    with pytest.raises(FidelityError, match="had not been tried yet"):
+    with pytest.raises(FidelityError, match="ahead in the queue is left out"):
         place(manifest(), snapshot=snapshot, strict=True)
 
 

@@ -72,7 +72,7 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     headers = ("machine", "nodepool", "pods", "requests [drop 1]", "types, cheapest first", "cheapest", "a month")
     blocks += new_node_blocks(result.scale_up)
     blocks += build_table("NODECLAIMS OF THE FIRST ROUND", headers, machines, Grouping("machine"))
-    blocks += chance_blocks(result.chance, "Karpenter's maps are gone through")
+    blocks += chance_blocks(result.chance, "Karpenter's maps")
     if loose := _loose(result):
         blocks.append(Lines((loose,)))
     requirements = [

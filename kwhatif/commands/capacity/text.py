@@ -28,7 +28,7 @@ def capacity_blocks(result: CapacityResult) -> list[Block]:
     for each in result.left_over:
         asks, free, largest = format_column(each.resource, (each.each, each.free, each.largest))
         rows.append((each.resource, asks, free, f"{largest} on {each.on}"))
-    blocks += build_table("LEFT OVER", ("resource", "each asks", "free in all", "most on one node"), rows)
+    blocks += build_table("LEFT OVER", ("resource", "pod requests", "free", "largest free"), rows)
     blocks += scale_up_blocks(result.scale_up)
     blocks += _nodes(result)
     standing = fidelity_blocks(result.fidelity, result.outcome.unknown)

@@ -47,7 +47,7 @@ def chances_blocks(result: ChancesResult, *, everything: bool = False) -> list[B
     blocks += build_table("NODES", ("workload", "node [node]", "chance", "pods on average"), nodes, Grouping("node"))
     blocks += build_table("FAILED TRIALS", ("error",), [(error,) for error in result.errors])
     blocks.append(verdict_of(result.outcome))
-    blocks += [Heading("LEFT TO CHANCE"), Lines(result.chance, listed=True)]
+    blocks += [Heading("WHAT IS RANDOM"), Lines(result.chance, listed=True)]
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
 
 

@@ -202,7 +202,7 @@ def _describe_placement(report: PodReport) -> str:
         evicting = f" by evicting {format_count(len(placement.victims), 'other pod')}" if placement.victims else ""
         return f"goes to {placement.node}{evicting}"
     if placement.outcome == "preempted":
-        return placement.message.removeprefix("it ")
+        return placement.message
     if placement.victims:
         return f"finds a node only by evicting {format_count(len(placement.victims), 'other pod')}"
     if placement.outcome in ("gated", "unclaimed", "skipped"):
@@ -303,9 +303,7 @@ def _alike_blocks(report: PodReport) -> Iterator[Block]:
         number = format_count(len(report.alike), "more pod")
         names = format_some([each.pod for each in report.alike])
         where = f", on {nodes}" if nodes else ""
-        yield Lines(
-            (f"{number} of the workload {'comes' if len(report.alike) == 1 else 'come'} to the same{where}: {names}.",)
-        )
+        yield Lines((f"Same for {number} of the workload{where}: {names}.",))
 
 
 def _nodes(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:

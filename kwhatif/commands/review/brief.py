@@ -19,7 +19,7 @@ MOST_LINES = 40
 _MOST_COMMANDS = 4
 _MOST_FIELDS = 3
 _PRIORITY = (
-    *("New pods", "Rollouts that hang", "Refused", "At risk", "What helps", "Costs", "Evicted"),
+    *("New pods", "Rollouts", "Refused", "At risk", "What helps", "Costs", "Evicted"),
     *("Changes", "Requests", "Budgets", "Quotas"),
 )
 """The subjects that get room first."""
@@ -72,7 +72,8 @@ def _subjects(result: ReviewResult) -> Iterator[tuple[str, list[str]]]:
     )
     yield "New pods", list(map(_placement, result.workloads))
     yield "Evicted", list(map(_eviction, result.evicted))
-    yield "Rollouts that hang", [f"{each.object}: {each.unfinished}" for each in result.rollouts if each.unfinished]
+    hanging_first = sorted(result.rollouts, key=lambda each: not each.unfinished)
+    yield "Rollouts", [f"{each.object}: {each.outcome}" for each in hanging_first]
     yield (
         "Budgets",
         [

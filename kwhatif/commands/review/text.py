@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kwhatif.commands.expand.text import refusal_blocks
+from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.gate.formats.words import format_location, place_of
 from kwhatif.commands.review.brief import brief_text
 from kwhatif.commands.review.result import EvictedByChange, RequestChange, ReviewResult, WorkloadPlacement
@@ -59,8 +59,7 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
     yield from build_table("NEW PODS", ("workload", "placed", "on pools", "why the others wait"), placed)
     evicted = [(each.pod, each.taken_by, _end_of(each)) for each in result.evicted]
     yield from build_table("EVICTED PODS", ("pod [pod]", "for [pod]", "then on [node]"), evicted)
-    stuck = [(each.object, each.unfinished) for each in result.rollouts if each.unfinished]
-    yield from build_table("ROLLOUTS THAT HANG", ("object", "why"), stuck)
+    yield from rollout_blocks(result.rollouts)
     limits = [
         (f"budget {each.budget}", "disruptions allowed", _number(each.before), _number(each.after), NONE)
         for each in result.budgets

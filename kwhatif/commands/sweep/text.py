@@ -87,7 +87,7 @@ def _measures(result: SweepResult, *, wide: bool) -> list[str]:
 
 def _row(point: PolicyPoint, result: SweepResult, measures: Sequence[str], equal_policies: int = 0) -> tuple[str, ...]:
     mark = " *" if point.number == result.best else ""
-    more = f" (and {equal_policies} that come to the same)" if equal_policies else ""
+    more = f" (and {equal_policies} with the same result)" if equal_policies else ""
     amounts = (_amount(name, point.measures.get(name)) for name in measures)
     return (f"{point.number}{mark}", point.policy + more, *amounts)
 

@@ -74,12 +74,12 @@ def _needs(workload: WorkloadReadiness) -> str:
 
 
 def _tie_remarks(result: UpgradeResult) -> list[str]:
-    """Where a pod goes decides which drains it is in the way of; so equal nodes are worth a word."""
+    """Where a pod goes decides which drains it may block; so equal nodes are worth a word."""
     tied = [each.pod for each in result.placements if each.good and each.ties > 1]
     if not tied:
         return []
-    those = f"{format_count(len(tied), 'pod')} found several nodes equally good ({format_some(tied)})"
-    return [f"Left to chance: {those}; on another of them, it may be in the way of another drain."]
+    those = f"{format_count(len(tied), 'pod')} had several best nodes ({format_some(tied)})"
+    return [f"{those}; on another node {'it' if len(tied) == 1 else 'they'} may block another drain."]
 
 
 def _pool_data(result: UpgradeResult) -> dict[str, Any]:

@@ -280,9 +280,9 @@ def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterato
     after = [item.pod for item in pods if not item.pod.spec.node_name and (item.pod.spec.priority or 0) <= most]
     if between and after:
         yield Gap(
-            what=f"{format_count(len(between), 'pod')} of the snapshot came before and had not been tried yet: "
+            what=f"{format_count(len(between), 'pod ahead in the queue is', 'pods ahead in the queue are')} left out: "
             f"{format_some(sorted(pod.key for pod in between))}",
-            effect="the room they find first counts as free; place and gate try them, too, --with-pending",
+            effect="the room they would take counts as free; place and gate take --with-pending to try them first",
             pods=tuple(pod.key for pod in after),
         )
 

@@ -87,7 +87,7 @@ def evicted_in_turn() -> Placement:
 def test_nothing_is_said_about_the_node_that_a_pod_had_to_leave(
     placement_in: Callable[[], Placement], ending: str
 ) -> None:
-    check_left(placement_in(), f"it had to leave n1 again for default/vip{ending}")
+    check_left(placement_in(), f"lost n1 to default/vip{ending}")
 
 
 def test_nor_of_one_that_has_to_leave_for_an_update(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_pod_asked_about_may_have_to_leave_for_another_one() -> None:
         ),
     )
     assert outcomes(result) == {"vip": ("placed", "n1"), "db": ("placed", "n1"), "filler": ("preempted", "")}
-    assert result.placements[2].message == "it had to leave n1 again for default/vip, and finds no other node"
+    assert result.placements[2].message == "lost n1 to default/vip, and finds no other node"
     assert result.exit_code == 1
 
 

@@ -80,7 +80,8 @@ class NewNodes(Rule[NewNodesParameters]):
                 "like": enough[0][1] if enough else "",
                 "most": self.given.most,
             },
-            hint="" if enough else "kwhatif explain says why no node takes them",
+            hint="" if enough else f"--explain {pods[0].key} says why no node takes it",
+            pod="" if enough else pods[0].key,
         )
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.remedies import nodes_for
 from kwhatif.commands.gate.rule import Parameters, Rule
-from kwhatif.results.amounts import format_count
+from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding
 from kwhatif.simulation.explanation.workload_changes import WorkloadChange, changes_of_workload
 
@@ -21,13 +21,13 @@ class RolloutDeadlock(Rule[Parameters]):
         return "every update comes to its end"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        updates = 0
+        plans = []
         for unit in self.units(context):
             if unit.plan is None:
                 self.checked -= 1
                 continue
-            updates += 1
             plan = unit.plan
+            plans.append(plan)
             if not plan.unfinished:
                 continue
             waiting = unit.pending
@@ -46,7 +46,9 @@ class RolloutDeadlock(Rule[Parameters]):
                 hint=f"--explain {waiting[0].pod} says why no node takes it" if waiting else "",
                 pod=waiting[0].pod if waiting else "",
             )
-        self.summary = f"{format_count(updates, 'update')} planned"
+        least = [f"{each.object} {each.available}" for each in plans if each.available]
+        self.summary = f"{format_count(len(plans), 'update')} planned"
+        self.summary += f"; available throughout: {format_some(least)}" if least else ""
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         """Old pods that leave first; then nodes on which the pods that wait find room."""

@@ -69,7 +69,7 @@ def test_a_new_pod_that_a_later_one_drives_out_again_has_no_node() -> None:
     result = ask("unschedulable", snapshot, new("Deployment", "low", 1, cpu="1500m"), update)
     finding = only(result.findings)
     assert str(finding.subject) == "Deployment shop/low"
-    assert "had to leave n1 again for shop/web-" in finding.message
+    assert "lost n1 to shop/web-" in finding.message
 
 
 def test_pods_that_another_scheduler_places_are_counted_apart() -> None:
