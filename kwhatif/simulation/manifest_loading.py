@@ -13,6 +13,7 @@ from kwhatif.simulation.inputs import Files, ManifestOptions, Notes, Rendering
 from kwhatif.simulation.scenario import PreparedScenario, ReadManifests, Scenario
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.repository.argo_clusters import read_clusters
+from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, problem_in
 from kwhatif.versions import DEFAULT_MINOR
 
@@ -101,7 +102,7 @@ def reading_options(scenario: Scenario) -> ReadingOptions:
         render=options.render or Rendering.auto,
         kubernetes_version=scenario.scheduler_options.kubernetes_version or DEFAULT_MINOR,
         is_sent_as_it_is=bool(options.verb),
-        charts=tuple(options.charts or ()),
+        charts=ChartLibrary(options.charts or ()),
         clusters=None if options.clusters is None else read_clusters(options.clusters),
         namespaced=_operators_kinds(options) if scenario.inputs.namespace != DEFAULT_NAMESPACE else frozenset(),
     )

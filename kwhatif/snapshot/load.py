@@ -30,6 +30,7 @@ from kwhatif.snapshot.read.objects import (
     resource_of,
 )
 from kwhatif.snapshot.read.other_documents import advice_on_machines
+from kwhatif.snapshot.read.yaml_memory import remember_yaml
 from kwhatif.snapshot.recording import Recording, read_recording, recording_in, state_at
 from kwhatif.snapshot.recording_lines import is_recording, lines_of
 from kwhatif.snapshot.repository.manifest_reader import read_items
@@ -127,6 +128,7 @@ def is_recording_file(path: str) -> bool:
     return path == "-" or lines_that_begin(path, is_recording) is not None
 
 
+@remember_yaml()
 def load_manifests(
     sources: Sequence[str | Mapping[str, Any]],
     namespace: str = "default",

@@ -13,6 +13,7 @@ import pytest
 from kwhatif.errors import LimitError
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from tests.security.repositories import write_files
 
@@ -105,7 +106,7 @@ def test_what_has_no_end_or_leads_elsewhere_is_refused_in_a_line(
     monkeypatch.setattr("kwhatif.bounds.COPIED_VALUES", 20_000)
     monkeypatch.setattr("kwhatif.bounds.MANIFEST_BYTES", 1 << 20)
     report, began = ReadingReport(), time.process_time()
-    options = ReadingOptions(charts=[str(tmp_path)], may_be_empty=True)
+    options = ReadingOptions(charts=ChartLibrary([str(tmp_path)]), may_be_empty=True)
     try:
         load_manifests(gather_directories([str(tmp_path)]), options=options, report=report)
     except LimitError as error:

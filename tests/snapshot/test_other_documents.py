@@ -39,6 +39,12 @@ OTHERS = [
     pytest.param("openb.yaml", "name,cpu_milli,memory_mib,num_gpu\na,1,2,0\n", "table of the openb traces", id="openb"),
     pytest.param("compose.yaml", "services: {web: {}}\n", "Compose file", id="a Compose file"),
     pytest.param("tsconfig.json", '{"a": 1, // comment\n}', "file of another format", id="JSON with comments"),
+    pytest.param(
+        "omni.yaml",
+        "metadata: {namespace: default, type: MachineClasses.omni.sidero.dev, id: worker}\nspec: {}\n",
+        "resource of Omni or Talos",
+        id="COSI",
+    ),
     pytest.param("t.yaml", "metadata:\n  name: {{ .Values.name }}\n", "template", id="a template"),
     pytest.param("secret.yaml", "a: ENC[x]\nsops: {version: 3.9}\n", "document encrypted by SOPS", id="SOPS"),
 ]

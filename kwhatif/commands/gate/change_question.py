@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwhatif.commands.gate.proposal import ChangeScenario
     from kwhatif.simulation.repository_policy import ReadPolicy
     from kwhatif.snapshot.load import Manifest
-    from kwhatif.snapshot.repository.reading_report import ReadingReport
+    from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)
 
@@ -144,18 +144,20 @@ class ChangeQuestion(Question[R_co]):
     def load(self, scenario: Scenario, notes: Notes) -> ReadManifests:
         """Read the manifests of head and base."""
         from kwhatif.commands.gate.files import account_files, gaps_of
-        from kwhatif.simulation.manifest_loading import note_report
+        from kwhatif.simulation.manifest_loading import note_report, reading_options
+        from kwhatif.snapshot.read.yaml_memory import remember_yaml
 
         before: list[Manifest] | None = None
         of_base: ReadingReport | None = None
         named = None if self.base is None else _named_in_repository(self.base)
         heads = _named_in_repository(scenario.inputs.manifests)
-        with self.repository():
+        options = reading_options(scenario)
+        with self.repository(), remember_yaml():
             base, head = sides_of(named, heads)
             # With a base, a head without manifests is a change, too: all of them go.
-            manifests, report = self._read_side(scenario, head, is_compared=base is not None)
+            manifests, report = self._read_side(scenario, options, head, is_compared=base is not None)
             if base is not None:
-                before, of_base = self._read_side(scenario, base, is_compared=True)
+                before, of_base = self._read_side(scenario, options, base, is_compared=True)
                 report.leave_out_known(of_base)
         before_files = None if of_base is None else of_base.files
         files = account_files(report.files, before_files, head, base, self.patterns_to_accept)
@@ -163,9 +165,8 @@ class ChangeQuestion(Question[R_co]):
         return ReadManifests(manifests, base=before, gaps=gaps, files=files)
 
     def _read_side(
-        self, scenario: Scenario, files: Files, *, is_compared: bool
+        self, scenario: Scenario, options: ReadingOptions, files: Files, *, is_compared: bool
     ) -> tuple[list[Manifest], ReadingReport]:
-        from kwhatif.simulation.manifest_loading import reading_options
         from kwhatif.snapshot.load import load_manifests
         from kwhatif.snapshot.read.directories import gather_directories
         from kwhatif.snapshot.read.files import STDIN
@@ -175,7 +176,6 @@ class ChangeQuestion(Question[R_co]):
             [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=is_compared
         )
         given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
-        options = reading_options(scenario)
         options = replace(
             options,
             exclude=(*options.exclude, *self._patterns_of_settings(scenario, files)),

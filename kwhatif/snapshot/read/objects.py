@@ -20,7 +20,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.json_reader import check_keys, read_json
 from kwhatif.snapshot.read.other_documents import OtherDocumentError, sort_of_document, sort_of_kind
-from kwhatif.snapshot.read.yaml_reader import read_yaml
+from kwhatif.snapshot.read.yaml_memory import read_yaml_once
 
 TEMPLATE = "a template that was not rendered: render it first, as helm template does"
 _KUSTOMIZE = "kustomize.config.k8s.io/"
@@ -119,7 +119,7 @@ def _yaml(
         problem = "expected an object, found what kubectl describe prints: kubectl get KIND NAME -o yaml prints one"
         raise InputError(problem, source=text.name)
     try:
-        read = list(read_yaml(text.data, text.name, duplicates, broken, as_kustomize))
+        read = read_yaml_once(text.data, text.name, duplicates, broken, as_kustomize)
     except InputError as error:
         if not is_template(text.data):
             raise

@@ -74,6 +74,7 @@ LOCKED = DocumentSort("file that git-crypt has locked", "files that git-crypt ha
 UNLISTED = DocumentSort(
     "file beside a Kustomization that does not list it", "files beside Kustomizations that do not list them"
 )
+COSI = DocumentSort("resource of Omni or Talos", "resources of Omni or Talos")
 OPENB = DocumentSort(
     "table of the openb traces",
     "tables of the openb traces",
@@ -186,6 +187,10 @@ def sort_of_document(value: Mapping[Any, Any]) -> DocumentSort | None:
         return ENCRYPTED
     if api_version or kind:
         return None
+    metadata = value.get("metadata")
+    if isinstance(metadata, dict) and {"namespace", "type", "id"} <= metadata.keys():
+        # As cosi-project/runtime writes its resources (pkg/resource/metadata.go), which omnictl applies.
+        return COSI
     if "sops" in value:
         return ENCRYPTED
     if any(isinstance(value.get(key), list) for key in _LISTS_OF_KUSTOMIZATIONS):

@@ -6,10 +6,10 @@ Upstream: helm (pkg/chart/loader/archive.go, pkg/registry/constants.go), OCI ima
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -64,12 +64,17 @@ def _quote(text: str) -> str:
 
 @dataclass(frozen=True)
 class PulledChart:
-    """A chart of a library: its files by their paths in it, from ``place``."""
+    """A chart of a library, from ``place``. Few of many charts are asked for the files that they are made of."""
 
     name: str
     version: str
     place: str
-    files: dict[str, bytes] = field(repr=False, hash=False, compare=False)
+    read_files: Callable[[], dict[str, bytes]] = field(repr=False, hash=False, compare=False)
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """Its files by their paths in it. Raises InputError."""
+        return self.read_files()
 
     def absent_dependencies(self) -> Iterator[ChartReference]:
         """The charts that it depends on and that are not in its own directory ``charts``."""
@@ -131,7 +136,8 @@ class ChartLibrary:
                 continue
             if CHART in names:
                 inside = folder
-                yield from _chart(display_path(folder), _files_of(root, folder))
+                data = root.read(os.path.join(folder, CHART), bounds.MANIFEST_BYTES)
+                yield from _chart(display_path(folder), data, partial(_files_of, root, folder))
             elif _LAYOUT in names:
                 inside = folder
                 for place, data in _layers_of(root, folder):
@@ -145,7 +151,8 @@ class ChartLibrary:
     def _unpack(self, place: str, data: bytes) -> Iterator[PulledChart]:
         """The chart of an archive; none if it is one of something else."""
         try:
-            yield from _chart(place, dict(unpack_chart(place, data, bounds.MANIFEST_BYTES)))
+            files = dict(unpack_chart(place, data, bounds.MANIFEST_BYTES))
+            yield from _chart(place, files.get(CHART, b""), lambda: files)
         except InputError as error:
             self._refused[place] = error.problem
 
@@ -160,11 +167,11 @@ def _files_of(root: FileRoot, top: str) -> dict[str, bytes]:
     }
 
 
-def _chart(place: str, files: dict[str, bytes]) -> Iterator[PulledChart]:
+def _chart(place: str, data: bytes, read_files: Callable[[], dict[str, bytes]]) -> Iterator[PulledChart]:
     with suppress(InputError):
-        value = _read(files.get(CHART, b""))
+        value = _read(data)
         if text_at(value, "name"):
-            yield PulledChart(text_at(value, "name"), str(value.get("version") or ""), place, files)
+            yield PulledChart(text_at(value, "name"), str(value.get("version") or ""), place, read_files)
 
 
 class _Descriptor(msgspec.Struct, rename="camel"):

@@ -118,6 +118,8 @@ class InflatedCharts:
             values = self._read(self._tree.path_in(one.folder, file))
         elif how == "merge":
             # The chart's own values are the file, which here counts more than what stands in the kustomization.
+            if pulled is not None and _VALUES not in pulled.files:
+                raise InputError(f"its chart has no {_VALUES}")
             values = _mapping_of(pulled.files[_VALUES]) if pulled else self._read(self._tree.path_in(folder, _VALUES))
         if inline:
             values = {"merge": _merge(inline, values), "override": _merge(values, inline), "replace": inline}[how]

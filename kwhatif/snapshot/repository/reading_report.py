@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.other_documents import DocumentSort
 from kwhatif.snapshot.repository.argo_clusters import ArgoCluster
+from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.file_account import FileAccount
 from kwhatif.snapshot.repository.substitutions import SubstitutionRoom
 
@@ -38,7 +39,7 @@ class ReadingOptions:
     namespaced: Collection[tuple[str, str]] = frozenset()
     is_sent_as_it_is: bool = False
     clusters: Sequence[ArgoCluster] | None = None
-    charts: Sequence[str] = ()
+    charts: ChartLibrary = field(default_factory=ChartLibrary)
 
 
 @dataclass

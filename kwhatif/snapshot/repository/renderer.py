@@ -15,7 +15,7 @@ from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.other_documents import CHART
 from kwhatif.snapshot.read.programs import ProgramFailureError, end_programs
 from kwhatif.snapshot.repository.chart_dependencies import Chart, ChartReader
-from kwhatif.snapshot.repository.chart_library import ChartLibrary, PulledChart
+from kwhatif.snapshot.repository.chart_library import PulledChart
 from kwhatif.snapshot.repository.charts import CHART as CHART_FILE
 from kwhatif.snapshot.repository.charts import ChartCopy, ChartRelease, is_helm_installed
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
@@ -38,9 +38,9 @@ class RenderRequest:
 class Renderer:
     """Renders what the options allow. A failure is noted in the report, or raised if rendering is required."""
 
-    def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport, library: ChartLibrary) -> None:
+    def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
         self._tree, self._options, self._report = tree, options, report
-        self._reader = ChartReader(tree, library)
+        self._reader = ChartReader(tree, options.charts)
         self._account = TreeFiles(tree, report.files)
         self._seconds = 0.0
 

@@ -28,6 +28,7 @@ class RevisionTree(FileTree):
 
     revision: str
     _texts: dict[str, bytes] = field(default_factory=dict)
+    _followed: dict[str, str | None] = field(default_factory=dict)
 
     def display(self, path: str) -> str:
         return display_path(f"{self.revision}:{path}")
@@ -57,6 +58,11 @@ class RevisionTree(FileTree):
 
     def _follow(self, path: str) -> str | None:
         """The place that a path leads to by way of links; None if that is outside of the revision."""
+        if path not in self._followed:
+            self._followed[path] = self._place_behind(path)
+        return self._followed[path]
+
+    def _place_behind(self, path: str) -> str | None:
         place = self.place_of(path)
         if os.path.isabs(place) or place.split(os.sep)[0] == os.pardir:
             return None

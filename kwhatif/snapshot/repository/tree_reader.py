@@ -26,7 +26,6 @@ from kwhatif.snapshot.read.other_documents import (
     may_hold_objects,
 )
 from kwhatif.snapshot.read.path_patterns import is_excluded
-from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
 from kwhatif.snapshot.repository.deployments import Deployment, NotFollowed, owner_of
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
@@ -64,13 +63,12 @@ class TreeReader:
     def __init__(self, tree: FileTree, options: ReadingOptions, report: ReadingReport) -> None:
         self._tree, self._options, self._report = tree, options, report
         self._graph = KustomizationGraph(tree)
-        library = ChartLibrary(options.charts)
-        self._renderer = Renderer(tree, options, report, library)
-        self._charts = InflatedCharts(tree, self._graph, self._renderer, library, report)
+        self._renderer = Renderer(tree, options, report)
+        self._charts = InflatedCharts(tree, self._graph, self._renderer, options.charts, report)
         self._builder = KustomizationBuilder(tree, self._graph, self._charts, options.exclude)
         self._items = ItemReader(tree, options, report, self._graph, self._builder)
         self._account = TreeFiles(tree, report.files)
-        self._followed = FollowedObjects(tree, options.variables, report.room, options.clusters, library)
+        self._followed = FollowedObjects(tree, options.variables, report.room, options.clusters, options.charts)
         self._claimed: dict[str, dict[str, Deployment]] = {}
         self._rendered: dict[str, Text] = {}
         self._built: dict[str, list[Item]] = {}

@@ -10,6 +10,7 @@ import pytest
 import kwhatif
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from tests.security.repositories import write_files
 from tests.snapshot.repository.test_followed_objects import BESIDE, needs_helm
@@ -57,7 +58,7 @@ def test_values_count_in_the_order_of_kustomize(how: str, tmp_path: Path) -> Non
     more, replicas, cpu = VALUES[how]
     write_archive(tmp_path / "pulled", "1.2.0")
     files = {"app/kustomization.yaml": kustomization(more), "app/v.yaml": "replicas: 5\n"}
-    found, report = read(tmp_path / "repository", files, charts=[str(tmp_path / "pulled")])
+    found, report = read(tmp_path / "repository", files, charts=ChartLibrary([str(tmp_path / "pulled")]))
     spec = found["Deployment default/shop"]
     container = spec["template"]["spec"]["containers"][0]
     assert (spec["replicas"], container["resources"]["requests"]["cpu"]) == (replicas, cpu)
@@ -97,7 +98,7 @@ def test_a_generator_of_kustomize_s_own_is_such_a_chart(is_file: bool, tmp_path:
     inline = "".join(f"\n  {line}" for line in GENERATOR.splitlines())
     files = {"app/kustomization.yaml": f"generators:\n- {'g.yaml' if is_file else f'|-{inline}'}\n"}
     files |= {"app/g.yaml": GENERATOR} if is_file else {}
-    found, _ = read(tmp_path / "repository", files, charts=[str(tmp_path / "pulled")])
+    found, _ = read(tmp_path / "repository", files, charts=ChartLibrary([str(tmp_path / "pulled")]))
     assert "Deployment default/shop" in found
 
 
@@ -115,7 +116,7 @@ def test_a_chart_that_is_not_rendered_is_a_gap_by_name_and_the_rest_is_built(why
     for version in versions:
         write_archive(tmp_path / "pulled", version)
     files = {"app/kustomization.yaml": kustomization(fields="namePrefix: my-\n")}
-    found, report = read(tmp_path / "repository", files, charts=[str(tmp_path / "pulled")], render=render)
+    found, report = read(tmp_path / "repository", files, charts=ChartLibrary([str(tmp_path / "pulled")]), render=render)
     assert sorted(found) == ["Pod default/my-a"]
     file = f"{tmp_path}/repository/app/kustomization.yaml"
     assert [(name, entry.reason) for name, entry in report.files.gaps()] == [(f"{file} -> chart shop", reason)]

@@ -126,7 +126,7 @@ def read(folder: Path, text: str, charts: list[str]) -> tuple[dict[str, object],
     write_files(folder, {"releases/shop.yaml": text, "releases/sources.yaml": SOURCES})
     (folder / ".git").mkdir()
     report = ReadingReport()
-    options = ReadingOptions(render="auto", charts=charts)
+    options = ReadingOptions(render="auto", charts=ChartLibrary(charts))
     found = load_manifests(gather_directories([str(folder / "releases")]), options=options, report=report)
     return {f"{each.obj.kind} {each.obj.namespace}/{each.obj.name}": each.raw["spec"] for each in found}, report
 
