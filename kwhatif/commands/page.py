@@ -58,7 +58,7 @@ def html_page(result: Result) -> str:
 
     loader = PackageLoader("kwhatif.render.html", "app")
     assets = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    scripts = [app_file("vendor/echarts.min.js"), app_script()]
+    scripts = [app_file("vendor/echarts.min.js"), app_script() + _START]
     style = app_file("style.css")
     return assets.get_template("page.html").render(
         question=page_of(result).name,
@@ -75,10 +75,16 @@ def app_file(name: str) -> str:
     return files("kwhatif.render.html").joinpath("app", name).read_text("utf-8")
 
 
+_START = "drawReport(JSON.parse(document.getElementById('data').textContent), new AbortController().signal);\n"
+
+
 def app_script(more: str = "") -> str:
-    """The script of a page, which draws what the element ``data`` has; ``more`` of it comes last."""
+    """The script of a page: a function that draws an answer, and takes that back where ``signal`` aborts.
+
+    ``more`` is done at the end of each drawing.
+    """
     parts = [*(app_file(f"{name}.js") for name in (*APP, "start")), more]
-    return f"(() => {{\n'use strict';\n{''.join(parts)}}})();\n"
+    return f"const drawReport = (GIVEN, signal) => {{\n'use strict';\n{''.join(parts)}}};\n"
 
 
 def page_data(result: Result) -> dict[str, Any]:

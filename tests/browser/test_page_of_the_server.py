@@ -114,9 +114,135 @@ def test_two_answers_stand_side_by_side(chromium: Any, server: Server, width: in
 
 
 def test_what_cannot_be_answered_is_said(chromium: Any, server: Server) -> None:
+    """In place of the answer before, which is there again one step back."""
     said: list[str] = []
     page = open_page(chromium, server, said)
     page.locator("#manifests").fill("kind: [")
     page.locator("#place").click()
     page.locator("#state", has_text="Not answered: ").wait_for()
     assert "manifests[0]" in page.locator("#state").text_content()
+    assert page.locator("#verdict").count() == 0
+    ask_and_wait(page, page.locator("#undo").click, "What is in the snapshot")
+    assert page.locator("#state").text_content() == ""
+
+
+# --- an answer is drawn in place of the one before
+
+
+def drain(page: Any, node: str, verdict: str = "Not safe to drain") -> None:
+    page.locator("#find").fill(node)
+    page.keyboard.press("Enter")
+    ask_and_wait(page, page.locator("#panel").get_by_role("button", name="Drain").click, verdict)
+    page.locator("#changes button", has_text=node).wait_for()
+
+
+def test_the_page_is_loaded_once_whatever_is_asked(chromium: Any, server: Server) -> None:
+    """Links hold the question, back and forward lead from one to the next, and what was typed stays."""
+    said: list[str] = []
+    page = open_page(chromium, server, said)
+    page.evaluate("window.loaded = true")
+    drain(page, "general-a-1")
+    one = page.url
+    page.locator("#manifests").fill(WEB)
+    drain(page, "general-b-1")
+    assert page.locator("#manifests").input_value() == WEB
+    assert page.locator("#changes button").all_text_contents() == ["general-a-1 drained ×", "general-b-1 drained ×"]
+    page.go_back()
+    page.locator("#changes button", has_text="general-b-1").wait_for(state="detached")
+    page.wait_for_selector("html.ready")
+    assert page.url == one
+    ask_and_wait(page, page.go_back, "What is in the snapshot")
+    ask_and_wait(page, page.go_forward, "Not safe to drain")
+    assert page.url == one
+    ask_and_wait(page, page.locator("#again").click, "What is in the snapshot")
+    assert page.evaluate("[window.loaded, location.hash]") == [True, ""]
+    assert said == []
+
+
+EFFECTS = """(selector) => {
+  window.effects = 0;
+  window.watching?.disconnect();
+  window.watching = new MutationObserver((records) => { window.effects += records.length; });
+  window.watching.observe(document.querySelector(selector), { childList: true });
+}"""
+
+
+def effects_of(page: Any, key: str, selector: str) -> int:
+    """How often a key press changes what an element holds."""
+    page.evaluate(EFFECTS, selector)
+    page.keyboard.press(key)
+    return int(page.evaluate("() => new Promise((done) => setTimeout(() => done(window.effects), 20))"))
+
+
+def test_after_ten_questions_a_key_has_one_effect(chromium: Any, server: Server) -> None:
+    """No listener, chart or canvas of an answer outlives it."""
+    said: list[str] = []
+    page = open_page(chromium, server, said)
+
+    def effects() -> list[int]:
+        page.keyboard.press("/")
+        found = [effects_of(page, "g", "#said"), effects_of(page, "Enter", "#panel")]
+        page.keyboard.press("Escape")
+        page.locator(".map").focus()
+        return [*found, effects_of(page, "ArrowRight", "#said"), page.locator("canvas").count()]
+
+    before = effects()
+    for _ in range(5):
+        drain(page, "general-a-1")
+        ask_and_wait(page, page.locator("#undo").click, "What is in the snapshot")
+    assert effects() == before
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.wait_for_timeout(50)
+    assert said == []
+
+
+def test_the_keyboard_goes_on_where_the_answer_is(chromium: Any, server: Server) -> None:
+    """What asked is gone with the answer before; a field that is in use keeps the focus."""
+    page = open_page(chromium, server, [])
+    drain(page, "general-a-1")
+    assert page.evaluate("document.activeElement.id") == "main"
+    assert page.locator("#said").text_content().startswith("Not safe to drain")
+    page.locator("#workload").fill("deployment/shop/web")
+    ask_and_wait(page, lambda: page.keyboard.press("Enter"), "Fits: 3 pods run; scheduled today, 3 would stay.")
+    assert page.evaluate("document.activeElement.id") == "workload"
+
+
+def test_a_link_to_a_part_of_the_answer_leaves_the_question_alone(chromium: Any, server: Server) -> None:
+    page = open_page(chromium, server, [])
+    drain(page, "general-a-1")
+    link = page.url
+    page.locator("#parts a").last.click()
+    assert page.url == link
+    assert page.evaluate("document.activeElement.id").startswith("part-")
+    drain(page, "general-b-1")
+    assert page.locator("#changes button").all_text_contents() == ["general-a-1 drained ×", "general-b-1 drained ×"]
+
+
+def test_an_answer_that_nobody_waits_for_any_more_is_not_drawn(chromium: Any, server: Server) -> None:
+    """The first question is overtaken by a second one."""
+    said: list[str] = []
+    page = open_page(chromium, server, said)
+    page.locator("#manifests").fill(WEB)
+    page.evaluate("() => { document.querySelector('#zones').click(); document.querySelector('#place').click(); }")
+    page.locator("#verdict", has_text="Fits: 4 of 4 pods placed").wait_for()
+    page.wait_for_timeout(300)
+    assert page.locator("#verdict").text_content().startswith("Fits: 4 of 4 pods placed")
+    assert said == []
+
+
+def test_back_in_a_comparison_takes_back_what_a_side_asked(chromium: Any, server: Server) -> None:
+    page = open_page(chromium, server, [])
+    page.locator("#beside").click()
+    right = page.frame_locator("#right")
+    right.locator("#find").fill("general-a-1")
+    right.locator("#find").press("Enter")
+    right.locator("#panel").get_by_role("button", name="Drain").click()
+    right.locator("#verdict", has_text="Not safe to drain").wait_for()
+    both = page.url
+    page.go_back()
+    right.locator("#verdict", has_text="What is in the snapshot").wait_for()
+    page.locator("#difference", has_text="Every pod ends on the same node.").wait_for()
+    page.go_forward()
+    right.locator("#verdict", has_text="Not safe to drain").wait_for()
+    assert page.url == both

@@ -30,7 +30,7 @@ def test_every_file_that_the_page_loads_is_there() -> None:
     for name in named:
         found = request(service, "GET", name)
         assert (found.status, found.headers["x-content-type-options"]) == (200, "nosniff")
-    assert request(service, "GET", "/page/report.js").body.decode().startswith(app_script().removesuffix("})();\n"))
+    assert request(service, "GET", "/page/report.js").body.decode().startswith(app_script().removesuffix("};\n"))
 
 
 @pytest.mark.parametrize("name", ["page.html", "__init__.py", "..%2fservice.py", "vendor"])

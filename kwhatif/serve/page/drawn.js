@@ -13,12 +13,14 @@ function actsOf(kind, name) {
   ];
 }
 
-new MutationObserver(() => {
+const watching = new MutationObserver(() => {
   const heading = byId('panel').querySelector('h2');
   if (!heading || byId('panel').querySelector('.buttons')) return;
   const acts = actsOf(heading.previousElementSibling.textContent, heading.textContent);
   if (acts.length) heading.after(element('p', { class: 'buttons' }, ...acts.map(([text, onclick]) => element('button', { type: 'button', onclick }, text))));
-}).observe(byId('panel'), { childList: true });
+});
+watching.observe(byId('panel'), { childList: true });
+signal.addEventListener('abort', () => watching.disconnect());
 
 noteAnswer({
   verdict: GIVEN.verdict.words,

@@ -1,4 +1,4 @@
-// The page of a server: the question stands in the address, the answer is drawn by the script of the reports.
+// The page of a server: the question stands in the address, and each answer is drawn in place by the script of the reports.
 'use strict';
 
 const PAGE = 'application/vnd.kwhatif.page+json';
@@ -8,15 +8,20 @@ const SIDES = ['left', 'right'];
 const MOST_ROWS = 200;
 
 const byId = (id) => document.getElementById(id);
+const scripts = new Promise((done) => { document.addEventListener('DOMContentLoaded', done); });
 /** Whether this is one of two answers side by side. */
 const isSide = window.parent !== window;
 
-function readAddress() {
+function parse(address) {
   try {
-    return JSON.parse(decodeURIComponent(location.hash.slice(1)) || '{}') || {};
+    return JSON.parse(decodeURIComponent(address) || '{}') || {};
   } catch { /* An address that somebody cut asks nothing. */
     return {};
   }
+}
+
+function readAddress() {
+  return parse(location.hash.slice(1));
 }
 
 /** What is asked: manifests or a workload, nodes by what is done with them, and whether zones fail. */
@@ -43,12 +48,19 @@ function questionOf({ manifests, workload, replicas, zones, cordon, removeNode, 
 }
 
 function addressOf(said) {
-  return encodeURIComponent(JSON.stringify(Object.fromEntries(Object.entries(said).filter(([, value]) => value && value.length !== 0))));
+  const held = Object.entries(said).filter(([, value]) => value && value.length !== 0);
+  return held.length ? encodeURIComponent(JSON.stringify(Object.fromEntries(held))) : '';
 }
 
-/** Ask something else; the question before is one step back. */
+/** Show what an address asks; what was shown before is one step back. */
+function go(address) {
+  history.pushState(null, '', address ? `#${address}` : location.pathname);
+  show();
+}
+
+/** Ask something else. */
 function change(more) {
-  location.hash = addressOf({ ...readState(), ...more });
+  go(addressOf({ ...readState(), ...more }));
 }
 
 function made(name, attributes, ...children) {
@@ -61,36 +73,51 @@ function button(text, onclick) {
   return made('button', { type: 'button', textContent: text, onclick });
 }
 
-function load(source) {
-  return new Promise((resolve, reject) => {
-    const onerror = () => reject(new Error(`${source} cannot be loaded`));
-    document.head.append(made('script', { src: source, onload: resolve, onerror }));
-  });
-}
+/** What is asked at the moment, and what is drawn; both end when something else is asked. */
+let [asking, drawing] = [new AbortController(), new AbortController()];
+let asked = null;
 
 async function answer(state) {
   const [question, fields] = questionOf(state);
-  byId('asked').textContent = question;
+  asking.abort();
+  asking = new AbortController();
+  const { signal } = asking;
+  document.documentElement.classList.remove('ready');
+  tell('Asking…');
   try {
-    const charts = load('/page/echarts.js');
     const reply = await fetch(`/v1/${question}`, {
-      method: 'POST', headers: { 'Content-Type': 'application/json', Accept: PAGE }, body: JSON.stringify(fields),
+      method: 'POST', headers: { 'Content-Type': 'application/json', Accept: PAGE }, body: JSON.stringify(fields), signal,
     });
-    const text = await reply.text();
-    if (!reply.ok) {
-      const { detail } = JSON.parse(text);
-      throw new Error(detail);
-    }
-    byId('data').textContent = text;
-    await charts;
-    byId('state').remove();
-    await load('/page/report.js');
+    const found = await reply.json();
+    if (!reply.ok) throw new Error(found.detail);
+    await scripts;
+    if (!signal.aborted) draw(question, found);
   } catch (error) {
-    const said = byId('state') || document.createElement('p');
-    said.textContent = `Not answered: ${error.message}`;
-    said.className = 'flag bad';
-    byId('main').prepend(said);
+    if (signal.aborted) return;
+    drawing.abort();
+    for (const each of ['main', 'parts']) byId(each).replaceChildren();
+    tell(`Not answered: ${error.message}`, 'flag bad');
   }
+}
+
+function tell(words, look = '') {
+  byId('state').textContent = words;
+  byId('state').className = look;
+}
+
+/** Draw an answer in place of the one before. */
+function draw(question, found) {
+  const redrawn = byId('main').hasChildNodes();
+  const focused = document.activeElement;
+  const inPanel = byId('panel').contains(focused);
+  drawing.abort();
+  drawing = new AbortController();
+  byId('asked').textContent = question;
+  tell('');
+  drawReport(found, drawing.signal);
+  if (!redrawn) return;
+  byId('said').textContent = found.verdict.words;
+  if (inPanel || !focused.isConnected || focused === document.body) byId('main').focus({ preventScroll: true });
 }
 
 /** The script of the report says what it has drawn; the page that holds two of them compares. */
@@ -98,7 +125,9 @@ function noteAnswer(drawn) {
   if (isSide) window.parent.compare(window.frameElement.id, drawn);
 }
 
-const drawnSides = {};
+/** By side: what is asked there, and what was drawn. */
+const sides = {};
+let drawnSides = {};
 
 /** Which pods end on another node on the right than on the left, once both sides have answered. */
 function compare(side, drawn) {
@@ -116,27 +145,50 @@ function compare(side, drawn) {
   ] : []));
 }
 
-/** Two answers side by side, each a page of its own; the address follows what is asked in them. */
-function beginComparison(said) {
-  for (const each of ['ask', 'main']) byId(each).hidden = true;
-  document.querySelector('.search').hidden = true;
-  byId('comparison').hidden = false;
-  const asked = SIDES.map((side) => addressOf(said[side] || {}));
-  SIDES.forEach((side, place) => {
-    const frame = made('iframe', { id: side, title: `The answer on the ${side}`, src: `/#${asked[place]}` });
-    frame.addEventListener('load', () => {
-      asked[place] = frame.contentWindow.location.hash.slice(1);
-      const both = Object.fromEntries(SIDES.map((name, at) => [name, JSON.parse(decodeURIComponent(asked[at]) || '{}')]));
-      history.replaceState(null, '', `#${addressOf(both)}`);
-    });
-    byId('sides').append(frame);
-    byId(`keep-${side}`).addEventListener('click', () => { location.hash = asked[place]; });
-  });
+/** The address follows what is asked in the frames. */
+function follow(side, address) {
+  sides[side] = address;
+  const both = Object.fromEntries(SIDES.map((name) => [name, parse(sides[name])]));
+  history.replaceState(null, '', `#${addressOf(both)}`);
+}
+
+/** Two answers side by side, each a page of its own. */
+function showComparison(said) {
+  drawing.abort();
+  drawnSides = {};
+  for (const side of SIDES) sides[side] = addressOf(said[side] || {});
+  byId('sides').replaceChildren(...SIDES.map((side) => made('iframe', { id: side, title: `The answer on the ${side}`, src: `/#${sides[side]}` })));
   document.documentElement.classList.add('ready');
 }
 
-function beginQuestion(state) {
-  for (const name of ['manifests', 'workload', 'replicas']) byId(name).value = state[name];
+function showQuestion(state) {
+  for (const name of ['manifests', 'workload', 'replicas']) {
+    // What somebody has typed stays until something else of it is asked.
+    if (!asked || asked[name] !== state[name]) byId(name).value = state[name];
+  }
+  asked = state;
+  byId('changes').replaceChildren(...Object.entries(CHANGES).flatMap(([name, words]) => state[name].map((node) => {
+    const back = button(`${node} ${words} ×`, () => change({ [name]: state[name].filter((each) => each !== node) }));
+    back.setAttribute('aria-label', `${node} is ${words}: take that back`);
+    return made('li', {}, back);
+  })));
+  if (isSide) window.parent.follow(window.frameElement.id, location.hash.slice(1));
+  answer(state);
+}
+
+function show() {
+  const said = readAddress();
+  const compares = Boolean(said.left || said.right);
+  for (const each of [byId('ask'), byId('main'), document.querySelector('.search')]) each.hidden = compares;
+  byId('comparison').hidden = !compares;
+  if (compares) showComparison(said);
+  else {
+    byId('sides').replaceChildren();
+    showQuestion(readState());
+  }
+}
+
+function begin() {
   byId('of-manifests').addEventListener('submit', (event) => {
     event.preventDefault();
     change({ zones: false, drain: [], workload: '', replicas: '', manifests: byId('manifests').value });
@@ -147,26 +199,30 @@ function beginQuestion(state) {
   });
   byId('zones').addEventListener('click', () => change({ zones: true }));
   byId('undo').addEventListener('click', () => history.back());
+  byId('again').addEventListener('click', () => go(''));
   byId('beside').hidden = isSide;
-  byId('beside').addEventListener('click', () => { location.hash = addressOf({ left: readAddress(), right: readAddress() }); });
-  for (const [name, words] of Object.entries(CHANGES)) {
-    for (const node of state[name]) {
-      const back = button(`${node} ${words} ×`, () => change({ [name]: state[name].filter((each) => each !== node) }));
-      back.setAttribute('aria-label', `${node} is ${words}: take that back`);
-      byId('changes').append(made('li', {}, back));
-    }
-  }
+  byId('beside').addEventListener('click', () => go(addressOf({ left: readAddress(), right: readAddress() })));
+  for (const side of SIDES) byId(`keep-${side}`).addEventListener('click', () => go(sides[side]));
   document.addEventListener('dragover', (event) => { event.preventDefault(); byId('ask').classList.add('over'); });
   document.addEventListener('dragleave', () => byId('ask').classList.remove('over'));
   document.addEventListener('drop', async (event) => {
     event.preventDefault();
+    byId('ask').classList.remove('over');
     const texts = await Promise.all([...event.dataTransfer.files].map((file) => file.text()));
     if (texts.length) change({ zones: false, drain: [], workload: '', replicas: '', manifests: texts.join('\n---\n') });
   });
-  answer(state);
+  // The address holds the question, so links to parts of the page leave it alone.
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    const part = link && byId(link.hash.slice(1));
+    if (!part) return;
+    event.preventDefault();
+    part.tabIndex = -1;
+    part.focus({ preventScroll: true });
+    part.scrollIntoView();
+  });
+  window.addEventListener('popstate', show);
+  show();
 }
 
-window.addEventListener('hashchange', () => { if (!/^#(main|part-\d+)$/.test(location.hash)) location.reload(); });
-const said = readAddress();
-if (said.left || said.right) beginComparison(said);
-else beginQuestion(readState());
+begin();

@@ -17,7 +17,7 @@ function colour(name) {
   return COLOURS.get(name);
 }
 
-DARK.addEventListener('change', () => COLOURS.clear());
+DARK.addEventListener('change', () => COLOURS.clear(), { signal });
 
 /**
  * A chart whose `options()` are asked for again when the colours change; `clicked` gets what was clicked.
@@ -41,11 +41,12 @@ function drawnChart(box, label, options, clicked) {
   }
 
   begin();
-  DARK.addEventListener('change', begin);
-  // It is told of the first size, too, in which the chart is drawn already.
-  new ResizeObserver(() => {
+  DARK.addEventListener('change', begin, { signal });
+  signal.addEventListener('abort', () => drawn.dispose());
+  // In the first size the chart is drawn already.
+  onResize(box, () => {
     if (drawn.getWidth() !== box.clientWidth || drawn.getHeight() !== box.clientHeight) drawn.resize();
-  }).observe(box);
+  });
   onPrint(begin, begin);
   return { again, chart: () => drawn };
 }

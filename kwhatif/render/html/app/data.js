@@ -1,7 +1,5 @@
 // What the page was given, unpacked: the other side of render/html/drawings.py.
 
-const GIVEN = JSON.parse(document.getElementById('data').textContent);
-
 const LENGTHS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 function frontCoded(packed) {

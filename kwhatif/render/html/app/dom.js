@@ -15,6 +15,13 @@ function byId(id) {
   return document.getElementById(id);
 }
 
+/** Do something whenever an element has another size, the first one included, until the page is drawn anew. */
+function onResize(box, act) {
+  const observer = new ResizeObserver(act);
+  observer.observe(box);
+  signal.addEventListener('abort', () => observer.disconnect());
+}
+
 /** Say something to those who listen to the page. */
 function say(text) {
   byId('said').textContent = text;

@@ -37,6 +37,11 @@ function closePanel() {
 
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && !byId('panel').hidden) closePanel();
+}, { signal });
+
+signal.addEventListener('abort', () => {
+  openedFrom = null;
+  closePanel();
 });
 
 function stateWords(state) {

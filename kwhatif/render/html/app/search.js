@@ -61,19 +61,21 @@ function beginSearch() {
     say(total ? `${total.toLocaleString('en')} found` : 'Nothing found');
   }
 
-  input.addEventListener('input', look);
-  input.addEventListener('focus', look);
-  input.addEventListener('blur', close);
+  input.addEventListener('input', look, { signal });
+  input.addEventListener('focus', look, { signal });
+  input.addEventListener('blur', close, { signal });
+  signal.addEventListener('abort', close);
   input.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown' && found.length) { mark(at + 1); event.preventDefault(); }
     else if (event.key === 'ArrowUp' && found.length) { mark(at < 0 ? -1 : at - 1); event.preventDefault(); }
     else if (event.key === 'Enter' && found.length && !list.hidden) open(found[Math.max(at, 0)]);
     else if (event.key === 'Escape') { close(); event.stopPropagation(); }
-  });
+  }, { signal });
   document.addEventListener('keydown', (event) => {
     if (event.key === '/' && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
       input.focus();
+      input.select();
       event.preventDefault();
     }
-  });
+  }, { signal });
 }

@@ -4,7 +4,7 @@ for (const section of GIVEN.sections) for (const block of section.blocks) if ('t
 noteMentions(TABLES);
 
 const main = byId('main');
-main.append(...[
+main.replaceChildren(...[
   verdictPart(),
   GIVEN.findings ? findingsPart : null,
   CLUSTER && CLUSTER.nodes.length ? clusterMap : null,
@@ -26,7 +26,7 @@ function briefOf(heading) {
   return /^.{6,}?(?=[,:]| \(| by | that | below | for )/.exec(heading)?.[0] ?? heading;
 }
 
-byId('parts').append(...[...main.querySelectorAll('section > h2')].map(({ textContent, parentElement }) => element('a', { href: `#${parentElement.id}`, title: textContent }, briefOf(textContent))));
+byId('parts').replaceChildren(...[...main.querySelectorAll('section > h2')].map(({ textContent, parentElement }) => element('a', { href: `#${parentElement.id}`, title: textContent }, briefOf(textContent))));
 function paper(on) {
   printing = on;
   document.documentElement.classList.toggle('printing', on);

@@ -118,7 +118,7 @@ function bigTable({ title, heads, size, cell, drawn, opened }) {
     requestAnimationFrame(() => { waiting = false; draw(false); });
   });
   if (!whole) {
-    new ResizeObserver(() => draw(false)).observe(view);
+    onResize(view, () => draw(false));
     const left = element('p', { class: 'printed' });
     box.append(left);
     onPrint(() => {
@@ -139,5 +139,5 @@ function onPrint(before, after) {
   PRINT.after.push(after);
 }
 
-window.addEventListener('beforeprint', () => PRINT.before.forEach((each) => each()));
-window.addEventListener('afterprint', () => PRINT.after.forEach((each) => each()));
+window.addEventListener('beforeprint', () => PRINT.before.forEach((each) => each()), { signal });
+window.addEventListener('afterprint', () => PRINT.after.forEach((each) => each()), { signal });
