@@ -103,6 +103,11 @@ class DeploymentRollout(Rollout):
         """All of them as the API server would have them."""
         return tuple(one.as_object(self.deployment) for one in self.sets)
 
+    @property
+    def ties(self) -> list[tuple[RolloutPod, RolloutPod]]:
+        """Pairs of pods of which one was deleted first by chance."""
+        return self._related.ties
+
     # --- what the spec says
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -174,6 +175,16 @@ def moment(text: object, pod: Object | None = None, field: str = "") -> datetime
     except ValueError as error:
         name = section(pod or {}, "metadata").get("name")
         raise InputError(f"{field} of pod {name}: {error}" if name else str(error)) from None
+
+
+def last_moment_of(pods: Iterable[Object]) -> datetime | None:
+    """The latest time that any of the pods tells of itself; they were looked at then or later. None if none does."""
+    times: list[str] = []
+    for pod in pods:
+        conditions = section(pod, "status").get("conditions") or ()
+        times += (str(each["lastTransitionTime"]) for each in conditions if each.get("lastTransitionTime"))
+        times.append(str(section(pod, "metadata").get("creationTimestamp") or ""))
+    return moment(max(times, default=""))
 
 
 def _most(statuses: list[Object]) -> int:

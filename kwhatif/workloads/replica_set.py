@@ -58,7 +58,7 @@ class DeletionOrder(Generic[T]):
     """Pods in the order in which they are deleted, while others come to their nodes and go.
 
     ``crowd`` is the number of related pods on each node: of pods that are alike up to there, those of the fullest nodes
-    go first.
+    go first. ``ties`` are pairs that no rule tells apart, of which the first was taken and the second left.
     """
 
     def __init__(
@@ -70,7 +70,8 @@ class DeletionOrder(Generic[T]):
         now: datetime | None,
     ) -> None:
         self._crowd = crowd
-        self._waiting: dict[tuple[_First, str], deque[tuple[int, T]]] = {}
+        self.ties: list[tuple[T, T]] = []
+        self._waiting: dict[tuple[_First, str], deque[tuple[int, int, T]]] = {}
         self._heap: list[tuple[_First, int, int, str]] = []
         self._firsts: defaultdict[str, list[_First]] = defaultdict(list)
         ranks: defaultdict[_First, list[tuple[_Rank, T]]] = defaultdict(list)
@@ -83,8 +84,10 @@ class DeletionOrder(Generic[T]):
 
         for first, alike in ranks.items():
             alike.sort(key=cmp_to_key(compare))
+            equal_from = 0
             for place, (rank, one) in enumerate(alike):
-                self._waiting.setdefault((first, node_of(rank.pod)), deque()).append((place, one))
+                equal_from = equal_from if compare(alike[equal_from], alike[place]) == 0 else place
+                self._waiting.setdefault((first, node_of(rank.pod)), deque()).append((place, equal_from, one))
         for first, node in self._waiting:
             self._firsts[node].append(first)
             self._offer(first, node)
@@ -92,12 +95,22 @@ class DeletionOrder(Generic[T]):
     def take(self, count: int) -> list[T]:
         """The next so many; each comes once."""
         found: list[T] = []
-        while self._heap and len(found) < count:
-            first, crowd, place, node = heapq.heappop(self._heap)
+        last: tuple[_First, int, int] | None = None
+        while self._heap:
+            first, crowd, place, node = self._heap[0]
             waiting = self._waiting[first, node]
-            if waiting and waiting[0][0] == place and crowd == -self._crowd[node]:
-                found.append(waiting.popleft()[1])
-                self._offer(first, node)
+            if not (waiting and waiting[0][0] == place and crowd == -self._crowd[node]):
+                heapq.heappop(self._heap)
+                continue
+            _, equal_from, one = waiting[0]
+            if len(found) == count:
+                if last == (first, crowd, equal_from):
+                    self.ties.append((found[-1], one))
+                break
+            last = first, crowd, equal_from
+            heapq.heappop(self._heap)
+            found.append(waiting.popleft()[2])
+            self._offer(first, node)
         return found
 
     def count_again(self, node: str) -> None:
@@ -196,13 +209,17 @@ class RelatedPods:
         self._crowd: Counter[str] = Counter()
         self._homes: dict[RolloutPod, str] = {}
         self._orders: dict[str, DeletionOrder[RolloutPod]] = {}
+        self.ties: list[tuple[RolloutPod, RolloutPod]] = []
+        """Pairs of pods of which one was deleted first by chance."""
 
     def first_to_go(self, revision: str, count: int) -> list[RolloutPod]:
         """The active pods of a replica set that are deleted next, which the caller deletes."""
         self._look_around()
         if revision not in self._orders:
             active = [member for member in self._members.of(revision) if member.active]
-            self._orders[revision] = DeletionOrder(active, self._crowd, _pod_of, _is_ready, self._now)
+            order = DeletionOrder(active, self._crowd, _pod_of, _is_ready, self._now)
+            order.ties = self.ties
+            self._orders[revision] = order
         return self._orders[revision].take(count)
 
     def _look_around(self) -> None:

@@ -90,6 +90,12 @@ class Plan(Iterator[Step]):
         return self._rollout.replica_sets if isinstance(self._rollout, DeploymentRollout) else ()
 
     @property
+    def ties(self) -> Sequence[tuple[Object, Object]]:
+        """Pairs of pods that the rules for deletion do not tell apart, of which the first went first, by chance."""
+        ties = self._rollout.ties if isinstance(self._rollout, DeploymentRollout) else ()
+        return [(one.pod, other.pod) for one, other in ties]
+
+    @property
     def created_pods(self) -> tuple[Object, ...]:
         return tuple(pod for step in self.steps for pod in step.creates)
 

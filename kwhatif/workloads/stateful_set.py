@@ -203,18 +203,22 @@ class StatefulSetRollout(Rollout):
 
     def sync(self) -> bool:
         patient = is_ordered(self.new)
-        changed = failed = False
+        changed, failed_batch = False, 0
         for ordinal in self._ordinals_to_fill(1 if patient else len(self.ordinals)):
+            # Batches double in size, whether their pods are there or not; after one with a failure none follows.
+            batch = (ordinal - self.ordinals.start + 1).bit_length()
+            if failed_batch and batch > failed_batch:
+                break
             member = self._pod_at(ordinal)
             if member is None:
                 made = self._make(ordinal)
-                changed, failed = changed or made, failed or not made
+                changed, failed_batch = changed or made, failed_batch if made else batch
             elif is_over(member.pod) and not member.terminating:
                 self.remove(member)
                 changed = True
             if patient:
                 return changed
-        if failed:
+        if failed_batch:
             return changed
         self._forget_condemned()
         if self._condemned and patient:

@@ -77,6 +77,7 @@ def test_room_that_equal_pods_wait_for_may_go_to_another(
 
 
 REFUSED = [{"type": "ReplicaFailure", "status": "True", "message": 'pods "r-1" is forbidden: exceeded quota: limit'}]
+METADATA = {"namespace": "shop", "labels": {"app": "x"}}
 TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": ONE_CPU}
 
 
@@ -85,11 +86,23 @@ TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": ONE_CPU}
     [
         ("ReplicaSet", {"replicas": 3}, {"conditions": REFUSED}, "3", "2 pods of ReplicaSet shop/r"),
         ("Job", {"parallelism": 1}, {"startTime": "2026-01-01T00:00:00Z"}, "2", "1 pod of Job shop/r"),
+        ("StatefulSet", {"replicas": 3}, {"replicas": 1, "readyReplicas": 1}, "3", "2 pods of StatefulSet shop/r"),
+        ("DaemonSet", {}, {"desiredNumberScheduled": 1, "currentNumberScheduled": 0}, "2", "1 pod of DaemonSet shop/r"),
+        ("StatefulSet", {"replicas": 3}, {"replicas": 1, "readyReplicas": 0}, "3", ""),
         ("ReplicaSet", {"replicas": 3}, {"conditions": REFUSED}, "0", ""),
         ("ReplicaSet", {"replicas": 3}, {}, "2", ""),
         ("Job", {"suspend": True}, {}, "2", ""),
     ],
-    ids=["refused before", "a job without pods", "still no room", "refused by nobody", "one that has not begun"],
+    ids=[
+        "refused before",
+        "a job without pods",
+        "a stateful set with fewer pods",
+        "a daemon set with fewer pods",
+        "an ordered set that waits for a pod it has",
+        "still no room",
+        "refused by nobody",
+        "one that has not begun",
+    ],
 )
 def test_pods_that_a_quota_lets_in_by_now_may_come(
     kind: str, spec: dict[str, object], status: dict[str, object], hard: str, said: str, tmp_path: Path
@@ -109,3 +122,36 @@ def test_pods_that_a_quota_lets_in_by_now_may_come(
     gaps = [gap for gap in result.fidelity.gaps if gap.what.startswith("when controllers try again")]
     wanted = [(f"{said} may come and take room", ("shop/a",))] if said else []
     assert [(gap.effect, gap.pods) for gap in gaps] == wanted
+
+
+@pytest.mark.parametrize(
+    ("started", "said"),
+    [
+        pytest.param(("09:00", "09:00"), ["shop/a"], id="two that became ready in the same second"),
+        pytest.param(("09:00", "11:00"), [], id="the one that is ready for half the time goes first"),
+    ],
+)
+def test_room_that_one_of_two_equal_pods_leaves_may_come_elsewhere(
+    started: tuple[str, str], said: list[str], tmp_path: Path
+) -> None:
+    amounts = {"cpu": "1", "memory": "8Gi", "pods": "10"}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}
+    pods = []
+    for number, time in enumerate(started, 1):
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": f"2026-01-01T{time}:00Z"}
+        pod = object_of("Pod", f"web-{number}", {**ONE_CPU, "nodeName": f"node-{number}"}, phase="Running")
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "web-1", "controller": True}
+        pod["metadata"] = {**METADATA, "name": f"web-{number}", "uid": f"w{number}", "ownerReferences": [owner]}
+        pod["status"] = {"phase": "Running", "conditions": [ready]}
+        pods.append(pod)
+    waits = object_of("Pod", "a", ONE_CPU)
+    waits["metadata"] = {"name": "a", "namespace": "shop", "uid": "a", "creationTimestamp": "2026-01-01T12:00:00Z"}
+    replicas = {**object_of("ReplicaSet", "web-1", spec), "apiVersion": "apps/v1"}
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": True}
+    replicas["metadata"] = {**METADATA, "name": "web-1", "uid": "web-1", "ownerReferences": [owner]}
+    deployment = {**object_of("Deployment", "web", spec), "apiVersion": "apps/v1"}
+    nodes = [object_of("Node", f"node-{n}", {}, allocatable=amounts, capacity=amounts) for n in (1, 2)]
+    cluster = write_objects(tmp_path / "cluster.json", *nodes, deployment, replicas, *pods, waits)
+    change = {**deployment, "metadata": {"name": "web", "namespace": "shop"}, "spec": {**spec, "replicas": 1}}
+    result = kwhatif.place([change], with_pending=True, snapshot=cluster)
+    assert [gap.pods for gap in result.fidelity.gaps if "deletes first" in gap.what] == [tuple(said)] * bool(said)

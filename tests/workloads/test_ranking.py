@@ -89,6 +89,16 @@ def test_times_of_the_same_power_of_two_are_told_apart_by_uid_alone() -> None:
     assert first(one, other, now=NOW) == first(other, one, now=NOW) == "x"
 
 
+@pytest.mark.parametrize(
+    ("restarted", "ties"), [(0, [("y", "x")]), (1, [])], ids=["by chance", "told apart by restarts"]
+)
+def test_a_pod_that_goes_before_an_equal_one_is_a_tie(restarted: int, ties: list[tuple[str, str]]) -> None:
+    pods = [pod("x", "a"), pod("y", "b", containerStatuses=restarts(restarted)), pod("z", "c", ready=False)]
+    order = DeletionOrder(pods, Counter(), lambda pod: pod, is_ready, None)
+    assert [each["metadata"]["name"] for each in order.take(2)] == ["z", "y"]
+    assert [tuple(each["metadata"]["name"] for each in pair) for pair in order.ties] == ties
+
+
 def test_a_replica_set_that_shrinks_removes_the_pods_that_a_real_one_would() -> None:
     pods = [
         pod("steady", "a", since="2026-01-01T00:00:00Z"),

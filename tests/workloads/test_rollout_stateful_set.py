@@ -110,6 +110,21 @@ def test_new_ordinals_need_their_claims_first(granted: bool) -> None:
     assert claims == ["data-db-1"]
 
 
+def test_a_parallel_set_makes_no_claims_behind_the_batch_in_which_a_quota_refuses_a_pod() -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    old = stateful_set(replicas=1, volumeClaimTemplates=[claim], podManagementPolicy="Parallel")
+    claims: dict[str, None] = {}
+    plan = plan_rollout(
+        old,
+        changed(old, "one", replicas=9),
+        db_pods(old, "0"),
+        admit=lambda pod: pod if pod["metadata"]["name"] in ("db-1", "db-2") else None,
+        create_claim=lambda body: claims.setdefault(body["metadata"]["name"]) is None,
+    )
+    assert [pod["metadata"]["name"] for step in plan for pod in step.creates] == ["db-1", "db-2"]
+    assert list(claims) == [f"data-db-{ordinal}" for ordinal in range(1, 7)]
+
+
 def test_a_smaller_set_deletes_the_claims_of_its_pods_if_it_says_so() -> None:
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
     keeps = {"whenScaled": "Delete", "whenDeleted": "Retain"}

@@ -33,7 +33,7 @@ from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.deployment import DESIRED, MAXIMUM, SizedReplicaSet
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
 from kwhatif.workloads.object_creation import create_unless_there
-from kwhatif.workloads.objects import controller_of, integer, moment, name_of, namespace_of
+from kwhatif.workloads.objects import controller_of, integer, last_moment_of, moment, name_of, namespace_of
 from kwhatif.workloads.pod_autoscalers import pod_autoscalers_of
 from kwhatif.workloads.rollout import plan_rollout
 from kwhatif.workloads.rollout_state import Step
@@ -171,7 +171,7 @@ class _Scaling:
         draft.doubts.append(self._server.doubts)
         self._pods = [self._assume_placed(pod) for pod in self._server.world.all("Pod", namespace)]
         self._sets = list(self._server.world.all("ReplicaSet", namespace))
-        self._now = moment(draft.snapshot.taken_at)
+        self._now = moment(draft.snapshot.taken_at) or last_moment_of(self._pods)
         self._trails: dict[str, Sequence[FieldChange]] = {}
         self._refused = ""
         self._going: set[str] = set()

@@ -326,9 +326,18 @@ class _Expansion:
         replicas = section(new, "spec").get("replicas") or 0
         nodes = self._all_nodes(new)
         make_room(len(homes_of(new, nodes)) if part_of(new, "kind") == "DaemonSet" else replicas, display_name_of(new))
-        dropped = self._snapshot.dropped
         self._done.rollouts.append(
-            Rollout(old, new, origin, self._server, self._done, nodes=nodes, dropped=dropped, operated=operated)
+            Rollout(
+                old,
+                new,
+                origin,
+                self._server,
+                self._done,
+                nodes=nodes,
+                dropped=self._snapshot.dropped,
+                taken_at=self._snapshot.taken_at,
+                operated=operated,
+            )
         )
 
     def _record_refusal(self, obj: Object, origin: str, refused: RequestRefusal) -> None:

@@ -27,7 +27,7 @@ from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
 from kwhatif.simulation.expansion.snapshot_objects import drop_emptied_volumes, restore_template
 from kwhatif.simulation.session import CreatedLater, Creations, PodToSchedule
 from kwhatif.workloads.object_creation import CreationFailure, ObjectCreator, create_unless_there, device_claims
-from kwhatif.workloads.objects import integer
+from kwhatif.workloads.objects import integer, last_moment_of, moment
 from kwhatif.workloads.rollout import Plan, plan_rollout
 from kwhatif.workloads.rollout_state import Admit, Step
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
@@ -200,16 +200,19 @@ class Rollout:
         *,
         nodes: Sequence[Object],
         dropped: Collection[str],
+        taken_at: str | None,
         operated: Operated | None = None,
     ) -> None:
         self.name, self.namespace, self.origin = display_name_of(new), namespace_of(new), origin
         self._old, self._new = restore_template(old, new, dropped), new
         self.assumed = self._old is not old
         self._server, self._world, self._done = server, server.world, done
-        self._nodes, self._dropped, self._operated = nodes, dropped, operated
+        self._nodes, self._dropped, self._taken_at, self._operated = nodes, dropped, taken_at, operated
         self._trails: dict[str, tuple[FieldChange, ...]] = {}
         self._failures: dict[tuple[str, str], FailedCreate] = {}
         self._created: list[Claim] = []
+        self.plan: Plan | None = None
+        """The plan that was begun last."""
 
     @property
     def wants_pods(self) -> bool:
@@ -231,10 +234,12 @@ class Rollout:
                 gone=self._delete_pod,
                 create_claim=self._create_claim,
                 replica_sets=[restore_template(each, self._new, self._dropped) for each in sets],
+                now=moment(self._taken_at) or last_moment_of(pods),
             )
         else:
             begun = Plan(self._operated(pods, self._admit), ready, self._delete_pod, self._create_claim)
         self._done.plans.append(begun)
+        self.plan = begun
         return begun
 
     def pods_to_schedule(self, pod: Object) -> PodToSchedule:

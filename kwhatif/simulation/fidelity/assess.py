@@ -34,6 +34,8 @@ from kwhatif.simulation.fidelity.gaps import (
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
 from kwhatif.versions import minor_of
+from kwhatif.workloads.objects import name_of, namespace_of
+from kwhatif.workloads.replica_set import node_of
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.client import CallFailure, Extender
@@ -157,6 +159,27 @@ def _retry_gaps(run: Run) -> Iterator[Gap]:
         )
 
 
+def _deletion_gaps(run: Run) -> Iterator[Gap]:
+    """Pods that waited before and found room on a node that one of two equal pods left: had its controller deleted the
+    other one first, other room would have come first.
+    """
+    pairs = [pair for rollout in run.updates if rollout.plan is not None for pair in rollout.plan.ties]
+    apart = [pair for pair in pairs if node_of(pair[0]) != node_of(pair[1])]
+    if not apart:
+        return
+    waited = {item.pod.key for item in pending_pods(run.session.snapshot)}
+    nodes = {node_of(pod) for pair in apart for pod in pair}
+    helped = [each.pod for each in run.placements if each.pod in waited and each.good and each.node in nodes]
+    if helped:
+        left_out = sorted(each.pod for each in run.pending if each.cause == "waiting")
+        names = list(dict.fromkeys(f"{namespace_of(pod)}/{name_of(pod)}" for pair in apart for pod in pair))
+        yield Gap(
+            what=f"which of equal pods a controller deletes first is chance: {format_some(names)}",
+            effect=f"room may come first elsewhere, and others than {format_some(helped)} may get it, or evict for it",
+            pods=(*helped, *left_out),
+        )
+
+
 def _assess_alone(run: Run) -> Fidelity:
     session, asked, rollouts = run.session, run.pods_to_schedule, run.updates
     snapshot, setup = session.snapshot, session.setup
@@ -168,6 +191,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *_unclaimed_gaps(run),
         *_budget_gap(session, run.placements, run.evicted),
         *_retry_gaps(run),
+        *_deletion_gaps(run),
         *creation_gaps(session, asked, rollouts),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),

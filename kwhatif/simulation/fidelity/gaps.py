@@ -34,6 +34,7 @@ from kwhatif.simulation.session import PodToSchedule, Session, is_unattempted, p
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import DEFAULT_MINOR, minor_of
 from kwhatif.workloads.objects import controller_of, integer
+from kwhatif.workloads.stateful_set import is_ordered
 
 
 def closing_commands_of(snapshot: Snapshot, *kinds: str) -> tuple[str, ...]:
@@ -336,9 +337,25 @@ def _missing_of_job(obj: Object) -> int:
     return min(wanted, integer(spec.get("completions"), wanted) - integer(status.get("succeeded"), 0))
 
 
+def _missing_of_stateful_set(obj: Object) -> int:
+    """Those that are not there, unless an ordered set waits for one that is. It does not say why."""
+    spec, status = section(obj, "spec"), section(obj, "status")
+    there = integer(status.get("replicas"), 0)
+    if "replicas" not in status or (is_ordered(obj) and integer(status.get("readyReplicas"), 0) < there):
+        return 0
+    return integer(spec.get("replicas"), 1) - there
+
+
+def _missing_of_daemon_set(obj: Object) -> int:
+    status = section(obj, "status")
+    return integer(status.get("desiredNumberScheduled"), 0) - integer(status.get("currentNumberScheduled"), 0)
+
+
 _MISSING: dict[str, Callable[[Object], int]] = {
     "ReplicaSet": _refused_replicas,
     "ReplicationController": _refused_replicas,
+    "StatefulSet": _missing_of_stateful_set,
+    "DaemonSet": _missing_of_daemon_set,
     "Job": _missing_of_job,
 }
 """How many pods of an object wait for their controller."""
