@@ -40,7 +40,8 @@ class NodeReport(ResultStruct, frozen=True, kw_only=True):
 
 
 class Fix(ResultStruct, frozen=True, kw_only=True):
-    """A single change that was tried and lets the pod run, on ``node``.
+    """A single change that was tried and lets the pod run, on ``node``. At least ``pods`` of
+    the ``waiting`` ones of its workload that are like it run then.
 
     The ``victims`` have to leave for it, and say where they find another node. ``pending`` are the pods
     (``namespace/name``) that find none in the end, among them those that victims evicted in their turn.
@@ -48,6 +49,8 @@ class Fix(ResultStruct, frozen=True, kw_only=True):
 
     change: str
     node: str
+    pods: int = 1
+    waiting: int = 1
     victims: tuple[Victim, ...] = ()
     pending: tuple[str, ...] = ()
 

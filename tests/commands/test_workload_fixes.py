@@ -151,3 +151,28 @@ def test_a_lower_request_leaves_the_other_amounts_as_they_are_written() -> None:
     assert change is not None
     (container_after,) = change.objects[0]["spec"]["template"]["spec"]["containers"]
     assert container_after["resources"]["requests"] == {"cpu": "1700m", "memory": "2048Mi"}
+
+
+def test_a_fix_of_one_pod_says_how_many_of_those_that_wait_it_places(tmp_path: Path) -> None:
+    cordoned = node("b", "b", "2")
+    cordoned["spec"] = {**cordoned.get("spec", {}), "unschedulable": True}
+    found = explained(tmp_path, [node("a", "a", "1"), cordoned], web(4))
+    (report,) = found.pods
+    assert [(fix.change, fix.pods, fix.waiting) for fix in report.fixes if "cordon" in fix.change] == [
+        ("uncordon node b", 2, 3)
+    ]
+    text = text_of(explain_blocks(found))
+    assert "uncordon node b" in text
+    assert "2 of 3 pending" in text
+
+
+def test_as_many_nodes_are_named_as_all_pods_take_and_no_more(tmp_path: Path) -> None:
+    fixes = fixes_of(explained(tmp_path, [node("a", "a", "4")], web(11)))
+    assert [each.change for each in fixes if "add" in each.change] == ["add 2 nodes like a"]
+
+
+def test_what_helps_all_pods_is_not_said_of_one_once_more(tmp_path: Path) -> None:
+    tainted = node("b", "b", "8")
+    tainted["spec"] = {**tainted.get("spec", {}), "taints": [{"key": "gpu", "effect": "NoSchedule"}]}
+    text = text_of(explain_blocks(explained(tmp_path, [node("a", "a", "1"), tainted], web(4))))
+    assert text.count("add a toleration for gpu") == 2  # in the table, and above the lines to paste

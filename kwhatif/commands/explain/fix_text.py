@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import compress
 from typing import TypeVar
 
 from kwhatif.render.blocks import NONE, Block, Heading, Lines, Patch, table
@@ -13,7 +14,7 @@ from kwhatif.results.explain import Fix, PodReport, WorkloadFix, WorkloadReport
 F = TypeVar("F", Fix, WorkloadFix)
 
 
-def workload_fix_blocks(workload: WorkloadReport) -> Iterator[Block]:
+def _workload_fix_blocks(workload: WorkloadReport) -> Iterator[Block]:
     """What would let all pods of a workload run, and the lines to change for it."""
     if not workload.fixes:
         if workload.tried:
@@ -44,18 +45,30 @@ def workload_fix_blocks(workload: WorkloadReport) -> Iterator[Block]:
             yield Patch(fix.patch)
 
 
-def fix_blocks(report: PodReport, *, none: bool) -> Iterator[Block]:
-    """What would help the pod; that nothing does is said if ``none`` is to be."""
+def fix_blocks(report: PodReport, workload: WorkloadReport | None) -> Iterator[Block]:
+    """What would let all pods of its workload run, then what would help the pod, and how many like it."""
     if report.limit:
         yield Lines((f"{report.limit[0].upper()}{report.limit[1:]}.",))
-    for heading, fixes in _headings("FIXES", report.tried, [*enumerate(report.fixes)], ("works", "work")):
+    for_all = {fix.change for fix in workload.fixes} if workload is not None else set()
+    if workload is not None:
+        yield from _workload_fix_blocks(workload)
+    mine = [fix for fix in report.fixes if fix.change not in for_all]
+    title = "OTHER FIXES" if for_all else "FIXES"
+    for heading, fixes in _headings(title, report.tried, [*enumerate(mine)], ("works", "work")):
         yield heading
-        if any(fix.victims for fix in report.fixes):
-            rows = tuple((fix.change, fix.node, describe_victims_of_fix(fix) or NONE) for _, fix in fixes)
-            yield table(("change", "leads to [node]", "evicts"), rows)
-        else:
-            yield table(("change", "leads to [node]"), tuple((fix.change, fix.node) for _, fix in fixes))
-    if report.tried and none and not report.fixes:
+        rows = [
+            (
+                fix.change,
+                f"{fix.pods} of {fix.waiting} pending",
+                fix.node,
+                describe_victims_of_fix(fix) or NONE,
+            )
+            for _, fix in fixes
+        ]
+        shown = (True, any(fix.waiting > 1 for fix in mine), True, any(fix.victims for fix in mine))
+        headers = compress(("change", "places", "leads to [node]", "evicts"), shown)
+        yield table(tuple(headers), tuple(tuple(compress(row, shown)) for row in rows))
+    if report.tried and not report.fixes and (workload is None or not workload.tried):
         yield Lines((f"FIXES: none of {format_count(report.tried, 'change')} tried helps.",))
 
 

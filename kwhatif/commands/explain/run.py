@@ -219,7 +219,9 @@ class ExplainRun(Question[ExplainResult]):
         tried, others = self._select_pods(scenario, placements, list(offered.expanded.all_pods()))
         origins = PodOrigins.of(scenario.session.snapshot)
         owners = {origins.owner_of(item.pod) for item in run.pods_to_schedule}
-        tried_in = TrialCluster(end.sandbox(), origins, owners)
+        pending = [each for each in run.pods_to_schedule if each.pod.key in placements]
+        pending = [each for each in pending if not placements[each.pod.key].good]
+        tried_in = TrialCluster(end.sandbox(), origins, owners, pending)
         named, _ = split_groups(end, [item for item in tried if item.owner])
         outcomes = [each for each in run.groups if _key_of(each) in named]
         groups = group_reports(end, outcomes, run.pods_to_schedule, with_fixes=self.explain_options.fixes)

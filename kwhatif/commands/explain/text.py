@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
-from kwhatif.commands.explain.fix_text import fix_blocks, workload_fix_blocks
+from kwhatif.commands.explain.fix_text import fix_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import (
@@ -64,8 +64,7 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
         facts += _facts(report, result.nodes, result.fidelity.rules)
         of_pod = [Facts(tuple(facts)), *_pod(report, result.nodes, everything, with_alike=with_alike)]
         workload = workloads.get(report.pod)
-        of_pod += fix_blocks(report, none=workload is None or not workload.tried)
-        of_pod += workload_fix_blocks(workload) if workload is not None else ()
+        of_pod += fix_blocks(report, workload)
         if not several:
             blocks += of_pod
         else:

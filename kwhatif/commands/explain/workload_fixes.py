@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from typing import Any
 
@@ -17,17 +17,18 @@ from kwhatif.commands.explain.changed_scenario import prepare_changed
 from kwhatif.commands.place.question import Place
 from kwhatif.errors import KwhatifError
 from kwhatif.policy.render import yaml_text
-from kwhatif.results.amounts import format_count
 from kwhatif.results.explain import PodReport, WorkloadFix, WorkloadReport
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.explanation.fixes import MOST_PRIORITY, suggested_pods
 from kwhatif.simulation.explanation.workload_changes import (
     WorkloadChange,
+    added_nodes,
     change_of_pod,
     change_of_quota,
     changes_of_workload,
     rules_that_differ,
 )
+from kwhatif.simulation.fewest_nodes import least_nodes, try_fewest
 from kwhatif.simulation.node_pools import pool_of
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
@@ -78,17 +79,20 @@ class WorkloadFixes(msgspec.Struct):
         fixes: list[WorkloadFix] = []
         answered: set[str] = set()
         tried = 0
-        for change in self._changes(workload, report, manifest):
-            if tried >= MOST_TRIALS:
-                break
-            if change.about in answered:
-                continue
+
+        def attempt(change: WorkloadChange) -> WorkloadFix | None:
+            nonlocal tried
             tried += 1
-            fix = self._try(workload.workload, manifest, change)
-            if fix is not None:
+            return self._try(workload.workload, manifest, change) if tried <= MOST_TRIALS else None
+
+        for change in self._changes(workload, report, manifest):
+            if change.about not in answered and (fix := attempt(change)) is not None:
                 answered.add(change.about)
                 fixes.append(fix)
-        return replace(workload, fixes=tuple(sorted(fixes, key=lambda fix: fix.harm)), tried=tried)
+        if manifest in self.scenario.manifests:
+            fixes += self._fewest_nodes(workload, report, attempt)
+        fixes.sort(key=lambda fix: fix.harm)
+        return replace(workload, fixes=tuple(fixes), tried=min(tried, MOST_TRIALS))
 
     def _manifest_of(self, workload: str) -> Manifest | None:
         """The object of a workload (``Kind/namespace/name``): of the manifests, else of the cluster."""
@@ -139,10 +143,6 @@ class WorkloadFixes(msgspec.Struct):
             if words in helps and not rules_that_differ(pod, edited):
                 change = change_of_pod(manifest.raw, words, pod, edited)
                 yield from [change] if change is not None else []
-        if manifest not in self.scenario.manifests:
-            return
-        short = [each.node for each in report.nodes if each.blockers and all(one.short for one in each.blockers)]
-        yield from self._machines(short, workload.pods - workload.together)
 
     def _changes_of_pod(self, report: PodReport) -> Iterator[tuple[str, Pod, Pod]]:
         """What is suggested for the pod that stands for all, where it is a change of its spec."""
@@ -166,15 +166,26 @@ class WorkloadFixes(msgspec.Struct):
         ]
         return [each.name for each in sorted(higher, key=lambda each: (each.value, each.name))[:MOST_CLASSES]]
 
-    def _machines(self, like: Sequence[str], missing: int) -> Iterator[WorkloadChange]:
-        """One more node of each pool, or one for each pod."""
-        named = {node.name: node for node in self.explained.session.cluster.columns.given}
-        pools = {pool_of(named[name]) or name: name for name in reversed(like) if name in named}
+    def _fewest_nodes(
+        self, workload: WorkloadReport, report: PodReport, attempt: Callable[[WorkloadChange], WorkloadFix | None]
+    ) -> Iterator[WorkloadFix]:
+        """As many nodes as it takes of each pool that lacks nothing but room, a node a pod at the most."""
+        cluster = self.explained.session.cluster
+        named = {node.name: node for node in cluster.columns.given}
+        short = [each.node for each in report.nodes if each.blockers and all(one.short for one in each.blockers)]
+        pools = {pool_of(named[name]) or name: name for name in reversed(short) if name in named}
+        missing = workload.pods - workload.together
+        items = {item.pod.key: item for item in self.explained.pods_to_schedule}
+        without = (each.pod for each in self.explained.placements if not each.good and each.pod in items)
+        pods = [self.explained.session.info(items[key]) for key in without]
         for pool, name in sorted(pools.items()):
-            for count in dict.fromkeys((1, missing)):
-                nodes = format_count(count, "node")
-                words = f"add {nodes} like {name}" + (f" ({pool})" if pool != name else "")
-                yield WorkloadChange(words, f"nodes of {pool}", (), add_nodes={"count": count, "like": name})
+            least = min(least_nodes(cluster, pods, name), missing)
+
+            def add(count: int, like: str = name, pool: str = pool) -> WorkloadFix | None:
+                return attempt(added_nodes(count, like, pool))
+
+            if (fix := try_fewest(least, missing, add)) is not None:
+                yield fix
 
     # --- what comes of it
 

@@ -38,6 +38,7 @@ from kwhatif.simulation.edits.add_nodes import ADD_NODES, AddNodes
 from kwhatif.simulation.edits.document import apply_edits
 from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
+from kwhatif.simulation.fewest_nodes import least_nodes, try_fewest
 from kwhatif.simulation.node_pools import pool_of
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.run import Run
@@ -324,30 +325,15 @@ class GrownCluster:
 
     def nodes(self, pods: Sequence[PodInfo], like: str) -> int | None:
         """How many nodes like this one it takes for all the pods; None if that many do not help."""
-        count = max(1, self._at_least(pods, like))
-        before = 0
-        while count <= MOST_NODES:
-            placed = self._count_placed(pods, like, count)
-            if placed == len(pods):
-                return count
-            if placed <= before:
-                return None
-            before, count = placed, count + 1
-        return None
+        least = least_nodes(self._context.cluster, pods, like)
+        if least > MOST_NODES:
+            return None
 
-    def _at_least(self, pods: Sequence[PodInfo], like: str) -> int:
-        """What the resources and places that no other node has left would take, if requests could be cut at will."""
-        cluster = self._context.cluster
-        row = cluster.columns.row(like)
-        assert row is not None
-        requested = sum(cluster.shapes.requests[info.shape.index] for info in pods)
-        free = (cluster.columns.allocatable - cluster.requested).clip(min=0).sum(axis=0)
-        short = [
-            (int(want), int(has)) for want, has in zip(requested - free, cluster.columns.allocatable[row], strict=True)
-        ]
-        open_slots = int((cluster.columns.allowed_pods - cluster.pod_count).clip(min=0).sum())
-        short.append((len(pods) - open_slots, int(cluster.columns.allowed_pods[row])))
-        return max((-(-want // has) for want, has in short if want > 0 and has > 0), default=1)
+        def attempt(count: int) -> int | None:
+            return count if self._count_placed(pods, like, count) == len(pods) else None
+
+        # No pod needs more than a node.
+        return try_fewest(least, min(max(least, len(pods)), MOST_NODES), attempt)
 
     def _count_placed(self, pods: Sequence[PodInfo], like: str, count: int) -> int:
         with pods_to_make():

@@ -21,7 +21,7 @@ from kwhatif.commands.gate.rule import Rule
 from kwhatif.errors import KwhatifError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
-from kwhatif.simulation.explanation.workload_changes import Body, WorkloadChange, pod_spec_of
+from kwhatif.simulation.explanation.workload_changes import Body, WorkloadChange, added_nodes, pod_spec_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.workloads.objects import integer
 
@@ -82,12 +82,6 @@ def _troubles(run: Run) -> Sequence[int]:
 
 
 # --- what rules name
-
-
-def added_nodes(count: int, like: str) -> WorkloadChange:
-    """So many nodes more, which are like one that is there."""
-    words = f"add {format_count(count, 'node')} like {like}"
-    return WorkloadChange(words, "nodes", (), add_nodes={"count": count, "like": like})
 
 
 def nodes_for(context: Context, pods: Sequence[PodInfo]) -> Iterator[WorkloadChange]:

@@ -90,8 +90,8 @@ def _subjects(result: ReviewResult) -> Iterator[tuple[str, list[str]]]:
     yield (
         "What helps",
         [
-            f"{each.workload}: {each.change}"
-            + (f", then on {each.node}" if each.node else "")
+            f"{each.workload}: {each.change}; places {each.pods} of {each.waiting} pending"
+            + (f", on {each.node}" if each.node and each.waiting == 1 else "")
             + (f", evicts {format_some(each.evicts)}" if each.evicts else "")
             for each in result.remedies
         ],

@@ -80,7 +80,7 @@ MOST_OF_ONE = 3
 
 
 def find_remedies(proposal: ChangeScenario, commands: Commands) -> Iterator[Remedy]:
-    """The smallest changes for one waiting pod of each workload, tried beside the rest of the change."""
+    """The smallest changes for the waiting pods of each workload, tried beside the rest of the change."""
     explained = explain_workloads(
         proposal.new_session(),
         proposal.pods_to_schedule,
@@ -97,6 +97,8 @@ def find_remedies(proposal: ChangeScenario, commands: Commands) -> Iterator[Reme
                 workload=workload.workload,
                 change=fix.change,
                 node=fix.node,
+                pods=fix.pods,
+                waiting=fix.waiting,
                 evicts=tuple(victim.pod for victim in fix.victims),
                 command=commands.explain(report.pod),
             )

@@ -83,11 +83,15 @@ class Risk(ResultStruct, frozen=True, kw_only=True):
 
 
 class Remedy(ResultStruct, frozen=True, kw_only=True):
-    """A single change that was tried and lets a pod of a workload run, on ``node``; pods it ``evicts``."""
+    """A single change that was tried and lets ``pods`` of the ``waiting`` ones of a workload run, the first on
+    ``node``; pods it ``evicts``.
+    """
 
     workload: str
     change: str
     node: str
+    pods: int = 1
+    waiting: int = 1
     evicts: tuple[str, ...] = ()
     command: str = ""
 

@@ -75,10 +75,16 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
         looked = "; ".join(result.examined)
         yield Lines((f"Tried: {looked}." if risks else f"The change puts nothing at risk. Tried: {looked}.",))
     remedies = [
-        (each.workload, each.change, each.node or NONE, format_some(each.evicts) if each.evicts else NONE)
+        (
+            each.workload,
+            each.change,
+            f"{each.pods} of {each.waiting} pending",
+            each.node or NONE,
+            format_some(each.evicts) if each.evicts else NONE,
+        )
         for each in result.remedies
     ]
-    yield from build_table("WHAT HELPS", ("workload", "change", "node [node]", "evicts"), remedies)
+    yield from build_table("WHAT HELPS", ("workload", "change", "places", "leads to [node]", "evicts"), remedies)
 
 
 def _amounts(change: RequestChange) -> Iterator[str]:

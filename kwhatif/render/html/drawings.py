@@ -234,7 +234,10 @@ def _matrix(report: PodReport) -> dict[str, Any]:
             )
             for each in report.evictions
         ],
-        "fixes": [[fix.change, fix.node, describe_victims_of_fix(fix)] for fix in report.fixes],
+        "fixes": [
+            [fix.change, f"{fix.pods} of {fix.waiting} pending", fix.node, describe_victims_of_fix(fix)]
+            for fix in report.fixes
+        ],
         "tried": report.tried,
     }
 

@@ -5,14 +5,16 @@ Candidates come from nodes that only one plugin rejects. Only changes that the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import msgspec
 from msgspec import structs
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.devices import ResourceClaim
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.plugins.shared.pod_changes import with_priority
 from kwhatif.results.explain import Fix
 from kwhatif.results.place import Victim
@@ -38,9 +40,10 @@ Edited = Pod | Node | ResourceClaim
 
 
 class _Landing(msgspec.Struct, frozen=True):
-    """The node that a change leads to, and what it does to others: see ``Fix``."""
+    """The node that a change leads to, how many pods it places, and what it does to others: see ``Fix``."""
 
     node: str
+    pods: int = 1
     victims: tuple[Victim, ...] = ()
     pending: tuple[str, ...] = ()
 
@@ -53,11 +56,13 @@ class TrialCluster(msgspec.Struct, frozen=True):
     """The cluster of the trials: that of a ``session``, where the whole change is placed as far as it fits.
 
     Pods of the ``workloads`` (as ``PodOrigins.owner_of`` names them) that change together are no victims of each other.
+    ``pending`` are those without a node.
     """
 
     session: Session
     origins: PodOrigins
     workloads: Collection[str]
+    pending: Sequence[PodToSchedule] = ()
 
     @classmethod
     def of_pod(cls, session: Session, pod: Pod) -> TrialCluster:
@@ -69,6 +74,12 @@ class TrialCluster(msgspec.Struct, frozen=True):
         """Whether a pod belongs to one of the workloads."""
         return self.origins.owner_of(pod) in self.workloads
 
+    def siblings_of(self, pod: Pod) -> list[PodToSchedule]:
+        """The other pods of its workload that wait and are as it is: what helps one is a change of all."""
+        owner = self.origins.owner_of(pod)
+        alike = (each for each in self.pending if each.pod.key != pod.key and each.pod.spec == pod.spec)
+        return [each for each in alike if self.origins.owner_of(each.pod) == owner]
+
 
 def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
     """The fixes, each once, those that cost others least first, and how many changes were tried. ``attempt`` is the
@@ -77,7 +88,8 @@ def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attemp
     fixes: list[Fix] = []
     effects: list[_Landing] = []
     tried = 0
-    for change, landing in _Trials(tried_in, asked, attempt).distinct():
+    trials = _Trials(tried_in, asked, attempt)
+    for change, landing in trials.distinct():
         if tried >= MOST_TRIALS:
             break
         tried += 1
@@ -86,8 +98,17 @@ def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attemp
             # A higher priority that evicts the same pods is no other way out.
             continue
         effects.append(found)
-        fixes.append(Fix(change=change, node=found.node, victims=found.victims, pending=found.pending))
-    return tuple(sorted(fixes, key=lambda fix: fix.harm)), tried
+        fixes.append(
+            Fix(
+                change=change,
+                node=found.node,
+                pods=found.pods,
+                waiting=1 + len(trials.siblings),
+                victims=found.victims,
+                pending=found.pending,
+            )
+        )
+    return tuple(sorted(fixes, key=lambda fix: (fix.harm, -fix.pods))), tried
 
 
 @dataclass
@@ -98,6 +119,7 @@ class _Trials:
 
     def __post_init__(self) -> None:
         self.session, self.pod = self.tried_in.session, self.attempt.pod
+        self.siblings = self.tried_in.siblings_of(self.asked.pod)
 
     def distinct(self) -> Iterator[tuple[str, Callable[[], _Landing | None]]]:
         """The changes, each once: several plugins may suggest the same."""
@@ -170,13 +192,14 @@ class _Trials:
     # --- what comes of them
 
     def _with_pod(self, pod: Pod) -> Callable[[], _Landing | None]:
-        return lambda: _land(self.session.driver, pod)
+        siblings = [structs.replace(each.pod, spec=pod.spec) for each in self.siblings]
+        return lambda: _land(self.session.driver, pod, siblings)
 
     def _with_node(self, node: Node) -> Callable[[], _Landing | None]:
         def attempt() -> _Landing | None:
             tried = self.session.driver.sandbox()
             tried.cluster.replace_nodes([node if n.name == node.name else n for n in tried.cluster.columns.given])
-            return _land(tried, self.pod.pod)
+            return _land(tried, self.pod.pod, [each.pod for each in self.siblings])
 
         return attempt
 
@@ -184,7 +207,7 @@ class _Trials:
         def attempt() -> _Landing | None:
             tried = self.session.driver.sandbox()
             tried.cluster.devices.put(claim)
-            return _land(tried, self.pod.pod)
+            return _land(tried, self.pod.pod, [each.pod for each in self.siblings])
 
         return attempt
 
@@ -192,14 +215,26 @@ class _Trials:
         return lambda: _evict(self.tried_in, self.asked, self.pod.pod, priority)
 
 
-def _land(driver: Driver, pod: Pod) -> _Landing | None:
-    """The node that a pod would get without evictions."""
+def _land(driver: Driver, pod: Pod, siblings: Sequence[Pod]) -> _Landing | None:
+    """The node that a pod would get without evictions, and how many siblings find one after it."""
     info = driver.cluster.shapes.info(pod)
+    row = driver.decide(info).row if _has_feasible_node(driver, info) else None
+    if row is None:
+        return None
+    number = 1
+    if siblings:
+        tried = driver.sandbox()
+        tried.attempt(info)
+        infos = map(tried.cluster.shapes.info, siblings)
+        placed = takewhile(lambda each: _has_feasible_node(tried, each) and tried.attempt(each).is_placed, infos)
+        number += sum(1 for _ in placed)
+    return _Landing(driver.cluster.columns.names[row], number)
+
+
+def _has_feasible_node(driver: Driver, info: PodInfo) -> bool:
+    """Whether a pod fits a node without evictions; the message of one that does not, and victims, are not needed."""
     evaluation = driver.scheduler_for(info).evaluate_all_nodes(info)
-    if evaluation is None or not evaluation.passing(info).any():
-        return None  # the failure message and victims are not needed
-    row = driver.decide(info).row
-    return None if row is None else _Landing(driver.cluster.columns.names[row])
+    return evaluation is not None and bool(evaluation.passing(info).any())
 
 
 def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int) -> _Landing | None:
@@ -221,7 +256,7 @@ def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int
     if placement.outcome != "placed" or any(tried_in.changes(each.pod) for each in simulation.evicted_since()):
         return None
     ended = simulation.run_of([placement], simulation.replacements())
-    return _Landing(placement.node, placement.victims, tuple(each.pod for each in ended.pending))
+    return _Landing(placement.node, 1, placement.victims, tuple(each.pod for each in ended.pending))
 
 
 def _raise_siblings(session: Session, origins: PodOrigins, pod: Pod, priority: int) -> None:

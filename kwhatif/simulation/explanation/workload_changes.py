@@ -39,14 +39,20 @@ _REQUIRED, _PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for wor
 
 
 class WorkloadChange(msgspec.Struct, frozen=True):
-    """A ``change`` in words, and the objects that it leaves; or the nodes to be added, as an edit has them. Of those
-    ``about`` the same one helps.
+    """A ``change`` in words, and the objects that it leaves; or nodes to add, as an edit has them. Of those ``about``
+    the same one helps.
     """
 
     change: str
     about: str
     objects: Sequence[Body]
     add_nodes: Mapping[str, Any] | None = None
+
+
+def added_nodes(count: int, like: str, pool: str = "") -> WorkloadChange:
+    """So many nodes more, which are like one that is there, of a ``pool``."""
+    words = f"add {format_count(count, 'node')} like {like}" + (f" ({pool})" if pool not in ("", like) else "")
+    return WorkloadChange(words, f"nodes of {pool}", (), add_nodes={"count": count, "like": like})
 
 
 def pod_spec_of(workload: Body) -> Body:

@@ -83,7 +83,8 @@ def explain_workloads(
     for each in run.placements:
         if each.pod in items and each.pod not in run.removed:
             by_owner[origins.owner_of(items[each.pod].pod)].append(each)
-    tried_in = TrialCluster(run.end.sandbox(), origins, by_owner.keys())
+    pending = [items[each.pod] for placements in by_owner.values() for each in placements if not each.good]
+    tried_in = TrialCluster(run.end.sandbox(), origins, by_owner.keys(), pending)
     alone = session.sandbox()
     workloads, reports = [], []
     for owner, placements in track(by_owner.items(), "Explaining", "workloads"):

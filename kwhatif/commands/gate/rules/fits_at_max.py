@@ -13,13 +13,13 @@ from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count
 from kwhatif.commands.gate.context import Context
-from kwhatif.commands.gate.remedies import added_nodes, with_number
+from kwhatif.commands.gate.remedies import with_number
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit, subject_of_workload
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding, Subject
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
-from kwhatif.simulation.explanation.workload_changes import WorkloadChange
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, added_nodes
 from kwhatif.simulation.placement.scaled_out import ScaledOutChange
 
 

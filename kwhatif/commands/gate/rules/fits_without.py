@@ -14,13 +14,12 @@ from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count
 from kwhatif.commands.gate.context import Context, StrandedPod
-from kwhatif.commands.gate.remedies import added_nodes
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.commands.gate.units import Unit
 from kwhatif.fleet.study import reduce_garbage_collection
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.gate import Finding
-from kwhatif.simulation.explanation.workload_changes import WorkloadChange
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, added_nodes
 from kwhatif.simulation.node_pools import zone_of
 
 Gone = Literal["biggest-node", "any-node", "any-zone"]

@@ -9,11 +9,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from kwhatif.commands.gate.context import Context
-from kwhatif.commands.gate.remedies import added_nodes
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_amount, format_count
 from kwhatif.results.gate import Finding, Subject
-from kwhatif.simulation.explanation.workload_changes import WorkloadChange
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, added_nodes
 from kwhatif.simulation.node_pools import pool_of
 
 

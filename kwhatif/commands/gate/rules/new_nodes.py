@@ -12,13 +12,12 @@ from kwhatif.api.document_numbers import Count
 from kwhatif.api.spelling_hints import suggest_spelling
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.gate.context import MOST_NODES, Context, GrownCluster
-from kwhatif.commands.gate.remedies import added_nodes
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.errors import InputError
 from kwhatif.results.amounts import format_count, format_counts
 from kwhatif.results.gate import Finding
 from kwhatif.results.place import Placement
-from kwhatif.simulation.explanation.workload_changes import WorkloadChange
+from kwhatif.simulation.explanation.workload_changes import WorkloadChange, added_nodes
 from kwhatif.simulation.session import PodToSchedule
 
 

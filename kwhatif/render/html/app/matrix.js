@@ -14,7 +14,7 @@ function matrixPart(matrix, number) {
   if (matrix.compared) section.append(element('p', {}, matrix.compared));
   if (matrix.fixes.length) {
     section.append(element('h4', {}, `Single changes that let it run (${matrix.tried} tried)`),
-      smallTable('Changes that help', ['Change', 'Leads to', 'Evicts'], matrix.fixes.map(([change, node, victims]) => [change, nodeLink(node), victims || '–'])));
+      smallTable('Changes that help', ['Change', 'Places', 'Leads to', 'Evicts'], matrix.fixes.map(([change, pods, node, victims]) => [change, pods, nodeLink(node), victims || '–'])));
   }
   if (matrix.feasible.length) section.append(...feasiblePart(matrix));
   if (matrix.rejected.length) section.append(...rejectedPart(matrix));
