@@ -451,6 +451,8 @@ def drain(
     ignore_daemonsets: bool = False,
     delete_emptydir_data: bool = False,
     force: bool = False,
+    one_by_one: bool = False,
+    write_snapshot: Path = '',
     now: datetime | None = None,
     pod_template_paths: str | Sequence[str] | None = None,
     admission_plugins: str | Sequence[str] | None = None,
@@ -479,7 +481,7 @@ def drain(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> DrainResult:
-    """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
+    """Drain nodes as kubectl does: cordon them, then evict their pods as far as disruption budgets allow.
 
     Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more. Pods of
     manifests, and those that what-if edits leave without a node, are placed before."""

@@ -48,6 +48,23 @@ Explained = Annotated[
         help="Explain this pod in the state in which it was tried: NAME, NAMESPACE/NAME or KIND/NAME (repeatable).",
     ),
 ]
+WrittenSnapshot = Annotated[
+    str,
+    Flag(
+        "--write-snapshot",
+        metavar="OUT",
+        file="out",
+        help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
+    ),
+]
+
+
+def refuse_standard_output(write_snapshot: str) -> None:
+    """Raise UsageError where the cluster afterwards is to go where the answer goes."""
+    if write_snapshot == "-":
+        raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
+
+
 SNAPSHOT_OUTPUT = OutputFile(
     "--output", "Where to write: .json, .json.gz or .json.zst, by name; '-' is standard output.", short="-o"
 )

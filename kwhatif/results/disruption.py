@@ -219,12 +219,13 @@ class DrainedPod(ResultStruct, frozen=True, kw_only=True):
     ``outcome``: ``evicted``, ``ignored`` (it stays, and that is in order), ``refused`` (kubectl would not begin) or
     ``blocked`` (the API server would not let it go); ``reason`` says why. ``turn`` counts the rounds of evictions from
     1; between two of them pods that found a new node become ready. ``replacement`` is the pod made in its place and
-    ``lands_on`` its node, empty if it finds none.
+    ``lands_on`` its node, empty if it finds none. ``waits``: it found none before a drained node came back.
     """
 
     pod: str
     node: str
     outcome: str
+    waits: bool = False
     reason: str = ""
     turn: int = 0
     budget: str = ""

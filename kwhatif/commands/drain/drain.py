@@ -1,6 +1,7 @@
 """Drains nodes: evictions as budgets allow them, and the nodes of the replacements.
 
-As ``kubectl drain`` does it: all nodes are cordoned first, then emptied one after the other. All evictions of a node
+As ``kubectl drain`` does it: all nodes are cordoned first, then emptied one after the other. Or, as in a maintenance,
+one drain after the other, and each node is uncordoned before the next drain begins. All evictions of a node
 are requested at once; what a budget refuses is requested again when replacements have become ready, which every pod
 that found a node is assumed to do. Autoscalers add nodes for pods that found none when nothing else can be evicted, and
 when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
@@ -9,7 +10,7 @@ when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from kwhatif.results.disruption import DrainedNode, DrainedPod, DrainResult, Rem
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.scheduling.eviction_budgets import EvictionBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.edits.cordon import cordon_node
 from kwhatif.simulation.fidelity.assess import assess
 from kwhatif.simulation.placement.conclusion import conclude_in_words
 from kwhatif.simulation.placement.group_outcomes import disrupted_groups, running_members
@@ -44,15 +46,19 @@ def drain_nodes(
     filters: Filters,
     scaler: Scaler | None = None,
     before: Run | None = None,
+    *,
+    one_by_one: bool = False,
     **never_made: Any,
 ) -> Answer[DrainResult]:
-    """Drain nodes, all of which are cordoned, in this order. What was ``never_made`` is so many fields of a run.
+    """Drain nodes in this order. What was ``never_made`` is so many fields of a run.
 
+    All of them are cordoned; with ``one_by_one`` none is, and each takes pods again before the next is begun.
     Autoscalers may help replacements, and may have helped pods that were placed ``earlier``.
     """
     run, members = _Drain(session, filters, scaler), running_members(session.cluster)
     requested = run.requested_beside(names)
-    nodes = tuple(run.node(name) for name in track(names, "Draining", "nodes"))
+    drain = run.node_that_comes_back if one_by_one else run.node
+    nodes = tuple(drain(name) for name in track(names, "Draining", "nodes"))
     run.placed.explain_futile()
     after = settle_cluster(
         session,
@@ -65,7 +71,8 @@ def drain_nodes(
     )
     homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.nodes_of_replacements)
     pods = tuple(
-        replace(each, lands_on=homes.get(each.replacement, "")) if each.replacement else each for each in run.pods
+        replace(each, lands_on=each.lands_on or homes.get(each.replacement, "")) if each.replacement else each
+        for each in run.pods
     )
     evicted = [each.pod for each in pods if each.outcome == "evicted"]
     after = structs.replace(after.following(before), evicted=evicted, **never_made)
@@ -78,15 +85,17 @@ def drain_nodes(
         outcome=conclude_in_words(
             after,
             fidelity,
-            [words + _verdict(nodes, after, driven_out, groups)],
-            bad=not all(each.drained for each in nodes) or any(each.unfinished for each in rollouts),
+            [words + _verdict(nodes, after, driven_out, groups, run.waited)],
+            bad=bool(run.waited)
+            or not all(each.drained for each in nodes)
+            or any(each.unfinished for each in rollouts),
             lead=("Safe to drain", "Not safe to drain"),
         ),
         nodes=nodes,
         pods=pods,
         budgets=run.budgets.uses(),
         placements=tuple(after.placements),
-        remaining=_remaining(requested, run.requested_beside(names)),
+        remaining=() if one_by_one else _remaining(requested, run.requested_beside(names)),
         groups=groups or msgspec.UNSET,
         scale_up=after.scale_up,
         warnings=tuple(f"{reason}: {', '.join(pods)}" for reason, pods in sorted(run.warnings.items())),
@@ -97,7 +106,13 @@ def drain_nodes(
     return Answer(result, [after])
 
 
-def _verdict(nodes: Sequence[DrainedNode], run: Run, driven_out: int, groups: Sequence[GroupDisruption]) -> str:
+def _verdict(
+    nodes: Sequence[DrainedNode],
+    run: Run,
+    driven_out: int,
+    groups: Sequence[GroupDisruption],
+    waited: Collection[str],
+) -> str:
     """``1 of 2 nodes drained, 3 pods evicted, 1 pending``."""
     drained, evicted = sum(node.drained for node in nodes), sum(node.evicted for node in nodes)
     parts = [f"{drained} of {format_count(len(nodes), 'node')} drained, {format_count(evicted, 'pod')} evicted"]
@@ -105,6 +120,8 @@ def _verdict(nodes: Sequence[DrainedNode], run: Run, driven_out: int, groups: Se
         parts.append(f"{driven_out} preempted")
     if run.pending:
         parts.append(f"{len(run.pending)} pending")
+    if waited:
+        parts.append(f"{len(waited)} pending until a node comes back")
     parts += words_of_disruptions(groups)
     return ", ".join([*parts, *words_of_growth(run.scale_up)])
 
@@ -145,11 +162,28 @@ class _Drain:
         self.emptied: list[PodInfo] = []
         self._reports: list[tuple[DrainedPod, AttemptedPod | None]] = []
         self.warnings: dict[str, list[str]] = {}
+        self.waited: set[str] = set()
+
+    def node_that_comes_back(self, name: str) -> DrainedNode:
+        """Cordon and empty one node; then it takes pods as before, at first those that find no node without it."""
+        given = next(node for node in self._session.cluster.columns.given if node.name == name)
+        self._session.change_nodes([cordon_node(given)])
+        drained = self.node(name)
+        without = [each.item.pod.identity for each in self._recreated.without_node]
+        self._session.change_nodes([given])
+        self.placed.departed += 1
+        self.placed.retry_all(self._recreated.waiting)
+        self._become_ready()
+        left = {each.item.pod.identity for each in self._recreated.without_node}
+        self.waited |= {uid for uid in without if uid not in left}
+        return drained
 
     def node(self, name: str) -> DrainedNode:
         """Empty one node. One with a pod that must not be touched is left as it is, as kubectl leaves it."""
         turns = _NodeProgress([])
-        for pod in sorted(self._pods.get(name, ()), key=lambda pod: (pod.namespace, pod.name)):
+        preempted = {victim.uid for victim in self.placed.evicted}
+        there = [pod for pod in self._pods.pop(name, ()) if pod.identity not in preempted]
+        for pod in sorted(there, key=lambda pod: (pod.namespace, pod.name)):
             intent = self._filters.intent(pod)
             if intent.warns:
                 self.warnings.setdefault(intent.reason, []).append(pod.key)
@@ -224,13 +258,22 @@ class _Drain:
         placed = self._recreated.take_placed()
         for each in placed:
             self.budgets.ready(each.item.pod)
+            # Where nodes come back, it may have to leave once more.
+            self._pods.setdefault(each.placement.node, []).append(each.item.pod)
         return bool(placed)
 
     @property
     def pods(self) -> tuple[DrainedPod, ...]:
         """Every pod's outcome."""
         return tuple(
-            report if taken is None else replace(report, replacement=taken.item.pod.key, lands_on=taken.placement.node)
+            report
+            if taken is None
+            else replace(
+                report,
+                replacement=taken.item.pod.key,
+                lands_on=taken.placement.node,
+                waits=taken.item.pod.identity in self.waited,
+            )
             for report, taken in self._reports
         )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kwhatif.api.objects import part_of
-from kwhatif.commands.common_options import CLUSTER, ManifestsBefore
+from kwhatif.commands.common_options import CLUSTER, ManifestsBefore, WrittenSnapshot, refuse_standard_output
 from kwhatif.errors import UsageError
 from kwhatif.results.disruption import DrainResult
 from kwhatif.simulation.flag import Argument, Flag
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Drain(Question[DrainResult]):
-    """Drain nodes as kubectl does: cordon them all, then evict their pods as far as disruption budgets allow.
+    """Drain nodes as kubectl does: cordon them, then evict their pods as far as disruption budgets allow.
 
     Recreated pods are placed at once, and assumed to become ready where they land; then budgets allow more. Pods of
     manifests, and those that what-if edits leave without a node, are placed before.
@@ -34,6 +34,7 @@ class Drain(Question[DrainResult]):
     examples = (
         f"general-b-1 {CLUSTER} --ignore-daemonsets --delete-emptydir-data",
         f"topology.kubernetes.io/zone=eu-west-1a {CLUSTER} --ignore-daemonsets --delete-emptydir-data --force",
+        f"-l pool=general {CLUSTER} --ignore-daemonsets --delete-emptydir-data --one-by-one",
     )
     several_runs: ClassVar[bool] = True
 
@@ -54,6 +55,11 @@ class Drain(Question[DrainResult]):
         bool, Flag("--delete-emptydir-data", help="Go on even if pods lose the data of emptyDir volumes.")
     ] = False
     force: Annotated[bool, Flag("--force", help="Go on even if there are pods that no controller recreates.")] = False
+    one_by_one: Annotated[
+        bool,
+        Flag("--one-by-one", help="Cordon and drain one node after the other; each is uncordoned before the next."),
+    ] = False
+    write_snapshot: WrittenSnapshot = ""
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
@@ -61,6 +67,7 @@ class Drain(Question[DrainResult]):
     def check(self, scenario: Scenario) -> None:
         if not self.nodes and not self.selector:
             raise UsageError("name the nodes to drain: NODE, or -l SELECTOR")
+        refuse_standard_output(self.write_snapshot)
 
     def _cordon(self, scenario: PreparedScenario) -> PreparedScenario:
         from kwhatif.simulation.edits.cordon import cordon_node
@@ -80,6 +87,11 @@ class Drain(Question[DrainResult]):
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DrainResult]:
         found = self._drain(*scenarios)
+        if self.write_snapshot:
+            from kwhatif.commands.written_snapshot import write_afterwards
+
+            what = f"drain {', '.join(node.node for node in found.result.nodes)}"
+            write_afterwards(self.write_snapshot, scenarios[0], found.ends[0], what, notes)
         blocked = any(each.blocks for each in found.result.budgets)
         if not blocked or scenarios[0].manifests:
             return found
@@ -94,7 +106,7 @@ class Drain(Question[DrainResult]):
 
         scaler = scenario.scaler
         scenario, before = place_scenario(scenario, scaler)
-        scenario = self._cordon(scenario)
+        scenario = scenario if self.one_by_one else self._cordon(scenario)
         known = scenario.snapshot.whole.get("DaemonSet")
         daemon_sets = None
         if known is not None:
@@ -105,4 +117,6 @@ class Drain(Question[DrainResult]):
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(scenario))
         session = scenario.new_session()
-        return drain_nodes(session, list(names), filters, scaler, before, **scenario.refusal_fields)
+        return drain_nodes(
+            session, list(names), filters, scaler, before, one_by_one=self.one_by_one, **scenario.refusal_fields
+        )

@@ -79,7 +79,8 @@ def drain_blocks(result: DrainResult) -> list[Block]:
 def _way(pod: DrainedPod) -> tuple[str, str]:
     if not pod.replacement:
         return NONE, pod.reason
-    return pod.replacement, pod.lands_on or "nowhere"
+    back = f", once {pod.node} is back" if pod.waits else ""
+    return pod.replacement, f"{pod.lands_on}{back}" if pod.lands_on else "nowhere"
 
 
 def _then(victim: Victim) -> str:

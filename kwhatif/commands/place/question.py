@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from msgspec import structs
 
-from kwhatif.commands.common_options import CLUSTER, MANIFESTS, Explained, ManifestFiles, Seed
+from kwhatif.commands.common_options import (
+    CLUSTER,
+    MANIFESTS,
+    Explained,
+    ManifestFiles,
+    Seed,
+    WrittenSnapshot,
+    refuse_standard_output,
+)
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
 from kwhatif.results.place import PlaceResult
@@ -63,15 +71,7 @@ class Place(Question[PlaceResult]):
         bool,
         Flag("--no-recreate", negated=True, help="With --timeline: controllers do not recreate evicted pods."),
     ] = True
-    write_snapshot: Annotated[
-        str,
-        Flag(
-            "--write-snapshot",
-            metavar="OUT",
-            file="out",
-            help="Write the cluster afterwards, to ask further; packed if it ends in .gz or .zst.",
-        ),
-    ] = ""
+    write_snapshot: WrittenSnapshot = ""
     seed: Seed = None
 
     detailed: bool = True
@@ -83,8 +83,7 @@ class Place(Question[PlaceResult]):
     def check(self, scenario: Scenario) -> None:
         if not scenario.inputs.manifests and not self.with_pending and scenario.inputs.edits is None:
             raise _nothing_to_place()
-        if self.write_snapshot == "-":
-            raise UsageError("--write-snapshot -: standard output is for the answer; name a file")
+        refuse_standard_output(self.write_snapshot)
         if not self.recreate and not self.timeline:
             raise UsageError("--no-recreate needs --timeline: without it nothing is recreated")
 
@@ -139,18 +138,13 @@ class Place(Question[PlaceResult]):
 
     def _write(self, scenario: PreparedScenario, run: Run, notes: Notes) -> None:
         """Write the cluster afterwards."""
-        from kwhatif.api.core import Pod
-        from kwhatif.simulation.placement.afterwards import snapshot_after_run
-        from kwhatif.snapshot.format.model import write_snapshot
+        from kwhatif.commands.written_snapshot import write_afterwards
         from kwhatif.snapshot.read.files import display_path
 
         files = [display_path(file) for file in scenario.inputs.manifests if isinstance(file, str)]
         placed = sum(placement.outcome in ("placed", "autoscaled") for placement in run.placements)
         text = f"place {format_count(placed, 'pod')}" + (f" of {', '.join(files)}" if files else "")
-        after = snapshot_after_run(scenario.session.snapshot, scenario.edited.covered, scenario.expanded, run, text)
-        write_snapshot(after, self.write_snapshot)
-        pods_afterwards = len(after.objects.list_all(Pod))
-        notes.note(f"{self.write_snapshot}: the cluster afterwards, with {format_count(pods_afterwards, 'pod')}")
+        write_afterwards(self.write_snapshot, scenario, run, text, notes)
 
 
 def _nothing_to_place() -> UsageError:

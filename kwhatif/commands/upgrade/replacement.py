@@ -60,17 +60,9 @@ class Pool:
 
     def cordon(self, names: Iterable[str]) -> None:
         """These nodes take no new pods from now on."""
-        cluster = self._session.cluster
         changing = set(names)
-        cluster.columns = cluster.columns.with_changed_nodes(
-            [cordon_node(node) for node in cluster.columns.given if node.name in changing]
-        )
-        cluster.journal.extend(self._row(name) for name in changing)
-        # What was worked out of taints is of the nodes as they were.
-        cluster.memory = {}
-        cluster.drop_tallies()
-        for scheduler in self._session.driver.in_use:
-            scheduler.start_over()
+        given = self._session.cluster.columns.given
+        self._session.change_nodes([cordon_node(node) for node in given if node.name in changing])
 
     def _row(self, name: str) -> int:
         row = self._session.cluster.columns.row(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
@@ -89,6 +91,38 @@ def test_all_nodes_are_cordoned_before_the_first_is_emptied() -> None:
     nodes = [node("a"), node("b"), node("c")]
     result = drained(nodes, [web("web-1-x", "a"), web("web-1-y", "b")], [], "a", "b")
     assert ways(result) == [("web-1-x", "evicted", 1, "c"), ("web-1-y", "evicted", 1, "c")]
+
+
+def test_one_by_one_a_node_takes_the_pods_of_the_next() -> None:
+    result = drained([node("a"), node("b")], [web("web-1-x", "a"), web("web-1-y", "b")], [], "a", "b", one_by_one=True)
+    assert ways(result) == [
+        ("web-1-x", "evicted", 1, "b"),
+        ("web-1-r1", "evicted", 1, "a"),
+        ("web-1-y", "evicted", 1, "a"),
+    ]
+    assert (result.exit_code, result.outcome.verdict) == (
+        0,
+        "Safe to drain: 2 of 2 nodes drained, 3 pods evicted; the snapshot holds no PodDisruptionBudget",
+    )
+
+
+def test_one_by_one_pods_without_room_wait_until_their_node_is_back() -> None:
+    full = [web("web-1-x", "a", "4"), web("web-1-y", "b", "4")]
+    result = drained([node("a"), node("b")], full, [], "a", "b", one_by_one=True)
+    assert [(each.pod, each.lands_on, each.waits) for each in result.pods] == [
+        ("default/web-1-x", "a", True),
+        ("default/web-1-y", "b", True),
+    ]
+    assert "2 pending until a node comes back" in result.outcome.verdict
+    assert "a, once a is back" in text_of(drain_blocks(result))
+    assert (result.exit_code, result.outcome.pending) == (1, ())
+
+
+def test_the_cluster_after_a_drain_is_written_and_asked_further(tmp_path: Path) -> None:
+    after = str(tmp_path / "after.json")
+    drained([node("a"), node("b")], [web("web-1-x", "a")], [], "a", write_snapshot=after)
+    again = kwhatif.drain(["b"], snapshot=after)
+    assert [(each.pod, each.lands_on) for each in again.pods] == [("default/web-1-r1", "")]
 
 
 def test_a_pod_that_finds_no_node_stays_pending() -> None:
