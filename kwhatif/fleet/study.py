@@ -17,6 +17,7 @@ import msgspec
 
 from kwhatif import __version__
 from kwhatif.errors import KwhatifError
+from kwhatif.garbage import collect_rarely
 from kwhatif.progress import use_listener
 
 Base = TypeVar("Base")
@@ -97,14 +98,12 @@ def answer_batch(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -
 @contextmanager
 def reduce_garbage_collection() -> Iterator[None]:
     """Make the garbage collector run rarely, as on the command line, and never over what is loaded already."""
-    usual = gc.get_threshold()
-    gc.set_threshold(100_000, 20, 20)
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*usual)
+    with collect_rarely():
+        gc.freeze()
+        try:
+            yield
+        finally:
+            gc.unfreeze()
 
 
 def _one_by_one(worlds: Iterable[Any]) -> Iterator[Any]:

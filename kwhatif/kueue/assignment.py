@@ -86,9 +86,11 @@ class Assignment:
         self.topology: TopologyRequests = {}
         self.when_empty: PlacementResults = {}
         self._mode: Mode | None = None
+        self._usage: Usage | None = None
 
     def append(self, choice: PodSetChoice) -> None:
         self.pod_sets.append(choice)
+        self._usage = None
         tried: dict[str, int] = {}
         for resource, flavor in choice.flavors.items():
             self.borrowing = max(self.borrowing, flavor.borrowing)
@@ -116,8 +118,14 @@ class Assignment:
         choice.error = error
         self._mode = None
 
+    def put_topology(self, placed: PlacementResults) -> None:
+        """Write where the pods would go into their pod sets."""
+        self._usage = None
+        for name, place in placed.items():
+            self.choice_of(name).topology = None if isinstance(place, str) else place
+
     def choice_of(self, pod_set: str) -> PodSetChoice:
-        return next(each for each in self.pod_sets if each.name == pod_set)
+        return next(filter(lambda each: each.name == pod_set, self.pod_sets))
 
     @property
     def message(self) -> str:
@@ -157,13 +165,18 @@ class Assignment:
     @property
     def usage(self) -> Usage:
         """What it would use: quota, and room in the domains where pods would go (upstream: ComputeTASNetUsage)."""
+        if self._usage is None:
+            self._usage = Usage(self.quota, self._domain_uses())
+        return self._usage
+
+    def _domain_uses(self) -> dict[str, list[DomainUse]]:
         own = self._pod_requests()
         domains: dict[str, list[DomainUse]] = {}
         for each in self.pod_sets:
             if each.topology is not None:
                 uses = [DomainUse(values, own[each.name], count) for values, count in each.topology.domains]
                 domains.setdefault(each.topology_flavor, []).extend(uses)
-        return Usage(self.quota, domains)
+        return domains
 
     def _pod_requests(self) -> dict[str, Requests]:
         names = (each.name for each in self.workload.pod_sets)

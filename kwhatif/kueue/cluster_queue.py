@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 from kwhatif.api import kueue as api
@@ -25,12 +26,20 @@ TRY_NEXT, MAY_STOP = "TryNextFlavor", "MayStopSearch"
 _MULTIKUEUE, _PROVISIONING = "kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/provisioning-request"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Resources that come in the same flavor, and the flavors in the order in which they are tried."""
+    """Resources that come in the same flavor, and the flavors in the order in which they are tried.
+
+    Made by ``group_for``, so that equal ones of many ClusterQueues are the same.
+    """
 
     covered: frozenset[str]
     flavors: tuple[str, ...]
+
+
+@lru_cache(maxsize=1 << 12)
+def group_for(covered: frozenset[str], flavors: tuple[str, ...]) -> Group:
+    return Group(covered, flavors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,7 @@ class ClusterQueue(QuotaNode):
         super().__init__(source.name, spec.resource_groups or (), spec.fair_sharing)
         self.source = source
         self.groups = tuple(
-            Group(frozenset(each.covered_resources or ()), tuple(flavor.name for flavor in each.flavors or ()))
+            group_for(frozenset(each.covered_resources or ()), tuple(flavor.name for flavor in each.flavors or ()))
             for each in spec.resource_groups or ()
         )
         self._group_of = {resource: group for group in reversed(self.groups) for resource in group.covered}

@@ -6,6 +6,7 @@ pkg/controller/jobframework/reconciler.go.
 
 from __future__ import annotations
 
+from kwhatif.kueue.cluster_queue import ClusterQueue
 from kwhatif.kueue.kueue_objects import KueueState
 from kwhatif.kueue.workload import ADMITTED, EVICTED, QUOTA_RESERVED, REQUEUED, Check, Usage, Workload
 
@@ -44,19 +45,20 @@ def _reconcile_once(state: KueueState, workload: Workload, now: int) -> bool:
         state.dequeue(workload)
         workload.evict(_DEACTIVATED, "The workload is deactivated", now)
         return True
-    if workload.active and _end_backoff(state, workload, now):
+    kept_back = _why_kept_back(workload)
+    if kept_back and workload.active and _end_backoff(state, workload, kept_back, now):
         return True
-    local = state.local_queues.get(workload.queue_key)
-    is_open = local is not None and not local.spec.is_stopped
-    if is_open and _restart(state, workload, "LocalQueue", now):
-        return True
+    if kept_back == "LocalQueueStopped":
+        local = state.local_queues.get(workload.queue_key)
+        if local is not None and not local.spec.is_stopped:
+            return _restart(state, workload, "LocalQueue", now)
     if _sync_gate(workload, now):
         return True
     queue = state.queue_of(workload)
     if queue is not None:
-        if not queue.source.spec.is_stopped and _restart(state, workload, "ClusterQueue", now):
-            return True
-        if _sync_checks(state, workload):
+        if kept_back == "ClusterQueueStopped" and not queue.source.spec.is_stopped:
+            return _restart(state, workload, "ClusterQueue", now)
+        if _sync_checks(queue, workload):
             return True
     changed = False
     if not workload.is_true(ADMITTED):
@@ -83,8 +85,7 @@ def _requeue(state: KueueState, workload: Workload, reason: str, message: str, n
     return changed
 
 
-def _end_backoff(state: KueueState, workload: Workload, now: int) -> bool:
-    reason = _why_kept_back(workload)
+def _end_backoff(state: KueueState, workload: Workload, reason: str, now: int) -> bool:
     if reason == _DEACTIVATED:
         return _requeue(state, workload, "Reactivated", "The workload was reactivated", now)
     if reason in _BACKED_OFF and (workload.requeue_at is None or workload.requeue_at <= now):
@@ -94,8 +95,6 @@ def _end_backoff(state: KueueState, workload: Workload, now: int) -> bool:
 
 
 def _restart(state: KueueState, workload: Workload, kind: str, now: int) -> bool:
-    if _why_kept_back(workload) != f"{kind}Stopped":
-        return False
     return _requeue(state, workload, f"{kind}Restarted", f"The {kind} was restarted after being stopped", now)
 
 
@@ -130,10 +129,10 @@ def _sync_gate(workload: Workload, now: int) -> bool:
     return False
 
 
-def _sync_checks(state: KueueState, workload: Workload) -> bool:
+def _sync_checks(queue: ClusterQueue, workload: Workload) -> bool:
     """Give it the states of the checks that are for it; their controllers answer elsewhere."""
-    queue = state.queue_of(workload)
-    assert queue is not None
+    if not queue.checks and not workload.checks:
+        return False
     if workload.admission is None:
         wanted = {name for name, flavors in queue.checks.items() if flavors >= queue.flavors}
     else:

@@ -15,7 +15,7 @@ from kwhatif.kueue.amounts import UNLIMITED, Quantities, add, subtract
 from kwhatif.kueue.assignment import Assignment, Mode
 from kwhatif.kueue.cluster_queue import ANY, ClusterQueue
 from kwhatif.kueue.entry_order import classical_order, fair_order
-from kwhatif.kueue.flavor_assigner import FlavorAssigner, put_topology
+from kwhatif.kueue.flavor_assigner import FlavorAssigner
 from kwhatif.kueue.kueue_objects import KueueState
 from kwhatif.kueue.partial_admission import find_most
 from kwhatif.kueue.pending_queue import (
@@ -28,7 +28,7 @@ from kwhatif.kueue.pending_queue import (
 from kwhatif.kueue.pod_amounts import resource_problems
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.preemption.oracle import PreemptionOracle, preemption_message
-from kwhatif.kueue.workload import PREEMPTED, Usage, Workload
+from kwhatif.kueue.workload import PREEMPTED, Usage, Workload, WorkloadTrace
 
 A = TypeVar("A")
 ADMITTED, PREEMPTING, SKIPPED = "admitted", "preempting", "skipped"
@@ -36,16 +36,22 @@ PENDING, INADMISSIBLE = "pending", "inadmissible"
 
 
 class Entry(msgspec.Struct, eq=False):
-    """A head and what becomes of it. ``requeue`` is why it goes back to its queue."""
+    """A head, how the cycle found it (``before``), and what becomes of it; ``requeue`` is why it goes back in line."""
 
     workload: Workload
     queue_name: str
+    before: WorkloadTrace
     queue: ClusterQueue | None = None
     assignment: Assignment | None = None
     targets: list[Target] = []
     result: str = PENDING
     requeue: str = ""
     message: str = ""
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the workload is no longer as the cycle found it."""
+        return WorkloadTrace.of(self.workload) != self.before
 
     @property
     def usage(self) -> Usage:
@@ -73,7 +79,7 @@ class SchedulingCycle:
         heads = []
         for name, pending in self._state.pending.items():
             if self._state.queues[name].is_active and (workload := pending.pop()) is not None:
-                heads.append(Entry(workload, name))
+                heads.append(Entry(workload, name, WorkloadTrace.of(workload)))
                 self._state.items[workload.queue_key].discard(workload.key)
         if not heads:
             return None
@@ -123,6 +129,8 @@ class SchedulingCycle:
             return f'workload namespace "{workload.namespace}" does not exist: {missing}', ""
         if not queue.selector.matches(labels):
             return "workload namespace doesn't match ClusterQueue selector", NAMESPACE_MISMATCH
+        if not any(each.is_refused for each in workload.counted):
+            return "", ""
         return resource_problems(workload.pod_sets, self._state.pods.limits.of(workload.namespace)), ""
 
     def _assign(self, entry: Entry, queue: ClusterQueue, pinned: dict[str, dict[str, str]] | None) -> None:
@@ -177,6 +185,9 @@ class SchedulingCycle:
         queue, assignment = entry.queue, entry.assignment
         assert queue is not None
         assert assignment is not None
+        if assignment.mode is Mode.NO_FIT:
+            entry.requeue = NO_FIT
+            return
         fits, only_topology = self._fits(entry, queue)
         if only_topology:
             # Two queues were given the same room: the later one looks for other domains, in the same flavors.
@@ -277,7 +288,7 @@ def _place_preemptor(assignment: Assignment, queue: ClusterQueue, targets: Seque
     """
     leaving = [(target.queue, target.workload.usage) for target in targets]
     placed = _without(leaving, lambda: queue.place(assignment.topology)) if targets else assignment.when_empty
-    put_topology(assignment, placed)
+    assignment.put_topology(placed)
 
 
 def _quota_to_reserve(assignment: Assignment, queue: ClusterQueue) -> Quantities:

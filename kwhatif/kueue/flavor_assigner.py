@@ -6,9 +6,10 @@ Upstream: pkg/scheduler/flavorassigner/flavorassigner.go and tas_flavorassigner.
 from __future__ import annotations
 
 import enum
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from kwhatif.api.kueue import WorkloadPodSet
 from kwhatif.kueue.amounts import (
     UNLIMITED,
     FlavorResource,
@@ -23,9 +24,10 @@ from kwhatif.kueue.amounts import (
 from kwhatif.kueue.assignment import Assignment, FlavorChoice, Mode, PodSetChoice
 from kwhatif.kueue.cluster_queue import NEVER, TRY_NEXT, ClusterQueue, Fungibility, Group
 from kwhatif.kueue.flavor_match import FlavorMatcher, is_topology_implied, is_topology_requested
+from kwhatif.kueue.pod_amounts import PodSetRequests
 from kwhatif.kueue.topology.flavor_topology import PlacementResults
 from kwhatif.kueue.topology.pod_set_request import PodSetTopologyRequest, TopologyRequests
-from kwhatif.kueue.workload import PodSetRequests, Workload
+from kwhatif.kueue.workload import Workload
 
 _PODS = "pods"
 
@@ -46,13 +48,8 @@ class Fit(enum.IntEnum):
         return _MODES[self]
 
 
-_MODES = {
-    Fit.NO_FIT: Mode.NO_FIT,
-    Fit.NO_CANDIDATES: Mode.PREEMPT,
-    Fit.PREEMPT: Mode.PREEMPT,
-    Fit.RECLAIM: Mode.PREEMPT,
-    Fit.FIT: Mode.FIT,
-}
+_MODES = (Mode.NO_FIT, Mode.PREEMPT, Mode.PREEMPT, Mode.PREEMPT, Mode.FIT)
+"""By ``Fit``."""
 
 
 class Grade(NamedTuple):
@@ -90,7 +87,7 @@ class FlavorAssigner:
     ) -> None:
         self._workload, self._queue, self._flavors, self._oracle = workload, queue, flavors, oracle
         self._cycle, self._ignores_undeclared, self._pinned = cycle, ignores_undeclared, pinned
-        self._answers, self._rank = oracle.answers_for(queue), queue.rank_of(workload)
+        self._grades = oracle.answers_for(queue).setdefault(("grades", queue.name, queue.rank_of(workload)), {})
         preemption = queue.preemption
         self._may_preempt_while_borrowing = preemption.borrows or (fair and preemption.reclaim != NEVER)
 
@@ -101,12 +98,7 @@ class FlavorAssigner:
         if counts is not None:
             totals = tuple(total.scale(count) for total, count in zip(totals, counts, strict=True))
         totals = tuple(map(self._with_pods, totals))
-        groups: dict[str, list[int]] = {}
-        for k, pod_set in enumerate(self._workload.pod_sets):
-            wish = pod_set.topology_request
-            group = wish.pod_set_group_name if wish else None
-            groups.setdefault(str(k) if group is None else group, []).append(k)
-        for members in groups.values():
+        for members in _groups_of(self._workload.pod_sets):
             if not self._assign_group(assignment, members, totals):
                 return assignment
         if assignment.mode is not Mode.NO_FIT:
@@ -120,7 +112,9 @@ class FlavorAssigner:
 
     def _assign_group(self, assignment: Assignment, members: Sequence[int], totals: Sequence[PodSetRequests]) -> bool:
         """Flavors for pod sets that go together; False if there are none."""
-        requests = sum_requests(totals[k].requests for k in members)
+        requests = totals[members[0]].requests
+        if len(members) > 1:
+            requests = sum_requests(totals[k].requests for k in members)
         flavors: dict[str, FlavorChoice] | None = {}
         reasons: list[str] = []
         for resource, amount in requests.items():
@@ -196,8 +190,10 @@ class FlavorAssigner:
         return any((self._pinned or {}).get(name, {}).get(resource) == flavor for name in names)
 
     def _flavor_problem(self, members: Sequence[int], group: Group, name: str) -> str:
-        problems = (self._flavors.problem(name, group, self._queue, self._workload, k) for k in members)
-        return next(filter(None, problems), "")
+        for k in members:
+            if problem := self._flavors.problem(name, group, self._queue, self._workload, k):
+                return problem
+        return ""
 
     def _grade_flavor(
         self, flavor: str, requests: Requests, assignment: Assignment, reasons: list[str]
@@ -207,11 +203,11 @@ class FlavorAssigner:
         worst = _BEST
         for resource, amount in requests.items():
             key = flavor, resource
-            key_of_grade = "grade", self._queue.name, self._rank, key, assignment.quota.get(key, 0), amount
-            answer: tuple[Grade, str] | None = self._answers.get(key_of_grade)
-            if answer is None:
-                answer = self._answers[key_of_grade] = self._grade_resource(key, assignment.quota.get(key, 0), amount)
-            grade, reason = answer
+            asked = key, assignment.quota.get(key, 0), amount
+            known = self._grades.get(asked)
+            if known is None:
+                known = self._grades[asked] = self._grade_resource(*asked)
+            grade, reason = known
             if reason:
                 reasons.append(reason)
             if _is_preferred(worst, grade, self._queue.fungibility):
@@ -250,7 +246,7 @@ class FlavorAssigner:
             placed = self._queue.place(requests)
             failed = first_failure(placed)
             if failed is None:
-                put_topology(assignment, placed)
+                assignment.put_topology(placed)
             else:
                 assignment.choice_of(failed).reasons.append(str(placed[failed]))
                 assignment.set_mode(failed, Mode.PREEMPT)
@@ -263,6 +259,18 @@ class FlavorAssigner:
                 # Quota may be there and room as well, only in too many pieces.
                 for request in (each for of_flavor in requests.values() for each in of_flavor):
                     assignment.set_mode(request.pod_set.name, Mode.PREEMPT)
+
+
+def _groups_of(pod_sets: Sequence[WorkloadPodSet]) -> Iterable[Sequence[int]]:
+    """The pod sets, by index, that share a flavor: those of one group for the topology, each other one by itself."""
+    if len(pod_sets) == 1:
+        return ((0,),)
+    groups: dict[str, list[int]] = {}
+    for k, pod_set in enumerate(pod_sets):
+        wish = pod_set.topology_request
+        group = wish.pod_set_group_name if wish else None
+        groups.setdefault(str(k) if group is None else group, []).append(k)
+    return groups.values()
 
 
 def _should_try_next(grade: Grade, fungibility: Fungibility) -> bool:
@@ -293,7 +301,8 @@ def _topology_requests(assignment: Assignment, queue: ClusterQueue) -> TopologyR
     """
     requests: TopologyRequests = {}
     workload = assignment.workload
-    for pod_set, own in zip(workload.pod_sets, workload.pod_requests, strict=True):
+    for counted in workload.counted:
+        pod_set = counted.pod_set
         if not is_topology_requested(pod_set, queue):
             continue
         choice = assignment.choice_of(pod_set.name)
@@ -302,7 +311,7 @@ def _topology_requests(assignment: Assignment, queue: ClusterQueue) -> TopologyR
         if not queue.topologies:
             assignment.fail(choice, "workload requires Topology, but there is no TAS cache information")
             continue
-        flavors = sorted({flavor.name for flavor in choice.flavors.values() if flavor.name in queue.topologies})
+        flavors = sorted({flavor.name for flavor in choice.flavors.values()} & queue.topologies.keys())
         if len(flavors) != 1:
             several = f"more than one TAS flavor assigned: {', '.join(flavors)}"
             assignment.fail(choice, several if flavors else "no TAS flavor assigned")
@@ -312,7 +321,7 @@ def _topology_requests(assignment: Assignment, queue: ClusterQueue) -> TopologyR
             # The topology is assigned once the nodes are there, or in the other cluster.
             continue
         implied = is_topology_implied(pod_set, queue)
-        request = PodSetTopologyRequest(pod_set, choice.count, own, flavors[0], implied)
+        request = PodSetTopologyRequest(counted, choice.count, flavors[0], implied)
         requests.setdefault(flavors[0], []).append(request)
     return requests
 
@@ -320,8 +329,3 @@ def _topology_requests(assignment: Assignment, queue: ClusterQueue) -> TopologyR
 def first_failure(placed: PlacementResults) -> str | None:
     """The first pod set by name that found no place; upstream takes any."""
     return min((name for name, place in placed.items() if isinstance(place, str)), default=None)
-
-
-def put_topology(assignment: Assignment, placed: PlacementResults) -> None:
-    for name, place in placed.items():
-        assignment.choice_of(name).topology = None if isinstance(place, str) else place

@@ -34,7 +34,7 @@ class FlavorMatcher:
 
     def __init__(self, flavors: Mapping[str, ResourceFlavor]) -> None:
         self._flavors = flavors
-        self._known: dict[tuple[str, Group, bool, bytes, int], str] = {}
+        self._known: dict[tuple[str, Group, bool, int, int], str] = {}
 
     def problem(self, name: str, group: Group, queue: ClusterQueue, workload: Workload, pod_set: int) -> str:
         """Why the flavor is not for this pod set of the workload; nothing if it is."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, KeysView
 from typing import Any
 
 from kwhatif.kueue.cluster_queue import BEST_EFFORT, STRICT
@@ -20,6 +20,10 @@ NAMESPACE_MISMATCH = "NamespaceMismatch"
 AFTER_NOMINATION = "FailedAfterNomination"
 
 
+QueueState = tuple[KeysView[str], KeysView[str], str]
+"""The keys of workloads in line and aside, and the preemptor that goes first."""
+
+
 class PendingQueue:
     """One ClusterQueue's. A workload is in line, set aside, or in the hands of the scheduler."""
 
@@ -28,9 +32,10 @@ class PendingQueue:
         self._in_line: dict[str, Workload] = {}
         self._heap: list[tuple[tuple[int, int, str], str]] = []
         self.aside: dict[str, Workload] = {}
-        self._shapes_aside: set[bytes] = set()
+        self._shapes_aside: set[int] = set()
         self._preemptor = ""
         self.in_flight: Workload | None = None
+        self._known_state: QueueState | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PendingQueue:
         made = copy.copy(self)
@@ -58,11 +63,13 @@ class PendingQueue:
         if workload.key in self.aside or workload.key in self._in_line:
             return
         if not _may_try(workload, now) or (self.strategy == BEST_EFFORT and workload.shape in self._shapes_aside):
+            self._known_state = None
             self.aside[workload.key] = workload
         else:
             self._put(workload)
 
     def _put(self, workload: Workload) -> None:
+        self._known_state = None
         self._in_line[workload.key] = workload
         heapq.heappush(self._heap, (workload.order, workload.key))
 
@@ -71,6 +78,7 @@ class PendingQueue:
         self.in_flight = None
         if not self._in_line:
             return None
+        self._known_state = None
         workload = None
         if self.strategy == BEST_EFFORT and self._preemptor:
             workload = self._in_line.pop(self._preemptor, None)
@@ -85,6 +93,7 @@ class PendingQueue:
 
     def requeue(self, workload: Workload, reason: str, now: int) -> None:
         """Take back one that was not admitted: in line if it should be tried again at once, else aside."""
+        self._known_state = None
         if reason == PENDING_PREEMPTION:
             self._preemptor = workload.key
         self.in_flight = None
@@ -100,7 +109,7 @@ class PendingQueue:
         if reason in (NO_FIT, NO_CANDIDATES) and self.strategy == BEST_EFFORT:
             self._set_aside(workload.shape)
 
-    def _set_aside(self, shape: bytes) -> None:
+    def _set_aside(self, shape: int) -> None:
         """All like it would fare alike."""
         self._shapes_aside.add(shape)
         for workload in [each for each in self._in_line.values() if each.shape == shape]:
@@ -108,6 +117,7 @@ class PendingQueue:
             self.aside[workload.key] = workload
 
     def delete(self, workload: Workload) -> None:
+        self._known_state = None
         self._in_line.pop(workload.key, None)
         self.aside.pop(workload.key, None)
         if self.in_flight is workload:
@@ -119,14 +129,19 @@ class PendingQueue:
         """Put those set aside back in line, and say how many."""
         self._shapes_aside.clear()
         back = [each for each in self.aside.values() if is_selected(each) and _may_try(each, now)]
+        self._known_state = None
         for workload in back:
             del self.aside[workload.key]
             self._put(workload)
         return len(back)
 
     @property
-    def state(self) -> tuple[frozenset[str], frozenset[str], str]:
-        return frozenset(self._in_line), frozenset(self.aside), self._preemptor
+    def state(self) -> QueueState:
+        """Who waits how, whatever happens to the queue later."""
+        if self._known_state is None:
+            # Copies of dictionaries cost less than sets, which hash every key.
+            self._known_state = dict(self._in_line).keys(), dict(self.aside).keys(), self._preemptor
+        return self._known_state
 
 
 def _may_try(workload: Workload, now: int) -> bool:

@@ -6,8 +6,7 @@ Upstream: pkg/workload/resources.go, workload.go (totalRequestsFromPodSets) and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,12 +14,12 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Container, Pod, PodSpec, ResourceList, ResourceRequirements
 from kwhatif.api.decode import convert
-from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
+from kwhatif.api.kueue import WorkloadPodSet
 from kwhatif.api.meta import Base, Resource
 from kwhatif.api.quantity import Quantity, plain_quantity
 from kwhatif.cluster.pod_requests import pod_requests
 from kwhatif.golang.field_validation import ROOT, Path, aggregate
-from kwhatif.kueue.amounts import Requests, requests_of
+from kwhatif.kueue.amounts import Requests, divide, multiply, requests_of
 from kwhatif.kueue.configuration import ResourceSettings, ResourceTransformation
 from kwhatif.versions import features_of
 
@@ -90,39 +89,75 @@ _encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
 _encode_in_order = msgspec.json.Encoder(enc_hook=plain_quantity, order="deterministic").encode
 
 
-@dataclass(frozen=True, slots=True)
-class CountedPod:
-    """A pod template with what is added to it, the requests of one pod, and those that count against quotas.
+class PodSetRequests(msgspec.Struct, frozen=True):
+    """What all pods of a pod set ask for together. ``requests`` are in the order in which Kueue walks them."""
 
-    ``shape`` is equal for pods that Kueue treats alike.
+    name: str
+    count: int
+    requests: Requests
+
+    def scale(self, count: int) -> PodSetRequests:
+        if not self.count or self.count == count:
+            return self
+        return PodSetRequests(self.name, count, multiply(divide(self.requests, self.count), count))
+
+
+class CountedPodSet(msgspec.Struct, frozen=True, eq=False):
+    """A pod set with what is added to its template, the requests of one pod, and those that count against quotas: of
+    one pod and of all.
+
+    ``shape`` is equal for pod sets that Kueue treats alike but for their counts, ``constraints`` for those whose pods
+    may be on the same nodes, and ``topology_shape`` for those that also want the same of a topology. ``is_refused``
+    tells whether ``resource_problems`` finds anything.
     """
 
-    template: WorkloadPodTemplate
+    pod_set: WorkloadPodSet
     requests: Requests
     counted: Requests
+    total: PodSetRequests
     shape: bytes
+    constraints: bytes
+    topology_shape: bytes
+    is_refused: bool
 
 
 class PodCounter:
-    """Counts pod templates; those of a namespace that are alike once."""
+    """Counts pod sets; those of a namespace that are alike once."""
 
     def __init__(
         self, limits: NamespaceLimits, overheads: Mapping[str, ResourceList], settings: ResourceSettings
     ) -> None:
         self.limits = limits
         self._overheads, self._settings = overheads, settings
-        self._known: dict[tuple[str, bytes], CountedPod] = {}
+        self._known: dict[tuple[str, bytes], CountedPodSet] = {}
+        self._shapes: dict[Hashable, int] = {}
 
-    def count(self, template: WorkloadPodTemplate, namespace: str) -> CountedPod:
-        key = namespace, _encode(template)
+    def count(self, pod_set: WorkloadPodSet, namespace: str) -> CountedPodSet:
+        key = namespace, _encode(pod_set)
         found = self._known.get(key)
         if found is None:
-            adjusted = replace(template, spec=self._adjust(template.spec, namespace))
-            requests = spec_requests(adjusted.spec)
-            counted = counted_requests(adjusted.spec, requests, self._settings)
-            shape = encode_shape(adjusted.spec)
-            found = self._known[key] = CountedPod(adjusted, requests, counted, shape)
+            spec = self._adjust(pod_set.template.spec, namespace)
+            adjusted = replace(pod_set, template=replace(pod_set.template, spec=spec))
+            requests = spec_requests(spec)
+            counted = counted_requests(spec, requests, self._settings)
+            count = max(pod_set.count, 0)
+            affinity = spec.affinity.node_affinity if spec.affinity else None
+            constraints = _encode_in_order((spec.node_selector, affinity, spec.tolerations))
+            found = self._known[key] = CountedPodSet(
+                adjusted,
+                requests,
+                counted,
+                PodSetRequests(pod_set.name, count, multiply(counted, count)),
+                _encode_in_order((pod_set.name, pod_set.min_count, pod_set.topology_request, counted, _shape_of(spec))),
+                constraints,
+                _encode_in_order((constraints, requests, pod_set.topology_request)),
+                bool(resource_problems([adjusted], self.limits.of(namespace))),
+            )
         return found
+
+    def number_shape(self, shape: Hashable) -> int:
+        """The same number for all that is of one shape: numbers are compared and looked up fast."""
+        return self._shapes.setdefault(shape, len(self._shapes))
 
     def _adjust(self, spec: PodSpec, namespace: str) -> PodSpec:
         """With overhead, defaults, and requests where only limits are said (upstream: AdjustResources)."""
@@ -156,7 +191,11 @@ def _adjust(resources: ResourceRequirements, summary: LimitSummary | None) -> Re
 
 def encode_shape(spec: PodSpec) -> bytes:
     """What pods of one role are alike in; the same for the same shape. Upstream: SpecShape in pkg/util/pod."""
-    shape = (
+    return _encode_in_order(_shape_of(spec))
+
+
+def _shape_of(spec: PodSpec) -> tuple[object, ...]:
+    return (
         _containers_shape(spec.init_containers or ()),
         _containers_shape(spec.containers or ()),
         spec.node_selector,
@@ -169,7 +208,6 @@ def encode_shape(spec: PodSpec) -> bytes:
         spec.resource_claims,
         spec.resources.requests if spec.resources else None,
     )
-    return _encode_in_order(shape)
 
 
 def _containers_shape(containers: Iterable[Container]) -> list[object]:

@@ -57,7 +57,6 @@ class KueueRun:
             state.add(workload, now)
         for workload in list(state.workloads.values()):
             self._reconcile(workload)
-        self._known = {key: _trace_of(workload) for key, workload in state.workloads.items()}
         self._bring_back()
 
     @property
@@ -70,7 +69,7 @@ class KueueRun:
         """A run that goes on from here apart from this one."""
         made = copy.copy(self)
         made.state = copy.deepcopy(self.state, memo)
-        made._known, made._released = dict(self._known), set(self._released)
+        made._released = set(self._released)
         return made
 
     def create(self, workloads: Iterable[api.KueueWorkload]) -> None:
@@ -78,7 +77,6 @@ class KueueRun:
             workload = self.state.make_workload(source)
             self.state.add(workload, self.now)
             self._reconcile(workload)
-            self._known[workload.key] = _trace_of(workload)
 
     def finish(self, keys: Iterable[str]) -> None:
         """Workloads end; those that are not admitted are left alone."""
@@ -119,16 +117,15 @@ class KueueRun:
 
     def _rest_once(self, back: int, until: Callable[[RecordedCycle], bool] | None) -> list[RecordedCycle]:
         found: list[RecordedCycle] = []
-        earlier: set[tuple[object, ...]] = set()
+        earlier: dict[tuple[str, ...], list[Cycle]] = {}
         before = self._queue_states()
         while True:
             cycle = self._cycle()
             if cycle is None:
                 return found
             moved = any(entry.result in (ADMITTED, PREEMPTING) for entry in cycle.entries)
-            has_changed = self._note_changes(cycle)
             states = self._queue_states()
-            if not moved and not has_changed and states == before:
+            if not moved and states == before and not any(entry.has_changed for entry in cycle.entries):
                 return found
             before = states
             found.append(RecordedCycle(cycle.entries, [each.key for each in cycle.evicted], back))
@@ -138,10 +135,10 @@ class KueueRun:
             if moved:
                 earlier.clear()
             else:
-                trace = _trace(cycle)
-                if trace in earlier:
+                alike = earlier.setdefault(tuple([entry.workload.key for entry in cycle.entries]), [])
+                if alike and _trace(cycle) in map(_trace, alike):
                     return found
-                earlier.add(trace)
+                alike.append(cycle)
             if self._number > self._most_cycles:
                 self.is_restless = True
                 return found
@@ -193,23 +190,6 @@ class KueueRun:
 
     def _queue_states(self) -> list[tuple[object, ...]]:
         return [pending.state for pending in self.state.pending.values()]
-
-    def _note_changes(self, cycle: Cycle) -> bool:
-        """Whether a cycle changed a workload. It can be only one that it looked at or evicted."""
-        touched = {each.key: each for each in (*(entry.workload for entry in cycle.entries), *cycle.evicted)}
-        traces = {key: _trace_of(workload) for key, workload in touched.items()}
-        has_changed = any(self._known.get(key) != trace for key, trace in traces.items())
-        self._known.update(traces)
-        return has_changed
-
-
-def _trace_of(workload: Workload) -> tuple[object, ...]:
-    """What a cycle can change of a workload."""
-    conditions = tuple((kind, each.status, each.reason, each.message) for kind, each in workload.conditions.items())
-    progress = workload.progress
-    if progress is None or not progress.is_unfinished:
-        return conditions, None
-    return conditions, tuple(frozenset(tried.items()) for tried in progress.tried)
 
 
 def _trace(cycle: Cycle) -> tuple[object, ...]:

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from kwhatif.api.kueue import KueueWorkload
 from kwhatif.api.kueue_topology import TopologyAssignment, decode_assignment
 from kwhatif.api.times import nanoseconds_of
 from kwhatif.golang.parsing import SECOND
 from kwhatif.kueue.amounts import FlavorResource, Quantities, Requests, add, divide, multiply, requests_of
-from kwhatif.kueue.pod_amounts import PodCounter
+from kwhatif.kueue.pod_amounts import CountedPodSet, PodCounter, PodSetRequests
 
 QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
 PREEMPTED, REQUEUED, FINISHED = "Preempted", "Requeued", "Finished"
@@ -35,19 +34,6 @@ class Condition(msgspec.Struct, frozen=True):
     reason: str
     message: str
     time: int
-
-
-class PodSetRequests(msgspec.Struct, frozen=True):
-    """What all pods of a pod set ask for together. ``requests`` are in the order in which Kueue walks them."""
-
-    name: str
-    count: int
-    requests: Requests
-
-    def scale(self, count: int) -> PodSetRequests:
-        if not self.count or self.count == count:
-            return self
-        return PodSetRequests(self.name, count, multiply(divide(self.requests, self.count), count))
 
 
 class PodSetAdmission(msgspec.Struct, frozen=True):
@@ -77,6 +63,9 @@ class Usage(msgspec.Struct, frozen=True):
     @property
     def without_topology(self) -> Usage:
         return Usage(self.quota) if self.topology else self
+
+
+_NO_USAGE = Usage()
 
 
 class ScanProgress(msgspec.Struct):
@@ -119,10 +108,9 @@ class Workload:
         self.labels: Mapping[str, str] = source.metadata.labels or {}
         self.is_gated = bool((source.metadata.annotations or {}).get(_GATED_BY))
         given = source.spec.pod_sets or ()
-        pods = [counter.count(each.template, self.namespace) for each in given]
-        self.pod_sets = tuple(replace(each, template=pod.template) for each, pod in zip(given, pods, strict=True))
-        self.pod_requests = tuple(pod.requests for pod in pods)
-        self._pod_shapes = tuple(pod.shape for pod in pods)
+        self.counted = tuple([counter.count(each, self.namespace) for each in given])
+        self.pod_sets = tuple([each.pod_set for each in self.counted])
+        self.pod_requests = tuple([each.requests for each in self.counted])
         self._reclaimed = {each.name: each.count for each in source.status.reclaimable_pods or ()}
         self.conditions = _conditions_of(source)
         self.checks = [
@@ -131,15 +119,15 @@ class Workload:
         ]
         self.requeue_at = _requeue_time(source)
         self.progress: ScanProgress | None = None
-        self.total_requests = tuple(
-            PodSetRequests(each.name, count, multiply(pod.counted, count))
-            for each, pod in zip(given, pods, strict=True)
-            for count in (self._count_left(each.name, each.count),)
-        )
-        self._shape: bytes | None = None
+        self.total_requests = tuple(map(self._total_left, self.counted))
+        shape = [(each.shape, total.count) for each, total in zip(self.counted, self.total_requests, strict=True)]
+        self.shape = counter.number_shape((self.priority, *shape))
+        """Equal for workloads that get the same answer: same constraints, requests and priority (upstream:
+        computeSchedulingHash).
+        """
         self.cluster_queue = ""
         self.admission: tuple[PodSetAdmission, ...] | None = None
-        self.usage = Usage()
+        self.usage = _NO_USAGE
         self.used_flavors: frozenset[FlavorResource] = frozenset()
         """The flavors of its admission, each with its resource."""
         if source.status.admission is not None:
@@ -157,6 +145,14 @@ class Workload:
 
     def _count_left(self, pod_set: str, count: int) -> int:
         return max(count - self._reclaimed.get(pod_set, 0), 0)
+
+    def _total_left(self, counted: CountedPodSet) -> PodSetRequests:
+        """What the pods that are not reclaimed yet ask for."""
+        name = counted.pod_set.name
+        if name not in self._reclaimed:
+            return counted.total
+        count = self._count_left(name, counted.pod_set.count)
+        return PodSetRequests(name, count, multiply(counted.counted, count))
 
     # --- what it is
 
@@ -220,20 +216,6 @@ class Workload:
     def wants_topology(self) -> bool:
         return any(each.wants_topology for each in self.pod_sets)
 
-    @property
-    def shape(self) -> bytes:
-        """Equal for workloads that get the same answer: same constraints, requests and priority.
-
-        Upstream: computeSchedulingHash.
-        """
-        if self._shape is None:
-            parts = [
-                (each.name, total.count, total.requests, each.min_count, each.topology_request, shape)
-                for each, total, shape in zip(self.pod_sets, self.total_requests, self._pod_shapes, strict=True)
-            ]
-            self._shape = msgspec.json.encode((self.priority, parts), order="deterministic")
-        return self._shape
-
     # --- what happens to it
 
     def set_condition(self, kind: str, status: bool, reason: str, message: str, now: int) -> bool:
@@ -283,15 +265,18 @@ class Workload:
         """Upstream: UnsetQuotaReservationWithCondition."""
         changed = self.set_condition(QUOTA_RESERVED, False, reason, message, now)
         if self.admission is not None:
-            self.admission, self.usage, self.cluster_queue = None, Usage(), ""
+            self.admission, self.usage, self.cluster_queue = None, _NO_USAGE, ""
             self.used_flavors = frozenset()
             changed = True
         return self.sync_admitted(now) or changed
 
     def sync_admitted(self, now: int) -> bool:
         """Upstream: SyncAdmittedCondition."""
-        reserved, ready = self.holds_quota, all(check.state == "Ready" for check in self.checks)
-        if self.is_true(ADMITTED) == (reserved and ready):
+        reserved, was_admitted = self.holds_quota, self.is_true(ADMITTED)
+        if not reserved and not was_admitted:
+            return False
+        ready = all(check.state == "Ready" for check in self.checks)
+        if was_admitted == (reserved and ready):
             return False
         if reserved and ready:
             return self.set_condition(ADMITTED, True, "Admitted", "The workload is admitted", now)
@@ -310,6 +295,29 @@ class Workload:
             if check.state != "Pending":
                 check.message = f"Reset to Pending after eviction. Previously: {check.state}"
                 check.state = "Pending"
+
+
+class WorkloadTrace(msgspec.Struct, frozen=True, eq=False):
+    """What a cycle can change of a workload: its conditions but for their times, and how far its search has come."""
+
+    conditions: Mapping[str, Condition]
+    tried: Sequence[Mapping[str, int]] | None
+
+    @classmethod
+    def of(cls, workload: Workload) -> WorkloadTrace:
+        progress = workload.progress
+        is_unfinished = progress is not None and progress.is_unfinished
+        return cls(dict(workload.conditions), progress.tried if progress is not None and is_unfinished else None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WorkloadTrace) or self.tried != other.tried:
+            return False
+        # Most are untouched, and so the same objects.
+        return self.conditions == other.conditions or self._words == other._words
+
+    @property
+    def _words(self) -> dict[str, tuple[bool, str, str]]:
+        return {kind: (each.status, each.reason, each.message) for kind, each in self.conditions.items()}
 
 
 def _truncate(message: str) -> str:

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from kwhatif.bounds import pods_to_make, work_to_do
 from kwhatif.errors import InputError
+from kwhatif.garbage import collect_rarely
 from kwhatif.progress import report_start
 from kwhatif.results.base import Result
 from kwhatif.results.place import failures_left
@@ -56,7 +57,7 @@ def ask(question: Question[R], *scenarios: Scenario) -> R:
     state = PipelineState(question, scenarios, Notes())
     for scenario in scenarios:
         question.check(scenario)
-    with pods_to_make(scenarios[0].inputs.manifest_options.max_pods), work_to_do():
+    with pods_to_make(scenarios[0].inputs.manifest_options.max_pods), work_to_do(), collect_rarely():
         try:
             for stage in STAGES:
                 state = stage(state)

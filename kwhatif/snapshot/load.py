@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -17,6 +15,7 @@ from kwhatif.api.field_types import newest_types
 from kwhatif.api.kinds import GROUPS, NAMESPACED, TEMPLATES
 from kwhatif.api.meta import Resource
 from kwhatif.errors import InputError
+from kwhatif.garbage import never_collect
 from kwhatif.snapshot.collector import SnapshotCollector
 from kwhatif.snapshot.foreign.layouts import texts_of, tree_of
 from kwhatif.snapshot.format.model import KIND, Snapshot, is_snapshot
@@ -83,7 +82,7 @@ def load_snapshot(
     """
     named = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     collector = SnapshotCollector(namespace)
-    with _without_garbage_collection():
+    with never_collect():
         for path in once(named):
             if recorded := recording_in(path):
                 collector.begin(path, None)
@@ -107,7 +106,7 @@ def load_recording(path: str) -> tuple[Recording, Snapshot]:
     """A recording, and the cluster it begins with. Raises InputError, also for a file of another format."""
     if os.path.isdir(path):
         raise InputError("expected a recording, found a directory", source=display_path(path))
-    with _without_garbage_collection():
+    with never_collect():
         # It is held as a whole.
         lines = lines_that_begin(path, is_recording, bounds.SNAPSHOT_BYTES)
         if lines is None:
@@ -223,15 +222,3 @@ def _duplicate_error(key: tuple[str, ...], item: Item, first: Origin) -> InputEr
 def _name_of(key: tuple[str, ...]) -> str:
     _, kind, namespace, name = key
     return f"{kind} {describe_value(f'{namespace}/{name}' if namespace else name)}"
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Objects from JSON hold no cycles; looking for some in a growing cluster takes a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

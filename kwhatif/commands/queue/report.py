@@ -22,7 +22,7 @@ from kwhatif.kueue.amounts import FlavorResource, Quantities, add, limit_text, q
 from kwhatif.kueue.cluster_queue import BEST_EFFORT, ClusterQueue
 from kwhatif.kueue.preemption.candidates import Target
 from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
-from kwhatif.kueue.room import Room, holders_below, room_at
+from kwhatif.kueue.room import holders_below, room_at
 from kwhatif.kueue.shares import share_of
 from kwhatif.kueue.workload import PREEMPTED, QUOTA_RESERVED, PodSetAdmission, Workload
 from kwhatif.results.amounts import format_count
@@ -138,9 +138,9 @@ class _Report:
         self._decisions, self._state = decisions, decisions.state
         self._is_fair = self._state.configuration.is_fair
         self._lines = {name: pending.in_order() for name, pending in self._state.pending.items()}
-        self._shapes: dict[str, dict[bytes, list[Workload]]] = {}
+        self._shapes: dict[str, dict[int, list[Workload]]] = {}
         self._known_holders: dict[tuple[QuotaNode, FlavorResource], tuple[int, tuple[QuotaHolder, ...]]] = {}
-        self._known_rooms: dict[tuple[str, FlavorResource], tuple[Room, int]] = {}
+        self._known_lacks: dict[tuple[str, FlavorResource, int], MissingQuota | None] = {}
         self._places = {each.key: index for line in self._lines.values() for index, each in enumerate(line)}
 
     def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
@@ -231,29 +231,30 @@ class _Report:
         for resource, amount in asks.items():
             group = queue.group_of(resource)
             for flavor in group.flavors if group is not None else ():
-                key = flavor, resource
-                room, most = self._room(queue, key)
-                if amount <= room.amount:
-                    continue
-                holders, first = self._holders(room.node, key)
-                yield MissingQuota(
-                    flavor=flavor,
-                    resource=resource,
-                    asks=quantity_text(resource, amount),
-                    free=quantity_text(resource, max(0, room.amount)),
-                    missing=quantity_text(resource, subtract(amount, max(0, room.amount))),
-                    limit=room.limit,
-                    never=amount > most,
-                    holders=holders,
-                    held_by=first,
-                )
+                key = queue.name, (flavor, resource), amount
+                if key not in self._known_lacks:
+                    self._known_lacks[key] = self._missing_quota(queue, (flavor, resource), amount)
+                if (lack := self._known_lacks[key]) is not None:
+                    yield lack
 
-    def _room(self, queue: ClusterQueue, key: FlavorResource) -> tuple[Room, int]:
-        """What is left of a quota, and the most that could ever be."""
-        known = self._known_rooms.get((queue.name, key))
-        if known is None:
-            known = self._known_rooms[queue.name, key] = room_at(queue, key), queue.potential_available(key)
-        return known
+    def _missing_quota(self, queue: ClusterQueue, key: FlavorResource, amount: int) -> MissingQuota | None:
+        """What is missing of so much; None where it is there."""
+        flavor, resource = key
+        room = room_at(queue, key)
+        if amount <= room.amount:
+            return None
+        holders, first = self._holders(room.node, key)
+        return MissingQuota(
+            flavor=flavor,
+            resource=resource,
+            asks=quantity_text(resource, amount),
+            free=quantity_text(resource, max(0, room.amount)),
+            missing=quantity_text(resource, subtract(amount, max(0, room.amount))),
+            limit=room.limit,
+            never=amount > queue.potential_available(key),
+            holders=holders,
+            held_by=first,
+        )
 
     def _holders(self, node: QuotaNode, key: FlavorResource) -> tuple[int, tuple[QuotaHolder, ...]]:
         """How many have quota below a node, and the first of them."""

@@ -6,10 +6,9 @@ Upstream: TASFlavorSnapshot in pkg/cache/scheduler/tas_flavor_snapshot.go, tas_f
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -26,7 +25,7 @@ from kwhatif.kueue.workload import DomainUse
 PlacementResults = dict[str, TopologyAssignment | str]
 """By pod set: where it goes, or why it goes nowhere. Pod sets after one that failed are missing."""
 
-KnownPlaces = dict[bytes, list[TopologyAssignment] | str]
+KnownPlaces = dict[Hashable, list[TopologyAssignment] | str]
 """What came of requests, by all that decides it."""
 
 Assumed = dict[tuple[str, ...], Requests]
@@ -112,11 +111,7 @@ class FlavorTopology:
     ) -> dict[str, TopologyAssignment] | str:
         """As ``_place_group`` with nothing assumed, which is found out once for all requests that are alike."""
         roles = [workers] if leader is None else [workers, leader]
-        parts = [
-            (_constraints_of(each), each.requests, each.count, each.pod_set.topology_request, each.implied)
-            for each in roles
-        ]
-        key = msgspec.json.encode(parts, order="deterministic")
+        key = tuple([(each.counted.topology_shape, each.count, each.implied) for each in roles])
         if self._places_version != self.tree.columns.version:
             self._places, self._places_version = {}, self.tree.columns.version
         known = self._when_empty if empty else self._places
@@ -178,17 +173,11 @@ class FlavorTopology:
         return add_up(self.tree, leaves, levels.slices, has_leader=leader is not None), exclusions
 
     def _leaves_for(self, request: PodSetTopologyRequest) -> tuple[npt.NDArray[np.intp], Exclusions]:
-        key = msgspec.json.encode(_constraints_of(request), order="deterministic")
+        key = request.counted.constraints
         found = self._matches.get(key)
         if found is None:
             found = self._matches[key] = match_leaves(self.tree, request.pod_set, self.flavor.spec.tolerations or ())
         return found
-
-
-def _constraints_of(request: PodSetTopologyRequest) -> tuple[object, ...]:
-    """What of the pods decides on which nodes they may be."""
-    spec = request.pod_set.template.spec
-    return spec.node_selector, spec.affinity.node_affinity if spec.affinity else None, spec.tolerations
 
 
 def _with_one_pod(requests: Requests) -> Requests:

@@ -9,16 +9,25 @@ import msgspec
 
 from kwhatif.api.kueue import WorkloadPodSet
 from kwhatif.kueue.amounts import Requests
+from kwhatif.kueue.pod_amounts import CountedPodSet
 
 
 class PodSetTopologyRequest(msgspec.Struct, frozen=True):
-    """``requests`` are those of one pod; ``implied`` where the ClusterQueue has only flavors with a topology."""
+    """``implied`` where the ClusterQueue has only flavors with a topology."""
 
-    pod_set: WorkloadPodSet
+    counted: CountedPodSet
     count: int
-    requests: Requests
     flavor: str
     implied: bool
+
+    @property
+    def pod_set(self) -> WorkloadPodSet:
+        return self.counted.pod_set
+
+    @property
+    def requests(self) -> Requests:
+        """Those of one pod."""
+        return self.counted.requests
 
     @property
     def group(self) -> str | None:

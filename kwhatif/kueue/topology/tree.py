@@ -140,10 +140,12 @@ def _family_of(level: Sequence[Domain]) -> Family:
 def belongs(node: Node, node_labels: dict[str, str], levels: Sequence[str]) -> bool:
     """Whether a node is one of a flavor's: ready, open, with the flavor's labels and one for each level."""
     labels = node.metadata.labels or {}
-    if node.spec.unschedulable or not any(
-        c.type == "Ready" and c.status == "True" for c in node.status.conditions or ()
-    ):
-        return False
-    return all(labels.get(key, "") == value for key, value in node_labels.items()) and all(
-        level in labels for level in levels
+    for key, value in node_labels.items():
+        if labels.get(key, "") != value:
+            return False
+    for level in levels:
+        if level not in labels:
+            return False
+    return not node.spec.unschedulable and any(
+        condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions or ()
     )
