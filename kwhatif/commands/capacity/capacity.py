@@ -80,7 +80,7 @@ def measure_capacity(
         [*first, *unit.pods],
         before.placements,
         unknown_kinds,
-        pending=PodOrigins.of(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first}),
+        pending=PodOrigins(session.snapshot).pending(before.placements, {item.pod.key: item.pod for item in first}),
         refusals=expanded.refusals if refusals is None else refusals,
         failed=expanded.failed if failed is None else failed,
         more=True,

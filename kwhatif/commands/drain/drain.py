@@ -65,7 +65,6 @@ def drain_nodes(
         run.placed,
         run.recreated_pods,
         scaler,
-        cause="evicted",
         emptied=run.emptied,
         earlier=() if before is None else before.placements,
     )

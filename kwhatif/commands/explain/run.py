@@ -217,7 +217,7 @@ class ExplainRun(Question[ExplainResult]):
         placements = {each.pod: each for each in (*run.replacements, *run.placements)}
         own, offered = self._later
         tried, others = self._select_pods(scenario, placements, list(offered.expanded.all_pods()))
-        origins = PodOrigins.of(scenario.session.snapshot)
+        origins = PodOrigins(scenario.session.snapshot)
         owners = {origins.owner_of(item.pod) for item in run.pods_to_schedule}
         pending = [each for each in run.pods_to_schedule if each.pod.key in placements]
         pending = [each for each in pending if not placements[each.pod.key].good]

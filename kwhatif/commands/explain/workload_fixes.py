@@ -195,7 +195,7 @@ class WorkloadFixes(msgspec.Struct):
             run = self._place(manifest, change)
         except KwhatifError:
             return None
-        origins, items = PodOrigins.of(run.session.snapshot), {item.pod.key: item for item in run.pods_to_schedule}
+        origins, items = PodOrigins(run.session.snapshot), {item.pod.key: item for item in run.pods_to_schedule}
         mine = [
             each
             for each in run.placements

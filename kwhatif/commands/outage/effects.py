@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
@@ -38,11 +37,9 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.placement.conclusion import conclude, words_of_never_made
 from kwhatif.simulation.placement.group_outcomes import GroupMembers, disrupted_groups, running_members
-from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_to_rest import settle_cluster
-from kwhatif.simulation.placement.runs import StartingPoint, simulate_timeline
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
@@ -66,7 +63,7 @@ class Baseline:
     @cached_property
     def origins(self) -> PodOrigins:
         """Looks up the workload of a pod, and why the pod looks for a node."""
-        return PodOrigins.of(self._snapshot)
+        return PodOrigins(self._snapshot)
 
     def workload_of(self, info: PodInfo) -> str:
         """The workload at the top, as ``Deployment shop/web``."""
@@ -247,24 +244,13 @@ class _Losses(msgspec.Struct):
         node_failure: NodeFailure,
     ) -> Run:
         """Schedule the replacements, and run to rest; autoscalers may help."""
-        queue = [(PodToSchedule(info.pod, ran_before=True), info) for _, info in replaced]
-        emptied = [old for old, _ in replaced]
-        asked = [item for item, _ in queue]
-        begin, origins = StartingPoint(session, asked), self.standing.origins
-        tried = PlacementRun(session, spares_futile=True)
-        tried.schedule_taken_up(queue)
-        in_rounds = tried.goes_in_rounds
-        if in_rounds and scaler is not None:
-            begin.return_to()
-            tried = PlacementRun(session, scaler, spares_futile=True)
-            tried.schedule_taken_up(queue)
-        if not in_rounds and (tried.evicted or tried.would_move() or (scaler is not None and tried.without_node)):
-            # As where ``place`` removes the nodes: all look for another one at once.
-            begin.return_to()
-            run = simulate_timeline(session, asked, scaler=scaler, story=False, cause="evicted", origins=origins)
-            run = structs.replace(run, victims=(*origins.victims((old, None) for old in emptied), *run.victims))
-        else:
-            run = settle_cluster(session, tried, asked, scaler, cause="evicted", emptied=emptied, origins=origins)
+        run = place_pods(
+            session,
+            [PodToSchedule(info.pod, ran_before=True) for _, info in replaced],
+            scaler=scaler,
+            replaced=replaced,
+            origins=self.standing.origins,
+        )
         placements = {each.pod: each for each in run.placements}
         for old, info in replaced:
             found = placements[info.key]
@@ -276,7 +262,7 @@ class _Losses(msgspec.Struct):
                 more["cause"] = _lost_volume_of(info.pod, session.cluster, node_failure)
             self.record(old, outcome, replacement=info.key, victims=found.victims, **more)
         made = {info.key: info for _, info in replaced}
-        for victim in run.victims[len(emptied) :]:
+        for victim in run.victims[len(replaced) :]:
             left = made.get(victim.pod) or self.standing.running.get(victim.pod)
             # Who is neither has been recreated in the meantime.
             is_made_again = left is None or is_made_elsewhere(left)

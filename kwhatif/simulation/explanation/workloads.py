@@ -74,7 +74,7 @@ def explain_workloads(
     Those of other pods are explained only if one of their pods finds no node. Autoscalers may help.
     """
     looking.check(session)
-    origins = PodOrigins.of(session.snapshot)
+    origins = PodOrigins(session.snapshot)
     recorder = WorkloadRecorder(origins.owner_of)
     recorder.session = placing = session.fork(detailed=True, imagined=True, observer=recorder)
     run = place_pods(placing, asked, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler)

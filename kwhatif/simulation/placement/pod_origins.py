@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -14,26 +15,24 @@ from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
 
 
-class PodOrigins(msgspec.Struct):
-    """Looks up the workload of a pod, and why the pod looks for a node.
-
-    ``waited`` are the pods (``namespace/name``) that waited in the snapshot already.
-    """
+class PodOrigins(msgspec.Struct, dict=True):
+    """Looks up the workload of a pod, and why the pod looks for a node."""
 
     snapshot: Snapshot
-    waited: frozenset[str] = frozenset()
-    _owners: Owners | None = msgspec.field(default=None)
 
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> PodOrigins:
-        waiting = (pod.key for pod in snapshot.objects.list_all(Pod) if not pod.spec.node_name)
-        return cls(snapshot, frozenset(waiting))
+    @cached_property
+    def waited(self) -> frozenset[str]:
+        """The pods (``namespace/name``) that waited in the snapshot already."""
+        return frozenset(pod.key for pod in self.snapshot.objects.list_all(Pod) if not pod.spec.node_name)
+
+    @cached_property
+    def _owners(self) -> Owners:
+        return Owners(self.snapshot)
 
     def workload_of(self, pod: Pod) -> str | None:
         """``Kind/namespace/name`` of the workload of a pod; None for a pod without a controller."""
         if pod.controller is None:
             return None
-        self._owners = self._owners or Owners(self.snapshot)
         found = self._owners.workload_of(pod)
         return f"{found.kind}/{found.namespace}/{found.name}"
 

@@ -121,7 +121,7 @@ class RecreatedPods:
 
         Pods that were tried ``beside`` the others (keys) and have no cause count as none that wait.
         """
-        origins, run = PodOrigins.of(self.session.snapshot), self.run
+        origins, run = PodOrigins(self.session.snapshot), self.run
         counted = [each for each in self.waiting if each.item.pod.key in causes or each.item.pod.key not in beside]
         pods = {each.item.pod.key: each.item.pod for each in counted}
         victims = [(info, run.preemptors[info.uid]) for info in run.evicted if info.uid not in self.evicted]

@@ -30,31 +30,30 @@ def settle_cluster(
     pods_to_schedule: list[PodToSchedule],
     scaler: Scaler | None = None,
     *,
-    cause: Cause | None = None,
     emptied: Sequence[PodInfo] = (),
     updates: Sequence[RolloutProgress] = (),
     unknown_kinds: Sequence[str] = (),
     earlier: Sequence[Placement] = (),
     origins: PodOrigins | None = None,
+    at_rest: bool = False,
 ) -> Run:
-    """Go on from a session's ``first_run`` until no pod would move.
+    """Go on from a session's ``first_run`` until no pod would move, which is known to be so already if it is
+    ``at_rest``.
 
-    Pods of ``emptied`` nodes lost them, too; ``cause`` is why the pods of the question look for a node, if the snapshot
-    does not say. Updates that waited go on, and controllers try again what quotas refused: their pods are added to
-    ``pods_to_schedule``. Where groups of pods were scheduled, that goes in rounds. Autoscalers may have helped the pods
-    of ``earlier`` placements, too. ``unknown_kinds`` are those of the input. Where many runs go out from one snapshot,
-    its ``origins`` is made once.
+    Pods of ``emptied`` nodes lost them, too, which is why the pods of the question look for one then. Updates that
+    waited go on, and controllers try again what quotas refused: their pods are added to ``pods_to_schedule``. Where
+    groups of pods were scheduled, that goes in rounds. Autoscalers may have helped the pods of ``earlier`` placements,
+    too. ``unknown_kinds`` are those of the input. Where many runs go out from one snapshot, its ``origins`` is made
+    once.
     """
-    origins = origins or PodOrigins.of(session.snapshot)
-    causes: dict[str, Cause] = (
-        {} if cause is None else dict.fromkeys((item.pod.key for item in pods_to_schedule), cause)
-    )
+    origins = origins or PodOrigins(session.snapshot)
+    causes: dict[str, Cause] = dict.fromkeys((item.pod.key for item in pods_to_schedule), "evicted") if emptied else {}
     pods_to_schedule += _create_again(session, first_run, emptied)
     if first_run.goes_in_rounds:
         rounds = GroupRounds(session, first_run, pods_to_schedule, causes, origins)
         rounds.run(updates)
         run = rounds.settle()
-    elif updates or first_run.evicted or first_run.would_move():
+    elif not at_rest and (updates or first_run.evicted or first_run.would_move()):
         further = _Continuation(session, first_run, pods_to_schedule, causes, origins, scaler)
         further.run(updates)
         run = further.settle()

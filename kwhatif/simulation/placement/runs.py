@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from msgspec import structs
 
-from kwhatif.results.outcome import Cause
+from kwhatif.cluster.shapes import PodInfo
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.autoscalers.scaler import Scaler, apply_scale_up
 from kwhatif.simulation.expansion.expanded_manifests import Rollout
@@ -20,7 +21,7 @@ from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress, roll_out_all
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.run_to_rest import pods_left, settle_cluster
+from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -34,23 +35,23 @@ def simulate_timeline(
     unknown_kinds: Sequence[str] = (),
     scaler: Scaler | None = None,
     story: bool = True,
-    cause: Cause | None = None,
+    emptied: Sequence[PodInfo] = (),
     origins: PodOrigins | None = None,
 ) -> Run:
     """Let all pods arrive at once and run until nothing more can change.
 
     With ``recreate`` the controllers of victims make replacements, which enter the queue, too. With autoscalers, nodes
     come for pods that find none. Updates begin at once, too, and take each step when the scheduler rests. The ``story``
-    is part of the result. ``cause`` is why the pods look for a node, if the snapshot does not say; where many runs go
-    out from one, its ``origins`` is made once.
+    is part of the result. If the pods look for a node since those that they replace lost theirs, these are ``emptied``.
+    Where many runs go out from one snapshot, its ``origins`` is made once.
     """
-    origins = origins or PodOrigins.of(session.snapshot)
+    origins = origins or PodOrigins(session.snapshot)
     run, simulation = PlacementRun(session), ClusterSimulation(session, origins, scaler=scaler, recreate=recreate)
     arriving = [(item, info) for item in pods_to_schedule if (info := run.take_up(item)) is not None]
     pods = list(pods_to_schedule)
     updates = [RolloutProgress(rollout, run, pods) for rollout in rollouts]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
-        simulation.arrive(item, info, cause)
+        simulation.arrive(item, info, "evicted" if emptied else None)
     simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
     pods_to_schedule = [*pods, *simulation.created_later]
     simulator = simulation.simulator
@@ -78,6 +79,7 @@ def simulate_timeline(
         removed=run.removed,
         left=(*simulation.pods_left(), *aside, *simulator.strangers),
         pending=(*origins.pending(run.placements, unclaimed, {}), *found.pending),
+        victims=(*origins.victims((info, None) for info in emptied), *found.victims),
     )
 
 
@@ -113,52 +115,58 @@ def place_pods(
     unknown_kinds: Sequence[str] = (),
     scaler: Scaler | None = None,
     prepare: Callable[[], None] = lambda: None,
+    replaced: Sequence[tuple[PodInfo, PodInfo]] = (),
+    origins: PodOrigins | None = None,
 ) -> Run:
     """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
     nothing is updated, the first attempts evict no pod and no pod would move after them, they are the whole run.
     Otherwise it is simulated from the beginning, after ``prepare``: controllers act while pods leave and wait. Groups
     of pods are scheduled in rounds. ``unknown_kinds`` are those of the input, for the fidelity report. With
-    autoscalers, nodes come for pods that find none.
+    autoscalers, nodes come for pods that find none. ``replaced`` are pods that lost their nodes, each with the one that
+    was made of it, in the order of ``pods_to_schedule``. Where many runs go out from one snapshot, its ``origins`` is
+    made once.
     """
+    emptied = [old for old, _ in replaced]
+    in_turn = partial(
+        place_in_turn,
+        session,
+        pods_to_schedule,
+        rollouts=rollouts,
+        unknown_kinds=unknown_kinds,
+        emptied=emptied,
+        origins=origins,
+    )
+    over_time = partial(
+        simulate_timeline,
+        session,
+        pods_to_schedule,
+        rollouts=rollouts,
+        unknown_kinds=unknown_kinds,
+        scaler=scaler,
+        story=False,
+        emptied=emptied,
+        origins=origins,
+    )
     prepare()
     if session.setup.extenders is not None:
         # Extenders are not called twice for the same run.
-        return place_in_turn(session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler)
+        return in_turn(scaler=scaler)
     if rollouts and not takes_groups(session.driver):
-        return simulate_timeline(
-            session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler, story=False
-        )
-    begin, run = StartingPoint(session, pods_to_schedule), PlacementRun(session)
-    run.schedule_all(pods_to_schedule)
-    if run.goes_in_rounds:
-        if scaler is None:
-            return place_in_turn(
-                session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, first_run=run
-            )
-        begin.return_to()
-        prepare()
-        return place_in_turn(session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler)
-    if rollouts or run.evicted or run.would_move() or (scaler is not None and run.without_node):
-        begin.return_to()
-        prepare()
-        return simulate_timeline(
-            session, pods_to_schedule, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler, story=False
-        )
-    placements, scale_up = tuple(run.placements), None
-    if scaler is not None:
-        placements, scale_up = apply_scale_up(scaler, session, placements)
-    pods = {item.pod.key: item.pod for item in pods_to_schedule}
-    pending = () if all(each.good for each in placements) else PodOrigins.of(session.snapshot).pending(placements, pods)
-    return Run(
-        session,
-        pods_to_schedule,
-        placements,
-        unknown_kinds,
-        left=tuple(pods_left(run, pods_to_schedule).values()),
-        scale_up=scale_up,
-        pending=pending,
-        groups=gang_outcomes(session, pods_to_schedule, placements),
-    )
+        return over_time()
+    begin, run = StartingPoint(session, pods_to_schedule), PlacementRun(session, spares_futile=bool(replaced))
+    if replaced:
+        run.schedule_taken_up([(item, info) for item, (_, info) in zip(pods_to_schedule, replaced, strict=True)])
+    else:
+        run.schedule_all(pods_to_schedule)
+    in_rounds = run.goes_in_rounds
+    if in_rounds and scaler is None:
+        return in_turn(first_run=run)
+    moves = rollouts or run.evicted or run.would_move() or (scaler is not None and run.without_node)
+    if not (in_rounds or moves):
+        return in_turn(scaler=scaler, first_run=run, at_rest=True)
+    begin.return_to()
+    prepare()
+    return in_turn(scaler=scaler) if in_rounds else over_time()
 
 
 def place_in_turn(
@@ -170,9 +178,13 @@ def place_in_turn(
     unknown_kinds: Sequence[str] = (),
     scaler: Scaler | None = None,
     first_run: PlacementRun | None = None,
+    emptied: Sequence[PodInfo] = (),
+    origins: PodOrigins | None = None,
+    at_rest: bool = False,
 ) -> Run:
     """Pods that are ``replayed`` first, as given; then ``pods_to_schedule`` in the scheduler's order; then updates,
-    with what follows from all of that. A ``first_run`` has been through the pods.
+    with what follows from all of that. A ``first_run`` has been through the pods; no pod would move after it where all
+    is ``at_rest``.
     """
     pods = [*replayed, *pods_to_schedule]
     if first_run is None:
@@ -183,7 +195,17 @@ def place_in_turn(
         updates = roll_out_all(rollouts, first_run, pods)
     else:
         updates = [RolloutProgress(rollout, first_run, pods) for rollout in rollouts]
-    return settle_cluster(session, first_run, pods, scaler, updates=updates, unknown_kinds=unknown_kinds)
+    return settle_cluster(
+        session,
+        first_run,
+        pods,
+        scaler,
+        emptied=emptied,
+        updates=updates,
+        unknown_kinds=unknown_kinds,
+        origins=origins,
+        at_rest=at_rest,
+    )
 
 
 def place_scenario(scenario: PreparedScenario, scaler: Scaler | None = None) -> tuple[PreparedScenario, Run | None]:

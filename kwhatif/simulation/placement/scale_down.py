@@ -255,7 +255,7 @@ def _recreate(moving: Iterable[PodInfo]) -> list[PodToSchedule]:
 
 
 def _by_workload(session: Session, pods: Iterable[Pod]) -> Counter[str]:
-    origins = PodOrigins.of(session.snapshot)
+    origins = PodOrigins(session.snapshot)
     return Counter(origins.owner_of(pod) for pod in pods)
 
 
