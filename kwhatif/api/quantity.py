@@ -218,6 +218,11 @@ class Quantity:
         """So many thousandths of a unit, as cpu is counted."""
         return cls(thousandths, -3, not fits(thousandths), DECIMAL)
 
+    @classmethod
+    def from_amount(cls, resource: str, amount: int, *, binary: bool = False) -> Quantity:
+        """So much of a resource, as ``amount_of`` counts it."""
+        return cls.from_milli(amount) if resource == "cpu" else cls.from_units(amount, binary=binary)
+
     # --- what they are worth
 
     def value(self) -> int:
@@ -227,6 +232,10 @@ class Quantity:
     def milli_value(self) -> int:
         """Thousandths in the range of an int64, rounded up (upstream: MilliValue)."""
         return self._scale_to(-3)
+
+    def amount_of(self, resource: str) -> int:
+        """As schedulers and autoscalers count a resource: cpu in thousandths, all else in whole units."""
+        return self.milli_value() if resource == "cpu" else self.value()
 
     @property
     def wide(self) -> bool:

@@ -38,14 +38,3 @@ class AutoscalerPlan(msgspec.Struct, frozen=True):
     orders: int = 0
     plans: Iterable[str] = ()
     pods: Iterable[str] = ()
-
-
-class GroupSize(msgspec.Struct, frozen=True):
-    """A node group or NodePool that has grown, from ``size`` to ``to`` nodes, and its maximum."""
-
-    group: str
-    size: int
-    to: int
-    most: int | None = None
-    limits: str = ""
-    full: bool = False

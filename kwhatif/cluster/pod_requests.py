@@ -37,7 +37,7 @@ def is_scalar(name: str) -> bool:
 def amounts(quantities: Mapping[str, Quantity]) -> dict[str, int]:
     """Integers as the scheduler counts them: millicores for cpu, units (rounded up) for all else it knows."""
     return {
-        name: quantity.milli_value() if name == "cpu" else quantity.value()
+        name: quantity.amount_of(name)
         for name, quantity in quantities.items()
         if name in ("cpu", "memory", "ephemeral-storage") or is_scalar(name)
     }

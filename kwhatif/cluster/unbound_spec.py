@@ -32,6 +32,11 @@ def meant_for(spec: PodSpec, node: str) -> PodSpec:
     """The spec with a required node affinity for one node, whatever it required before."""
     named = NodeSelectorRequirement(key="metadata.name", operator="In", values=[node])
     required = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=[named])])
+    return with_required_nodes(spec, required)
+
+
+def with_required_nodes(spec: PodSpec, required: NodeSelector) -> PodSpec:
+    """The spec with another required node affinity."""
     affinity = spec.affinity or Affinity()
     to_nodes = replace(
         affinity.node_affinity or NodeAffinity(), required_during_scheduling_ignored_during_execution=required

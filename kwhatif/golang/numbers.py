@@ -35,6 +35,11 @@ def parse_int(text: str, bits: int) -> int | None:
     return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
 
 
+def int64_of(number: float) -> int:
+    """The integer that Go makes of a float on amd64: towards zero; the least one where it is out of range or none."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else -(2**63)
+
+
 def wrap_int64(number: int) -> int:
     """The number with the overflow of Go's int64."""
     return (number + 2**63) % 2**64 - 2**63

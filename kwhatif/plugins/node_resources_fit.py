@@ -91,7 +91,7 @@ def _lower_request(pod: Pod, name: str, by: int) -> Pod | None:
 
     def request_of(container: Container) -> int:
         quantity = ((container.resources.requests if container.resources else None) or {}).get(name)
-        return 0 if quantity is None else _amount(name, quantity)
+        return 0 if quantity is None else quantity.amount_of(name)
 
     hungriest = max(range(len(containers)), key=lambda i: request_of(containers[i]), default=None)
     if hungriest is None or containers[hungriest].resources is None:
@@ -103,18 +103,14 @@ def _lower_request(pod: Pod, name: str, by: int) -> Pod | None:
     return with_spec(pod, containers=containers)
 
 
-def _amount(name: str, quantity: Quantity) -> int:
-    return quantity.milli_value() if name == "cpu" else quantity.value()
-
-
 def _less(resources: ResourceRequirements, name: str, by: int) -> ResourceRequirements | None:
     requests = dict(resources.requests or {})
     if name not in requests:
         return None
-    left = _amount(name, requests[name]) - by
+    left = requests[name].amount_of(name) - by
     if left <= 0:
         return None
-    requests[name] = Quantity.from_milli(left) if name == "cpu" else Quantity.from_units(left)
+    requests[name] = Quantity.from_amount(name, left)
     return replace(resources, requests=requests)
 
 
@@ -161,7 +157,7 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
 def _more(node: Node, name: str, lack: int) -> Node:
     """The node with that much more allocatable: the same to the scheduler as that much less in use."""
     allocatable = dict(node.status.for_pods)
-    more = Quantity.from_milli(lack) if name == "cpu" else Quantity.from_units(lack)
+    more = Quantity.from_amount(name, lack)
     allocatable[name] = allocatable[name] + more if name in allocatable else more
     return replace(node, status=replace(node.status, allocatable=allocatable))
 

@@ -151,9 +151,7 @@ def _work_out_load(
 def _amount_of(amounts: Mapping[str, Quantity], resource: str) -> int | None:
     """Millicores of cpu, bytes of memory."""
     amount = amounts.get(resource)
-    if amount is None:
-        return None
-    return amount.milli_value() if resource == "cpu" else amount.value()
+    return None if amount is None else amount.amount_of(resource)
 
 
 def _share_of(known: Iterable[str], nodes: Sequence[Node]) -> str:

@@ -51,8 +51,8 @@ def read_top(text: str, book: UsageBook, source: str, namespace: str) -> None:
             except QuantityError:
                 problem = f"expected a quantity in {column}, found {describe_value(row[column])}"
                 raise InputError(problem, source=source, place=f"line {number}") from None
-            value = amount.milli_value() if resource == "cpu" else amount.value()
-            book.add(home, pod, container, resource, None, np.array([value], np.float64))
+            sample = np.array([amount.amount_of(resource)], np.float64)
+            book.add(home, pod, container, resource, None, sample)
 
 
 class _Container(msgspec.Struct):
@@ -82,6 +82,5 @@ def add_pod_metrics(value: Mapping[str, Any], book: UsageBook, namespace: str) -
         for resource in RESOURCES:
             amount = container.usage.get(resource)
             if amount is not None:
-                value_ = amount.milli_value() if resource == "cpu" else amount.value()
-                sample = np.array([value_], np.float64)
+                sample = np.array([amount.amount_of(resource)], np.float64)
                 book.add(home, found.metadata.name, container.name, resource, times, sample)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kwhatif.admission.response import Object
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.api.selectors import is_label_key, is_label_value
 
@@ -194,14 +193,6 @@ def check_port(problems: Problems, port: int | str, path: str) -> None:
     problems.invalid(path, port, *(port_name(port) if isinstance(port, str) else port_number(port)))
 
 
-def check_name_in_path(problems: Problems, owner: Object, key: str, path: str) -> None:
-    """A kind or a name that an address will hold."""
-    value = owner.get(key) or ""
-    if not value:
-        problems.required(f"{path}.{key}")
-    problems.invalid(f"{path}.{key}", value, *path_segment(value))
-
-
 def check_domain_path(problems: Problems, value: str, path: str) -> None:
     """A name such as ``acme.io/foo``."""
     host, _, rest = value.partition("/")
@@ -295,9 +286,3 @@ def check_own_path(problems: Problems, path: str, where: str) -> None:
     problems.invalid(where, path, *relative_path(path))
     if path.startswith("..") and not path.startswith("../") and path != "..":
         problems.invalid(where, path, "must not start with '..'")
-
-
-def check_mode(problems: Problems, owner: Object, key: str, path: str) -> None:
-    mode: Any = owner.get(key)
-    if mode is not None and not 0 <= mode <= 0o777:
-        problems.invalid(f"{path}.{key}", mode, "must be a number between 0 and 0777 (octal), both inclusive")

@@ -48,9 +48,7 @@ class ExpanderContext(msgspec.Struct, frozen=True):
     def capacity(self, option: Option, name: str) -> int:
         """What a fresh node of an option's group has in all: millicores for cpu, units for all else."""
         quantity = (self.templates[option.group.name].node.status.capacity or {}).get(name)
-        if quantity is None:
-            return 0
-        return quantity.milli_value() if name == "cpu" else quantity.value()
+        return 0 if quantity is None else quantity.amount_of(name)
 
 
 Expander = Callable[[Sequence[Option], ExpanderContext], Sequence[Option]]

@@ -17,9 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import (
-    Affinity,
     Container,
-    NodeAffinity,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     Pod,
@@ -48,6 +46,7 @@ from kwhatif.autoscaling.karpenter.requirements import (
 from kwhatif.autoscaling.karpenter.state import ClusterState, PodBudgets, StateNode, is_owned_by
 from kwhatif.autoscaling.karpenter.topology_group import Domains
 from kwhatif.autoscaling.karpenter.volume_topology import Volumes
+from kwhatif.cluster.unbound_spec import with_required_nodes
 
 _NOT_FOR_KARPENTER = f"configured to not run on a Karpenter provisioned node (requirement={NODE_POOL} DoesNotExist)"
 
@@ -129,14 +128,8 @@ def _pod(daemon_set: Object, running: Pod | None) -> Pod:
     template = convert(section(part_of(daemon_set, "spec", "template"), "spec"), PodSpec)
     pod = running or Pod(spec=_limits_as_requests(template))
     node_affinity = template.affinity.node_affinity if template.affinity else None
-    if node_affinity is None or node_affinity.required_during_scheduling_ignored_during_execution is None:
-        return pod
-    affinity = pod.spec.affinity or Affinity()
-    node = replace(
-        affinity.node_affinity or NodeAffinity(),
-        required_during_scheduling_ignored_during_execution=node_affinity.required_during_scheduling_ignored_during_execution,
-    )
-    return replace(pod, spec=replace(pod.spec, affinity=replace(affinity, node_affinity=node)))
+    required = node_affinity.required_during_scheduling_ignored_during_execution if node_affinity else None
+    return pod if required is None else replace(pod, spec=with_required_nodes(pod.spec, required))
 
 
 def _limits_as_requests(spec: PodSpec) -> PodSpec:

@@ -18,7 +18,7 @@ import msgspec
 
 from kwhatif.api.core import Pod
 from kwhatif.api.decode import decode_json
-from kwhatif.api.times import parse_time
+from kwhatif.api.events import Event
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import int64
@@ -31,50 +31,13 @@ from kwhatif.snapshot.read.objects import inside, resource_of
 from kwhatif.snapshot.recording import Change, Recording
 
 
-class ObjectReference(msgspec.Struct, rename="camel"):
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Source(msgspec.Struct):
-    component: str = ""
-
-
-class SchedulerEvent(msgspec.Struct, rename="camel"):
-    """An Event of a scheduler, which is v1 as the API server stores it and events.k8s.io/v1 as it was sent."""
-
-    involved_object: ObjectReference = msgspec.field(default_factory=ObjectReference)
-    reason: str = ""
-    message: str = ""
-    event_time: str | None = None
-    last_timestamp: str | None = None
-    series: dict[str, msgspec.Raw] | None = None
-    source: _Source | None = None
-    reporting_component: str = ""
-    reporting_instance: str = ""
-
-    @property
-    def component(self) -> str:
-        """The schedulerName of the profile that it is of; older recorders call it the source."""
-        return self.reporting_component or (self.source.component if self.source else "")
-
-    @property
-    def time(self) -> float | None:
-        """When it was, in seconds. Raises ValueError."""
-        text = self.event_time or self.last_timestamp
-        return parse_time(text).timestamp() if text else None
-
-
-def read_events(recording: Recording) -> Iterator[tuple[Change, SchedulerEvent, float | None]]:
+def read_events(recording: Recording) -> Iterator[tuple[Change, Event, float | None]]:
     """All Events of a recording, and when they were, in seconds. Raises InputError with the line."""
     for change in recording.changes:
         if change.kind.name != "Event" or change.deleted:
             continue
         try:
-            event = decode_json(change.raw, SchedulerEvent)
+            event = decode_json(change.raw, Event)
             time = event.time
         except InputError as error:
             raise inside(error, str(change.origin), change.place) from None

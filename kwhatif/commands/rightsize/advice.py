@@ -177,7 +177,7 @@ def _compute_target(
     """The request, and the percentile that it follows from; samples take precedence over recommendations."""
     if used is None:
         assert recommended is not None
-        return (recommended.milli_value() if resource == "cpu" else recommended.value()), None
+        return recommended.amount_of(resource), None
     percentile = used.peak if rule.percentile is None else used.percentile(rule.percentile)
     return math.ceil(round(percentile * (100 + rule.margin) / 100, 6)), percentile
 
@@ -194,8 +194,8 @@ def _clamp_to_policy(wanted: int, policy: ContainerPolicy | None, resource: str)
         return wanted
 
     def amount(bound: Mapping[str, Quantity] | None) -> int | None:
-        quantities = (bound or {}).get(resource)
-        return None if quantities is None else quantities.milli_value() if resource == "cpu" else quantities.value()
+        quantity = (bound or {}).get(resource)
+        return None if quantity is None else quantity.amount_of(resource)
 
     least, most = amount(policy.min_allowed), amount(policy.max_allowed)
     wanted = wanted if least is None else max(wanted, least)
@@ -221,8 +221,8 @@ def amounts_of(container: Container, resource: str) -> tuple[int | None, int | N
     requests, limits = (resources.requests, resources.limits) if resources is not None else (None, None)
 
     def amount(quantities: Mapping[str, Quantity] | None) -> int | None:
-        found = (quantities or {}).get(resource)
-        return None if found is None else found.milli_value() if resource == "cpu" else found.value()
+        quantity = (quantities or {}).get(resource)
+        return None if quantity is None else quantity.amount_of(resource)
 
     return amount(requests), amount(limits)
 
@@ -243,11 +243,7 @@ def _is_full(container: Container) -> bool:
 
 def format_quantity(resource: str, amount: int) -> str:
     """An amount as Kubernetes writes it: millicores, or bytes."""
-    return (
-        Quantity.from_milli(amount).canonical
-        if resource == "cpu"
-        else Quantity.from_units(amount, binary=True).canonical
-    )
+    return Quantity.from_amount(resource, amount, binary=True).canonical
 
 
 def resources_of(changes: Mapping[str, Sequence[Advice]]) -> NewResources:
@@ -259,14 +255,10 @@ def _of_containers(advice: Sequence[Advice]) -> dict[str, Amounts]:
     found: dict[str, tuple[ResourceList, ResourceList]] = {}
     for each in advice:
         requests, limits = found.setdefault(each.container, ({}, {}))
-        requests[each.resource] = _quantity(each.resource, each.advised)
+        requests[each.resource] = Quantity.from_amount(each.resource, each.advised, binary=True)
         if each.new_limit is not None:
-            limits[each.resource] = _quantity(each.resource, each.new_limit)
+            limits[each.resource] = Quantity.from_amount(each.resource, each.new_limit, binary=True)
     return found
-
-
-def _quantity(resource: str, amount: int) -> Quantity:
-    return Quantity.from_milli(amount) if resource == "cpu" else Quantity.from_units(amount, binary=True)
 
 
 IN_PLACE, RESTART, RECREATE = "in-place", "restart", "recreate"

@@ -164,7 +164,7 @@ def policy_of(file: PolicyFile, source: str = "") -> RightsizingPolicy:
     floors = []
     for number, floor in enumerate(file.floors or ()):
         given = {"cpu": floor.cpu, "memory": floor.memory}
-        amounts = {name: _amount(name, amount) for name, amount in given.items() if amount is not None}
+        amounts = {name: amount.amount_of(name) for name, amount in given.items() if amount is not None}
         floors.append((_selector(floor.selector, f"$.floors[{number}].selector"), amounts))
     return RightsizingPolicy(
         rules={
@@ -184,19 +184,15 @@ def _rule(resource: str, resource_rule: ResourceRule | Literal["max"], usual: fl
     rule = ResourceRule(percentile="max") if resource_rule == "max" else resource_rule
     assert isinstance(rule, ResourceRule)
     percentile = usual if rule.percentile is None else None if rule.percentile == "max" else rule.percentile
-    floor = _amount(resource, rule.floor) if rule.floor is not None else 0
-    ceiling = _amount(resource, rule.ceiling) if rule.ceiling is not None else None
+    floor = rule.floor.amount_of(resource) if rule.floor is not None else 0
+    ceiling = rule.ceiling.amount_of(resource) if rule.ceiling is not None else None
     if ceiling is not None and ceiling < floor:
         problem = f"expected no less than the floor, {rule.floor}, found {rule.ceiling}"
         raise InputError(problem, place=f"$.{resource}.ceiling")
-    step = _amount(resource, rule.step) if rule.step is not None else step
+    step = rule.step.amount_of(resource) if rule.step is not None else step
     if step < 1:
         raise InputError(f"expected more than 0, found {rule.step}", place=f"$.{resource}.step")
     return Rule(percentile, rule.margin, floor, ceiling, step)
-
-
-def _amount(resource: str, quantity: Quantity) -> int:
-    return quantity.milli_value() if resource == "cpu" else quantity.value()
 
 
 def _selector(text: str, place: str) -> Selector:

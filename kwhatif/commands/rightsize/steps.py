@@ -69,8 +69,7 @@ def _step(workload: str, workloads: int, before: Side, after: Side) -> Step:
     freed = {}
     for resource in ("cpu", "memory"):
         was, now = Quantity.parse(before.requested[resource]), Quantity.parse(after.requested[resource])
-        amount = was.milli_value() - now.milli_value() if resource == "cpu" else was.value() - now.value()
-        freed[resource] = format_quantity(resource, amount)
+        freed[resource] = format_quantity(resource, was.amount_of(resource) - now.amount_of(resource))
     cost = None if before.cost is None or after.cost is None else round(before.cost - after.cost, 2)
     return Step(
         workload=workload,

@@ -5,7 +5,6 @@ Upstream: pkg/framework/plugins/nodeutilization/usageclients.go.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -14,6 +13,7 @@ from kwhatif.api.objects import part_of, section
 from kwhatif.descheduling.framework.assigned_pods import NANO, Amounts, AssignedPods
 from kwhatif.descheduling.framework.plugin import PluginFailure, UsageData
 from kwhatif.golang.formatting import go_number, go_quote
+from kwhatif.golang.numbers import int64_of
 
 METRIC_RESOURCE = "MetricResource"
 """The resource that Prometheus' answer is about; every node has 100 of it."""
@@ -95,15 +95,11 @@ class PrometheusUsage:
         for node in nodes:
             if node.name not in shares:
                 raise PluginFailure(f"unable to find metric entry for {node.name}")
-        return {node.name: {METRIC_RESOURCE: _cut_off(shares[node.name] * 100) * NANO} for node in nodes}
+        # 0.29 * 100 is 28.999..., and that is 28.
+        return {node.name: {METRIC_RESOURCE: int64_of(shares[node.name] * 100) * NANO} for node in nodes}
 
     def pod_usage(self, pod: Pod) -> Amounts | None:
         return None
-
-
-def _cut_off(percent: float) -> int:
-    """As Go converts: 0.29 * 100 is 28.999..., and that is 28; what is no number is the smallest integer on amd64."""
-    return -(2**63) if math.isnan(percent) else int(percent)
 
 
 def prometheus_shares(answer: Any) -> Mapping[str, float]:

@@ -22,7 +22,7 @@ from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import MAX_SCORE, Plugin, Scope
 from kwhatif.golang.config_struct import one_of
 from kwhatif.golang.field_validation import Path
-from kwhatif.golang.numbers import parse_float
+from kwhatif.golang.numbers import int64_of, parse_float
 from kwhatif.golang.time_layout import RFC3339, LayoutError, parse_time
 from kwhatif.versions import Features
 
@@ -107,7 +107,7 @@ def _value(node: Node, args: NodeMetadataArgs, now: float) -> int:
         number = parse_float(text)
         if number is None:
             return _UNKNOWN
-        whole = _cut(number)
+        whole = int64_of(number)
         # Go's least integer is its own opposite.
         return -whole if args.scoring_strategy == "Lowest" and whole != _UNKNOWN else whole
     try:
@@ -116,8 +116,3 @@ def _value(node: Node, args: NodeMetadataArgs, now: float) -> int:
         return _UNKNOWN
     age = int(now - moment)
     return -age if args.scoring_strategy == "Newest" else age
-
-
-def _cut(number: float) -> int:
-    """As Go makes an integer of a float; what is out of range becomes the least one."""
-    return int(number) if -(2.0**63) <= number < 2.0**63 else int(_UNKNOWN)

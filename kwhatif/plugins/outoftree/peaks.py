@@ -20,6 +20,7 @@ from kwhatif.framework.arithmetic import invert_costs
 from kwhatif.framework.declaration import Args
 from kwhatif.framework.interface import Plugin, Scope
 from kwhatif.golang.field_validation import Path
+from kwhatif.golang.numbers import int64_of
 from kwhatif.plugins.shared.watched_load import (
     AVERAGE,
     CPU,
@@ -97,7 +98,7 @@ class Peaks(Plugin[None, None]):
         if predicted > 100:
             return 0
         k1, k2 = self._model_of(node)
-        return _cut(k1 * (math.exp(k2 * predicted) - math.exp(k2 * use)) * _SCALE)
+        return int64_of(k1 * (math.exp(k2 * predicted) - math.exp(k2 * use)) * _SCALE)
 
     def _model_of(self, node: Node) -> tuple[float, float]:
         """``k1`` and ``k2``: power is ``k0 + k1 * exp(k2 * use)``."""
@@ -128,8 +129,3 @@ def _request_of(pod: PodInfo) -> int:
 def _is_model(model: object) -> bool:
     """Null is a model of which every number is 0."""
     return model is None or (isinstance(model, dict) and all(isinstance(each, int | float) for each in model.values()))
-
-
-def _cut(number: float) -> int:
-    """As Go makes an integer of a float; what is out of range becomes the least one."""
-    return int(number) if -(2.0**63) <= number < 2.0**63 else -(2**63)

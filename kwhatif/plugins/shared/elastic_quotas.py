@@ -27,11 +27,7 @@ Amounts = dict[str, int]
 
 def amounts_of(resources: ResourceList) -> Amounts:
     """What the scheduler counts of a list of resources."""
-    return {
-        name: amount.milli_value() if name == "cpu" else amount.value()
-        for name, amount in resources.items()
-        if name in _ALWAYS or is_scalar(name)
-    }
+    return {name: amount.amount_of(name) for name, amount in resources.items() if name in _ALWAYS or is_scalar(name)}
 
 
 def asked_by(spec: PodSpec) -> Amounts:

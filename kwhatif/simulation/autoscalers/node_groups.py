@@ -18,10 +18,11 @@ from kwhatif.autoscaling.cluster_autoscaler.node_readiness import moment
 from kwhatif.autoscaling.cluster_autoscaler.node_template import TEMPLATE_MARK, NodeTemplate
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import ScaleUpInfo
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
-from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, UpcomingNode
 from kwhatif.bounds import make_nodes
 from kwhatif.clock import read_clock
 from kwhatif.progress import track
+from kwhatif.results.place import GrownGroup
 from kwhatif.simulation.autoscalers.node_groups_document import ConfiguredGroups
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import zone_of
@@ -113,12 +114,19 @@ class GroupAutoscaler:
             nodes, {pod.key: why for pod in waiting if (why := _why_not(pod.key, loop, world))}, orders, plans, pods
         )
 
-    def sizes(self, snapshot: Snapshot) -> Iterator[GroupSize]:
+    def sizes(self, snapshot: Snapshot) -> Iterator[GrownGroup]:
         """The groups that have grown."""
         for group in self.known.groups:
             size = self._sizes[group.name]
             if group.target != size:
-                yield GroupSize(group.name, size, group.target, group.max_size, full=group.target >= group.max_size)
+                yield GrownGroup(
+                    autoscaler=self.name,
+                    group=group.name,
+                    size=size,
+                    to=group.target,
+                    max=group.max_size,
+                    full=group.target >= group.max_size,
+                )
 
     def unknown(self, *, unhelped: bool) -> Iterator[str]:
         """Nothing: missing properties of groups are reported when they are read."""

@@ -28,11 +28,12 @@ from kwhatif.autoscaling.karpenter.requirements import (
 )
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 from kwhatif.autoscaling.karpenter.state import NODES
-from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, UpcomingNode
 from kwhatif.clock import read_clock
 from kwhatif.cluster.shapes import start_time
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_amount
+from kwhatif.results.place import GrownGroup
 from kwhatif.simulation.autoscalers.instance_types_document import OfferedCatalogue
 from kwhatif.simulation.edits.daemon_pods import start_daemons
 from kwhatif.simulation.edits.draft import Draft
@@ -66,7 +67,7 @@ class PoolAutoscaler:
         nodes = [self._node(claim, world, taken) for claim in claims]
         return AutoscalerPlan(_with_daemons(nodes, later), _why_not(keys, found))
 
-    def sizes(self, snapshot: Snapshot) -> Iterator[GroupSize]:
+    def sizes(self, snapshot: Snapshot) -> Iterator[GrownGroup]:
         """The NodePools that have grown."""
         capacities: dict[str, list[Amounts]] = {}
         for claim in snapshot.objects.list_all(NodeClaim):
@@ -81,12 +82,13 @@ class PoolAutoscaler:
             used = total(there)
             left = {name: each for name, each in subtract(limits, used).items() if name in limits}
             types = catalogue.within(catalogue.rows(self.known.offered.get(pool.name)), left)
-            yield GroupSize(
-                pool.name,
-                len(there) - new,
-                len(there),
-                limits[NODES] // 1000 if NODES in limits else None,
-                ", ".join(
+            yield GrownGroup(
+                autoscaler=self.name,
+                group=pool.name,
+                size=len(there) - new,
+                to=len(there),
+                max=limits[NODES] // 1000 if NODES in limits else None,
+                limits=", ".join(
                     f"{name} {format_exactly(name, used.get(name, 0))} of {format_exactly(name, limits[name])}"
                     for name in limits
                 ),

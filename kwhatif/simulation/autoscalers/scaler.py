@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
-from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, GroupSize, UpcomingNode
+from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, UpcomingNode
 from kwhatif.results.amounts import format_some
 from kwhatif.results.place import (
     HOURS_A_MONTH,
@@ -41,7 +41,7 @@ class Autoscaler(Protocol):
     ) -> AutoscalerPlan:
         """The plan for pods without a node, once. Nodes that it adds exist at the next call."""
 
-    def sizes(self, snapshot: Snapshot) -> Iterable[GroupSize]:
+    def sizes(self, snapshot: Snapshot) -> Iterable[GrownGroup]:
         """The groups that have grown since the beginning."""
 
     def unknown(self, *, unhelped: bool) -> Iterable[str]:
@@ -130,7 +130,7 @@ class Scaler(msgspec.Struct):
     def unbounded_groups(self, session: Session) -> list[str]:
         """The groups that have grown and have no maximum."""
         sizes = (each for autoscaler in self.autoscalers for each in autoscaler.sizes(session.snapshot))
-        return [each.group for each in sizes if each.most is None and not each.limits]
+        return [each.group for each in sizes if each.max is None and not each.limits]
 
     # --- in words
 
@@ -185,16 +185,9 @@ class Scaler(msgspec.Struct):
                 unused = sum((come.autoscaler, come.node.group) == of_group for come in self._came) - len(mine)
                 if unused and not mine:
                     continue
-                yield GrownGroup(
-                    autoscaler=autoscaler.name,
-                    group=each.group,
-                    size=each.size,
-                    to=each.to - unused,
-                    max=each.most,
-                    limits="" if unused else each.limits,
-                    full=each.full and not unused,
-                    cost=_total([node.cost for node in mine]),
-                )
+                if unused:
+                    each = replace(each, to=each.to - unused, limits="", full=False)
+                yield replace(each, cost=_total([node.cost for node in mine]))
 
 
 def _total(costs: Sequence[float | None]) -> float | None:

@@ -50,5 +50,5 @@ def _sum_usage(snapshot: Snapshot) -> dict[tuple[str, str], int]:
                     quantity = Quantity.from_json(amount)
                 except QuantityError:
                     continue
-                found[home or "", resource] += quantity.milli_value() if resource == "cpu" else quantity.value()
+                found[home or "", resource] += quantity.amount_of(resource)
     return found

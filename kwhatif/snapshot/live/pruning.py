@@ -16,6 +16,7 @@ from kwhatif.api import node_provisioning as machines
 from kwhatif.api.core import Condition, Container, ContainerStatus, Node, NodeStatus, Pod, PodSpec, Volume
 from kwhatif.api.decode import decode_json
 from kwhatif.api.devices import AllocatedDeviceStatus, ResourceClaim, ResourceClaimTemplate
+from kwhatif.api.events import Event
 from kwhatif.api.kinds import TEMPLATES
 from kwhatif.api.meta import ObjectMeta, Resource
 from kwhatif.api.node_provisioning import NodeClaim, NodeClaimStatus, NodePool, NodePoolStatus
@@ -328,48 +329,6 @@ def _names_of(type_: Any) -> frozenset[str]:
     return frozenset(f.encode_name for struct in found for f in fields(struct))
 
 
-class _Meta(msgspec.Struct, rename="camel", omit_defaults=True):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    creation_timestamp: str | None = None
-
-
-class _Reference(msgspec.Struct, rename="camel", omit_defaults=True):
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    api_version: str = ""
-    resource_version: str = ""
-
-
-class _Source(msgspec.Struct, omit_defaults=True):
-    component: str = ""
-
-
-class _Series(msgspec.Struct, rename="camel", omit_defaults=True):
-    count: int = 0
-    last_observed_time: str | None = None
-
-
-class _Event(msgspec.Struct, rename="camel", omit_defaults=True):
-    metadata: _Meta = msgspec.field(default_factory=_Meta)
-    involved_object: _Reference = msgspec.field(default_factory=_Reference)
-    reason: str = ""
-    message: str = ""
-    type: str = ""
-    source: _Source = msgspec.field(default_factory=_Source)
-    first_timestamp: str | None = None
-    last_timestamp: str | None = None
-    count: int = 0
-    event_time: str | None = None
-    series: _Series | None = None
-    reporting_component: str = ""
-    reporting_instance: str = ""
-
-
 _LEADER_ELECTION = "LeaderElection"
 _SCHEDULING = frozenset({"FailedScheduling", "Preempted", "Scheduled"})
 _LEASE = ("Lease", "kube-system", "kube-scheduler")
@@ -382,7 +341,7 @@ def prune_event(raw: msgspec.Raw) -> bytes | None:
     Upstream: pkg/scheduler/schedule_one.go and framework/preemption/executor.go emit them, and RecordEvent of
     client-go/tools/leaderelection/resourcelock/leaselock.go.
     """
-    event = decode_json(raw, _Event)
+    event = decode_json(raw, Event)
     about = event.involved_object
     if about.kind == "Pod":
         kept = event.reason in _SCHEDULING
