@@ -259,13 +259,13 @@ class Inventory:
             apart.setdefault(id_, []).append(each)
             for row in rows_of.get(id_, ()):
                 near[row].append(each)
-        strangers = [pool for some in apart.values() for pool in gather_pools(some, by_pool, by_slice, features)]
-        strangers = [pool for pool in strangers if not pool.usable]
+        elsewhere = [pool for some in apart.values() for pool in gather_pools(some, by_pool, by_slice, features)]
+        in_disorder = [pool for pool in elsewhere if not pool.usable]
         self.pools: list[tuple[Pool, ...]] = [
             sort_pools(
                 [
                     *gather_pools(some, by_pool, by_slice, features),
-                    *(pool for pool in strangers if row not in rows_of.get(pool.id, ())),
+                    *(pool for pool in in_disorder if row not in rows_of.get(pool.id, ())),
                 ]
             )
             for row, some in enumerate(near)

@@ -191,22 +191,22 @@ def expand(profile: Profile, implements: Implements) -> Expanded:
 
 
 def without(
-    profile: Profile, strangers: Collection[str], implements: Implements, own: Iterable[str]
+    profile: Profile, names: Collection[str], implements: Implements, own: Iterable[str]
 ) -> tuple[Profile, dict[str, str]]:
-    """The profile without the plugins ``strangers``, and those that replace them, by extension point.
+    """The profile without the plugins of these ``names``, and those that replace them, by extension point.
 
     A profile needs a queue sort and a bind plugin: where none is left, the first one of ``own`` (the default plugins)
     that has the extension point is enabled.
     """
     plugins = {
-        point: PluginSet(tuple(ref for ref in found.enabled if ref.name not in strangers), found.disabled)
+        point: PluginSet(tuple(ref for ref in found.enabled if ref.name not in names), found.disabled)
         for point, found in profile.plugins.items()
     }
-    args = {name: each for name, each in profile.args.items() if name not in strangers}
+    args = {name: each for name, each in profile.args.items() if name not in names}
     rest = replace(profile, plugins=FrozenMap(plugins), args=FrozenMap(args))
     known = {ref.name: _points_of(ref.name, implements) for found in plugins.values() for ref in found.enabled}
     stand_ins = {}
-    for point in ("queueSort", "bind") if strangers else ():
+    for point in ("queueSort", "bind") if names else ():
         if not _merge_multi_point(rest, point, [ref.name for ref in plugins[point].enabled], known):
             stand_ins[point] = next(name for name in own if point in (implements(name) or ()))
             plugins[point] = replace(plugins[point], enabled=(PluginRef(stand_ins[point]),))

@@ -215,11 +215,6 @@ class GateResult(Result, frozen=True, kw_only=True):
         return sum(finding.level == "error" for finding in self.findings)
 
     @property
-    def warning_count(self) -> int:
-        """How many findings are but warnings."""
-        return len(self.findings) - self.errors
-
-    @property
     def placed_count(self) -> int:
         """How many of the pods found a node."""
         return sum(placement.good for placement in self.placements)

@@ -237,10 +237,11 @@ class Driver:
         keeps state of its own, and no devices are allocated.
         """
         devices = self.cluster.devices
-        strangers = any(
+        if self.setup.extenders is not None or devices.claims or devices.slices:
+            return False
+        return not any(
             plugin.remembers or not type(plugin).__module__.startswith(_OWN_PLUGINS) for plugin in self.plugins()
         )
-        return not (strangers or self.setup.extenders is not None or devices.claims or devices.slices)
 
     # --- cycles
 

@@ -65,10 +65,10 @@ class Setup(msgspec.Struct, dict=True):
         """Plugins of one profile, instantiated. Raises PolicyError."""
         waiting: dict[str, WaitingPod] = {}
         preempt = Preemption(self.extenders)
-        strangers = self._strangers(profile)
+        missing = self._missing_plugins(profile)
         own = (name for name, _ in self._facts.default_plugins)
-        profile, stand_ins = without(profile, strangers, self._points, own)
-        self.skipped |= strangers
+        profile, stand_ins = without(profile, missing, self._points, own)
+        self.skipped |= missing
         self.stand_ins |= stand_ins
         expanded = expand(profile, self._points)
         weights = {ref.name: ref.weight for ref in expanded["score"]}
@@ -118,20 +118,20 @@ class Setup(msgspec.Struct, dict=True):
         known = self.outside.get(name)
         return self._facts.points.get(name) if known is None else extension_points(known)
 
-    def _strangers(self, profile: PolicyProfile) -> set[str]:
+    def _missing_plugins(self, profile: PolicyProfile) -> set[str]:
         """The enabled plugins that are not available, if the run may go on without them. Raises PolicyError."""
         enabled = {ref.name for plugins in profile.plugins.values() for ref in plugins.enabled}
-        strangers = {name for name in enabled if self._class(name) is None}
+        missing = {name for name in enabled if self._class(name) is None}
         # kube-scheduler's own plugins that are not modelled here are those for pod groups of 1.35.
-        missing = sorted(strangers - self._facts.points.keys())
-        if missing and not self.skip_unknown:
-            one = len(missing) == 1
+        unknown = sorted(missing - self._facts.points.keys())
+        if unknown and not self.skip_unknown:
+            one = len(unknown) == 1
             raise PolicyError(
-                f"plugin{'' if one else 's'} {', '.join(missing)} {'is' if one else 'are'} enabled, but no plugin "
+                f"plugin{'' if one else 's'} {', '.join(unknown)} {'is' if one else 'are'} enabled, but no plugin "
                 f"provides {'it' if one else 'them'}: name {'it' if one else 'them'} with --plugin, or go on without "
-                f"{'it' if one else 'them'} with --skip-unknown-plugins{describe_others(missing)}"
+                f"{'it' if one else 'them'} with --skip-unknown-plugins{describe_others(unknown)}"
             )
-        return strangers
+        return missing
 
 
 def _create(known: PluginClass, handle: Handle) -> Plugin[Any, Any]:

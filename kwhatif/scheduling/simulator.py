@@ -35,7 +35,7 @@ class Simulator:
     The ``diary`` grows while it runs. By uid, ``outcome`` holds each pod's last attempt, ``preemptions`` those that
     evicted pods for it, ``evicted`` the preemptor (a key) for which a pod was deleted, ``recreated`` each pod's
     replacement, ``stands_for`` the pod that a chain of replacements began with, ``entered`` when a pod could first be
-    tried, and ``bound`` when it got which node. ``deleted`` pods are not made again. ``strangers`` are pods made by
+    tried, and ``bound`` when it got which node. ``deleted`` pods are not made again. ``unclaimed`` are pods made by
     controllers for other schedulers. ``at_rest`` is called when the scheduler has nothing more to do at a moment,
     ``on_gone`` when a pod has left for good.
 
@@ -51,7 +51,7 @@ class Simulator:
     evicted: dict[str, str] = field(default_factory=dict)
     recreated: dict[str, str] = field(default_factory=dict)
     stands_for: dict[str, str] = field(default_factory=dict)
-    strangers: list[Pod] = field(default_factory=list)
+    unclaimed: list[Pod] = field(default_factory=list)
     entered: dict[str, float] = field(default_factory=dict)
     bound: dict[str, tuple[float, str]] = field(default_factory=dict)
     at_rest: Callable[[], None] = lambda: None
@@ -241,7 +241,7 @@ class Simulator:
         name = pod.pod.spec.scheduler_name or "default-scheduler"
         if self.driver.scheduler(name) is None:
             self._say(pod, "unclaimed", f"schedulerName {name} is none of the configuration's profiles")
-            self.strangers.append(pod.pod)
+            self.unclaimed.append(pod.pod)
             return
         self._say(pod, "queued", why)
         self.cluster.pending.add(pod.pod)

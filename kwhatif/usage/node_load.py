@@ -156,6 +156,6 @@ def _amount_of(amounts: Mapping[str, Quantity], resource: str) -> int | None:
 
 def _share_of(known: Iterable[str], nodes: Sequence[Node]) -> str:
     there = {node.name for node in nodes}
-    strangers = len(set(known) - there)
-    beside = f"; {format_count(strangers, 'node')} of it {'is' if strangers == 1 else 'are'} not in the cluster"
-    return f"{len(there & set(known))} of {format_count(len(there), 'node')}{beside if strangers else ''}"
+    unknown = len(set(known) - there)
+    beside = f"; {format_count(unknown, 'node')} of it {'is' if unknown == 1 else 'are'} not in the cluster"
+    return f"{len(there & set(known))} of {format_count(len(there), 'node')}{beside if unknown else ''}"

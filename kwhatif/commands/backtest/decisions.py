@@ -350,14 +350,14 @@ def find_unmodelled(setup: Setup) -> list[str]:
 
 
 def verdict(
-    decision: Decision, attempt: Attempt, *, nodes: int, between: Sequence[Change], strangers: Sequence[str]
+    decision: Decision, attempt: Attempt, *, nodes: int, between: Sequence[Change], unmodelled: Sequence[str]
 ) -> tuple[str, str]:
     """Why no answer agrees, with the evidence.
 
-    ``between`` are the changes made while it can have been decided, ``strangers`` the parts that are not modelled.
+    ``between`` are the changes made while it can have been decided, ``unmodelled`` the parts of which that is so.
     """
-    if strangers:
-        return NOT_MODELLED, ", ".join(strangers)
+    if unmodelled:
+        return NOT_MODELLED, ", ".join(unmodelled)
     if decision.node and attempt.is_placed and attempt.evaluated < nodes:
         return SAMPLED, f"{attempt.evaluated} of {nodes} nodes were looked at, and which ones is not recorded"
     others = [change for change in between if change.key != decision.name]

@@ -167,7 +167,7 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
         later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
         replay = Replay(RecordedCluster(session), later)
         searches, account = SearchTracker(replay.cluster), AgreementCounts()
-        judged = partial(judge.verdict, nodes=len(session.cluster), strangers=judge.find_unmodelled(session.setup))
+        judged = partial(judge.verdict, nodes=len(session.cluster), unmodelled=judge.find_unmodelled(session.setup))
         for decision in track(decisions(recording, pods), "Asking again for", "decisions"):
             repeated = ask_again(replay, searches, decision)
             account.add(decision, repeated, partial(judged, decision, between=replay.between(decision)))
@@ -200,7 +200,7 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
         searches = SearchTracker(cluster)
         if undated := len(bound) - len(dated):
             account.left_out["the snapshot does not tell when the pod was bound, or it is a static pod"] = undated
-        judged = partial(_verdict, nodes=len(session.cluster), strangers=judge.find_unmodelled(session.setup))
+        judged = partial(_verdict, nodes=len(session.cluster), unmodelled=judge.find_unmodelled(session.setup))
         for at, group in groupby(track(dated[: self.last], "Asking again for", "pods"), key=lambda each: each[0]):
             pods = [pod for _, pod in group]
             if len(pods) > 1:
@@ -257,9 +257,9 @@ def _bound_at(pod: Pod) -> str:
     return next((one.last_transition_time or "" for one in scheduled), "")
 
 
-def _verdict(at: str, attempt: Attempt, *, nodes: int, strangers: Sequence[str]) -> tuple[str, str]:
-    if strangers:
-        return judge.NOT_MODELLED, ", ".join(strangers)
+def _verdict(at: str, attempt: Attempt, *, nodes: int, unmodelled: Sequence[str]) -> tuple[str, str]:
+    if unmodelled:
+        return judge.NOT_MODELLED, ", ".join(unmodelled)
     if attempt.is_placed and attempt.evaluated < nodes:
         return judge.SAMPLED, f"{attempt.evaluated} of {nodes} nodes were looked at, and which ones is not known"
     return judge.MOVED, f"what has gone or changed since {at} is not in the snapshot"

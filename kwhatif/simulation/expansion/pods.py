@@ -103,9 +103,9 @@ def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestO
         kinds = {manifest.obj.kind or "" for manifest in manifests}
         hint = "; --pod-template-path says where a kind has its pod template" if _may_make_pods(manifests) else ""
         hint = advice_on_machines(kinds) or hint
-        strangers = _undefined_kinds(manifests, snapshot)
-        if strangers and len(strangers) == len(kinds):
-            names_of = " and ".join(strangers)
+        undefined = _undefined_kinds(manifests, snapshot)
+        if undefined and len(undefined) == len(kinds):
+            names_of = " and ".join(undefined)
             problem = f"neither Kubernetes nor a definition at hand has {names_of}: no pods of it are known"
         else:
             problem = f"no pods in here, only {held}"

@@ -207,8 +207,8 @@ class ClusterSimulation:
             self.placement(self._item_of_replacement(attempt.pod.pod), attempt.pod)
             for attempt in self._replacement_attempts()
         ]
-        strangers = (self._item_of_replacement(pod) for pod in self.simulator.strangers)
-        return [*found, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in strangers)]
+        unclaimed = (self._item_of_replacement(pod) for pod in self.simulator.unclaimed)
+        return [*found, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in unclaimed)]
 
     def pods_left(self) -> Iterator[Pod]:
         """The pods that exist and have no node, as their last attempts left them."""
@@ -292,7 +292,7 @@ class ClusterSimulation:
         attempt = self.simulator.outcome.get(uid)
         if attempt is not None:
             return attempt.pod.key
-        return next((pod.key for pod in self.simulator.strangers if pod.identity == uid), "")
+        return next((pod.key for pod in self.simulator.unclaimed if pod.identity == uid), "")
 
     def run_of(self, placements: Sequence[Placement], replacements: Sequence[Placement]) -> Run:
         """The run as it ended, by the pods that arrived and their replacements."""
@@ -302,8 +302,8 @@ class ClusterSimulation:
             info.key: self._causes.get(uid) or origins.cause_of(info.pod) for uid, (_, info) in self._arrived.items()
         }
         made = [attempt.pod for attempt in self._replacement_attempts()]
-        strangers = [(pod, pod.identity) for pod in simulator.strangers]
-        for pod, uid in [*((each.pod, each.uid) for each in made), *strangers]:
+        unclaimed = [(pod, pod.identity) for pod in simulator.unclaimed]
+        for pod, uid in [*((each.pod, each.uid) for each in made), *unclaimed]:
             pods[pod.key] = pod
             first = simulator.stands_for.get(uid, uid)
             root = self._arrived.get(first)

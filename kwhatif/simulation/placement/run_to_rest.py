@@ -207,4 +207,4 @@ class _Continuation:
         }
         kept |= {pod.key: pod for pod in self._simulation.pods_left()}
         yield from (pod for key, pod in kept.items() if key not in self._first_run.removed)
-        yield from simulator.strangers
+        yield from simulator.unclaimed

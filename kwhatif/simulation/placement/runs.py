@@ -77,7 +77,7 @@ def simulate_timeline(
         rollouts=tuple(each.plan for each in updates),
         updates=rollouts,
         removed=run.removed,
-        left=(*simulation.pods_left(), *aside, *simulator.strangers),
+        left=(*simulation.pods_left(), *aside, *simulator.unclaimed),
         pending=(*origins.pending(run.placements, unclaimed, {}), *found.pending),
         victims=(*origins.victims((info, None) for info in emptied), *found.victims),
     )
