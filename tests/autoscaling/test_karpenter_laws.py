@@ -61,7 +61,7 @@ def world_of(types: list[dict[str, Any]], pods: list[Pod], **spec: Any) -> Karpe
     pool = convert({"metadata": {"name": "any"}, "spec": spec, "status": READY}, NodePool)
     head = {"apiVersion": "kwhatif.dev/v1", "kind": "InstanceTypes"}
     known = build_catalogue(convert({**head, "types": types}, InstanceTypesFile))
-    return KarpenterSnapshot(0, Objects(), pods, [pool], known.catalogue, known.offered, known.settings)
+    return KarpenterSnapshot(0, Objects(), pods, [pool], known.catalogue, known.offered, known.options)
 
 
 def told(world: KarpenterSnapshot, found: SchedulingResults) -> list[tuple[set[str], set[str]]]:

@@ -43,6 +43,29 @@ class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_un
     """A part of the document InstanceTypes."""
 
 
+class FeatureGates(_Part, frozen=True, kw_only=True):
+    """Karpenter's own, as far as they matter here."""
+
+    reserved_capacity: bool = msgspec.field(default=True, name="ReservedCapacity")
+    spot_to_spot: bool = msgspec.field(default=False, name="SpotToSpotConsolidation")
+
+
+class KarpenterOptions(_Part, frozen=True, kw_only=True):
+    """How Karpenter was started, as far as that decides anything here."""
+
+    preference_policy: Literal["Respect", "Ignore"] = "Respect"
+    min_values_policy: Literal["Strict", "BestEffort"] = "Strict"
+    feature_gates: FeatureGates = FeatureGates()
+
+    @property
+    def ignores_preferences(self) -> bool:
+        return self.preference_policy == "Ignore"
+
+    @property
+    def best_effort_minimum(self) -> bool:
+        return self.min_values_policy == "BestEffort"
+
+
 class Offering(_Part, frozen=True, kw_only=True):
     """A type in a zone. What a reservation holds has its ``reservationId`` and how many machines are left of it.
 

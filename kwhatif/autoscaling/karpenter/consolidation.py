@@ -165,7 +165,7 @@ def _compute_consolidation(
     price = prices(candidates)
     spot = all(each.capacity_type == SPOT for each in candidates) and _may_be(claim, SPOT)
     if spot:
-        if not world.settings.spot_to_spot:
+        if not world.options.feature_gates.spot_to_spot:
             refuse("SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node")
             return None
         _fix_capacity_type(claim, SPOT)

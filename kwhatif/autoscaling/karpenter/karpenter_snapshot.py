@@ -30,7 +30,7 @@ from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.objects import part_of, section
 from kwhatif.api.selectors import is_label_key, is_label_value
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, Types
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, KarpenterOptions, Types
 from kwhatif.autoscaling.karpenter.map_order import MapOrder
 from kwhatif.autoscaling.karpenter.node_pool import by_weight, pool_requirements
 from kwhatif.autoscaling.karpenter.pod_data import PodData
@@ -146,16 +146,6 @@ def _merge_limits(resources: ResourceRequirements | None) -> ResourceRequirement
     return replace(resources, requests={**(resources.limits or {}), **(resources.requests or {})})
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """Karpenter's settings that affect decisions."""
-
-    ignores_preferences: bool = False
-    best_effort_minimum: bool = False
-    reserved_capacity: bool = True
-    spot_to_spot: bool = False
-    volume_places_known: bool = True
-
-
 class Offer(msgspec.Struct, frozen=True):
     """What a cloud offers to a NodePool."""
 
@@ -175,10 +165,11 @@ class KarpenterSnapshot:
     pools: Sequence[NodePool]
     catalogue: Catalogue
     offered: Mapping[str, Sequence[str]]
-    settings: Settings
+    options: KarpenterOptions
     daemon_sets: Sequence[Mapping[str, Any]] = ()
     budgets: Sequence[PodDisruptionBudget] = ()
     order: MapOrder = field(default_factory=MapOrder)
+    volume_places_known: bool = True
 
     def with_map_order(self, order: MapOrder) -> KarpenterSnapshot:
         """The same moment with another map order. What follows from the cluster alone is shared."""
@@ -188,7 +179,7 @@ class KarpenterSnapshot:
 
     @cached_property
     def cluster(self) -> ClusterState:
-        return ClusterState(self.objects, Volumes(self.objects, places_known=self.settings.volume_places_known))
+        return ClusterState(self.objects, Volumes(self.objects, places_known=self.volume_places_known))
 
     @cached_property
     def pod_budgets(self) -> PodBudgets:

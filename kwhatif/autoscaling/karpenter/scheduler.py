@@ -162,12 +162,12 @@ class Scheduler:
     def __init__(
         self, world: KarpenterSnapshot, nodes: Sequence[StateNode], pods: Sequence[Pod], *, strict: bool
     ) -> None:
-        settings, catalogue = world.settings, world.catalogue
+        options, catalogue = world.options, world.catalogue
         shapes: dict[Hashable, int] = {}
         self._pods = [
-            PodData.from_pod(pod, ignores_preferences=settings.ignores_preferences, shapes=shapes) for pod in pods
+            PodData.from_pod(pod, ignores_preferences=options.ignores_preferences, shapes=shapes) for pod in pods
         ]
-        self._settings = settings
+        self._options = options
         self._order = world.order
         self._catalogue = catalogue
         self._volumes = world.cluster.volumes
@@ -181,7 +181,7 @@ class Scheduler:
             catalogue,
             self._topology,
             Reservations(catalogue.reservations(sorted(rows))),
-            settings.reserved_capacity,
+            options.feature_gates.reserved_capacity,
             strict,
         )
         self.results = SchedulingResults()
@@ -229,7 +229,7 @@ class Scheduler:
                 types,
                 template.requirements,
                 {},
-                relax_minimum=self._settings.best_effort_minimum,
+                relax_minimum=self._options.best_effort_minimum,
             )
         except IncompatibleError as error:
             short = " due to minValues incompatibility" if error.reasons[0].startswith("minValues") else ""
@@ -356,7 +356,7 @@ class Scheduler:
             host = f"hostname-placeholder-{self._made:04d}"
             claim = NewClaim(template, self._world, self._daemons[template.name], types, host)
             try:
-                claim.add(pod_data, volume_requirements, relax_minimum=self._settings.best_effort_minimum)
+                claim.add(pod_data, volume_requirements, relax_minimum=self._options.best_effort_minimum)
             except IncompatibleError as problem:
                 reasons_by_pool[template.name] = problem.reasons
                 if problem.reserved:

@@ -27,7 +27,7 @@ from kwhatif.autoscaling.cluster_autoscaler.orchestrator import NoScaleUpInfo, S
 from kwhatif.autoscaling.cluster_autoscaler.planner import ScaleDown, Unremovable
 from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import LoopResult, StaticAutoscaler
 from kwhatif.autoscaling.karpenter import pod_data as amounts
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, KarpenterOptions
 from kwhatif.autoscaling.karpenter.consolidation import METHODS, consolidate
 from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.new_claim import NewClaim
@@ -39,7 +39,6 @@ from kwhatif.commands.conformance.scenario import plain_objects, read_objects
 from kwhatif.framework.status import Status
 from kwhatif.golang.parsing import SECOND
 from kwhatif.scheduling.setup import Setup
-from kwhatif.simulation.autoscalers.instance_types_document import KarpenterOptions
 
 
 class Group(msgspec.Struct, rename="camel"):
@@ -287,10 +286,11 @@ def snapshot_of_scenario(scenario: KarpenterScenario) -> KarpenterSnapshot:
         scenario.node_pools,
         Catalogue(scenario.instance_types),
         scenario.pool_instance_types,
-        # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
-        scenario.options.as_settings(volume_places_known=False),
+        scenario.options,
         plain.get("DaemonSet", ()),
         objects.list_all(PodDisruptionBudget),
+        # Recorded with a client that looks for a PersistentVolume in the pod's namespace, and finds none there.
+        volume_places_known=False,
     )
 
 

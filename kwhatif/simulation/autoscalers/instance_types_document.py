@@ -26,8 +26,7 @@ from msgspec.structs import replace
 from kwhatif.api.decode import step
 from kwhatif.api.node_provisioning import NodePool
 from kwhatif.api.spelling_hints import suggest_spelling
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType
-from kwhatif.autoscaling.karpenter.karpenter_snapshot import Settings
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, KarpenterOptions
 from kwhatif.autoscaling.karpenter.node_pool import pool_requirements
 from kwhatif.autoscaling.karpenter.requirements import CAPACITY_TYPE, requirement_of
 from kwhatif.errors import InputError
@@ -40,30 +39,6 @@ KIND = "InstanceTypes"
 
 class _Part(msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A part of the document."""
-
-
-class FeatureGates(_Part, frozen=True, kw_only=True):
-    """Karpenter's own, as far as they matter here."""
-
-    reserved_capacity: bool = msgspec.field(default=True, name="ReservedCapacity")
-    spot_to_spot: bool = msgspec.field(default=False, name="SpotToSpotConsolidation")
-
-
-class KarpenterOptions(_Part, frozen=True, kw_only=True):
-    """How Karpenter was started, as far as that decides anything here."""
-
-    preference_policy: Literal["Respect", "Ignore"] = "Respect"
-    min_values_policy: Literal["Strict", "BestEffort"] = "Strict"
-    feature_gates: FeatureGates = FeatureGates()
-
-    def as_settings(self, *, volume_places_known: bool = True) -> Settings:
-        return Settings(
-            self.preference_policy == "Ignore",
-            self.min_values_policy == "BestEffort",
-            self.feature_gates.reserved_capacity,
-            self.feature_gates.spot_to_spot,
-            volume_places_known,
-        )
 
 
 Lack = Literal["onDemandPrices", "spotPrices", "nodeClass"]
@@ -154,14 +129,14 @@ _GAPS: dict[Lack, CatalogueGap] = {
 
 
 class OfferedCatalogue(msgspec.Struct, frozen=True):
-    """A catalogue as Karpenter takes it, with its settings. ``incomplete`` says what is missing, if anything is.
+    """A catalogue as Karpenter takes it, with its options. ``incomplete`` says what is missing, if anything is.
 
     ``gaps`` are those of it on which verdicts may hang.
     """
 
     catalogue: Catalogue
     offered: Mapping[str, Sequence[str]]
-    settings: Settings
+    options: KarpenterOptions
     incomplete: str = ""
     source: str = ""
     gaps: tuple[CatalogueGap, ...] = ()
@@ -220,7 +195,7 @@ def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalog
     return OfferedCatalogue(
         Catalogue(file.types),
         file.node_pools,
-        file.options.as_settings(),
+        file.options,
         file.incomplete or "",
         source,
         (*(_GAPS[lack] for lack in file.lacks), *_gaps_of_classes(file.node_class)),

@@ -201,7 +201,7 @@ def build_karpenter_snapshot(
         pools,
         known.catalogue,
         known.offered,
-        known.settings,
+        known.options,
         later.whole.get("DaemonSet", ()),
         later.objects.list_all(PodDisruptionBudget),
     )
