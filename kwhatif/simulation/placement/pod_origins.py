@@ -21,7 +21,7 @@ class PodOrigins(msgspec.Struct, dict=True):
     snapshot: Snapshot
 
     @cached_property
-    def waited(self) -> frozenset[str]:
+    def waiting_pods(self) -> frozenset[str]:
         """The pods (``namespace/name``) that waited in the snapshot already."""
         return frozenset(pod.key for pod in self.snapshot.objects.list_all(Pod) if not pod.spec.node_name)
 
@@ -42,7 +42,7 @@ class PodOrigins(msgspec.Struct, dict=True):
 
     def cause_of(self, pod: Pod) -> Cause:
         """The cause of a pod of the question."""
-        return "waiting" if pod.key in self.waited else "new"
+        return "waiting" if pod.key in self.waiting_pods else "new"
 
     def pending(
         self, placements: Iterable[Placement], pods: Mapping[str, Pod], causes: Mapping[str, Cause] | None = None
