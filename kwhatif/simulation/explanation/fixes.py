@@ -67,7 +67,7 @@ class TrialCluster(msgspec.Struct, frozen=True):
     @classmethod
     def of_pod(cls, session: Session, pod: Pod) -> TrialCluster:
         """The cluster as it is, for a pod that is asked about by itself."""
-        origins = PodOrigins.of(session.snapshot)
+        origins = PodOrigins(session.snapshot)
         return cls(session, origins, frozenset([origins.owner_of(pod)]))
 
     def changes(self, pod: Pod) -> bool:
