@@ -51,7 +51,7 @@ class Entry(msgspec.Struct, eq=False):
     @property
     def has_changed(self) -> bool:
         """Whether the workload is no longer as the cycle found it."""
-        return WorkloadTrace.of(self.workload) != self.before
+        return not WorkloadTrace.of(self.workload).says_the_same(self.before)
 
     @property
     def usage(self) -> Usage:

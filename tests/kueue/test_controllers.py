@@ -40,12 +40,24 @@ def running(name: str, queue: str, cpu: int, cluster_queue: str, **status: Any) 
     return made
 
 
-def begin(*objects: Json) -> KueueRun:
+def prepare(*objects: Json) -> KueueRun:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
     found = kueue_objects(decode_objects([namespace, kueue("ResourceFlavor", "default", spec={}), *objects]), {}, {})
-    run = KueueRun(KueueState(found), found.workloads, NOW)
+    return KueueRun(KueueState(found), found.workloads, NOW)
+
+
+def begin(*objects: Json) -> KueueRun:
+    run = prepare(*objects)
     run.rest()
     return run
+
+
+def test_a_cycle_that_changes_nothing_is_the_last_one_and_is_not_counted() -> None:
+    """The head of a StrictFIFO queue stays in line: the first try tells it why it does not fit, the second nothing."""
+    queue = cluster_queue("a", 1)
+    queue["spec"]["queueingStrategy"] = "StrictFIFO"
+    run = prepare(queue, local("a", "a"), waiting("large", "a", 2))
+    assert [[entry.workload.name for entry in cycle.entries] for cycle in run.rest()] == [["large"]]
 
 
 @pytest.mark.parametrize(
