@@ -5,16 +5,17 @@ Only what needs no network is rendered. Nothing asks a cluster, so ``lookup`` fi
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from kwhatif import bounds
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import Text, text_of
+from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import decode, read_documents
 from kwhatif.snapshot.read.program_words import HELM_TEMPLATE, ProgramCall
 from kwhatif.snapshot.read.programs import find_program, run_program
@@ -58,22 +59,33 @@ def has_chart(tree: FileTree, folder: str) -> bool:
 
 
 class ChartCopy:
-    """A chart with what it is installed with, written to a directory of ours. Raises InputError for what helm must not
-    get.
-    """
+    """A chart with what it is installed with: all that helm gets of it."""
 
-    def __init__(
-        self, tree: FileTree, scratch: ScratchDirectory, files: Mapping[str, bytes], release: ChartRelease
-    ) -> None:
-        self._scratch, self._release = scratch, release
-        for name, data in files.items():
-            scratch.write(f"chart/{name}", data)
+    def __init__(self, tree: FileTree, files: Mapping[str, bytes], release: ChartRelease) -> None:
+        self._release = release
+        self._files = {f"chart/{name}": data for name, data in files.items()}
         given = [tree.content_of(file) for file in release.value_files]
         given += [msgspec.json.encode(values) for values in release.values]
-        self._values = [scratch.write(f"values/{number}.yaml", data) for number, data in enumerate(given)]
+        self._values = [f"values/{number}.yaml" for number in range(len(given))]
+        self._files |= dict(zip(self._values, given, strict=True))
 
-    def render(self, source: str, kubernetes_version: str) -> Text:
-        """What helm makes of it; ``source`` is what messages call it.
+    @cached_property
+    def identity(self) -> bytes:
+        """Equal for two of which helm makes the same."""
+        release = self._release
+        digest = hashlib.sha256(repr((release.name, release.namespace, [*release.parameters])).encode())
+        for name, data in sorted(self._files.items()):
+            digest.update(b"%d %s %d " % (len(name), os.fsencode(name), len(data)))
+            digest.update(data)
+        return digest.digest()
+
+    def write(self, scratch: ScratchDirectory) -> None:
+        """Write it to a directory of ours. Raises InputError for names that no file may have."""
+        for name, data in self._files.items():
+            scratch.write(name, data)
+
+    def render(self, scratch: ScratchDirectory, source: str, kubernetes_version: str) -> bytes:
+        """What helm makes of what was written; ``source`` is what messages call it.
 
         Tests of the chart are left out, definitions of its resources are in. Raises InputError with helm's words if it
         fails, or takes too much.
@@ -81,7 +93,7 @@ class ChartCopy:
         release = self._release
         options = [("namespace", release.namespace), ("kube-version", kubernetes_version)]
         options = [each for each in options if each[1]]
-        options += [*(("values", path) for path in self._values), *release.parameters]
-        call = ProgramCall(HELM_TEMPLATE, options, (release.name, os.path.join(self._scratch.path, "chart")))
-        printed = run_program(call, self._scratch.path, source)
-        return text_of(f"{source} (rendered)", printed, bounds.MANIFEST_BYTES)
+        options += [*(("values", os.path.join(scratch.path, *path.split("/"))) for path in self._values)]
+        options += release.parameters
+        call = ProgramCall(HELM_TEMPLATE, options, (release.name, os.path.join(scratch.path, "chart")))
+        return run_program(call, scratch.path, source)

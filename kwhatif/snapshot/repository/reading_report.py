@@ -40,6 +40,7 @@ class ReadingOptions:
     is_sent_as_it_is: bool = False
     clusters: Sequence[ArgoCluster] | None = None
     charts: ChartLibrary = field(default_factory=ChartLibrary)
+    printed: dict[bytes, bytes] = field(default_factory=dict)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from functools import partial
 
 from kwhatif import bounds
 from kwhatif.errors import InputError
-from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.read.files import Text, text_of
 from kwhatif.snapshot.read.other_documents import CHART
 from kwhatif.snapshot.read.programs import ProgramFailureError, end_programs
 from kwhatif.snapshot.repository.chart_dependencies import Chart, ChartReader
@@ -24,6 +24,7 @@ from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingRe
 from kwhatif.snapshot.repository.scratch_directories import scratch_directory
 
 _MOST_AT_ONCE = 8
+_MOST_KEPT = 64 * bounds.MIB
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,24 @@ class Renderer:
         try:
             if problem:
                 raise InputError(problem)
-            scratch = stack.enter_context(scratch_directory())
             files = self._reader.files_of(request.pulled or self.chart_of(request.folder))
-            chart = ChartCopy(self._tree, scratch, files, request.release)
-            return self._measure(lambda: chart.render(source, self._options.kubernetes_version))
+            chart = ChartCopy(self._tree, files, request.release)
+            named = f"{source} (rendered)"
+            if chart.identity in self._options.printed:
+                return partial(text_of, named, self._options.printed[chart.identity], bounds.MANIFEST_BYTES)
+            scratch = stack.enter_context(scratch_directory())
+            chart.write(scratch)
         except InputError as error:
             return partial(_refuse, error)
+
+        def work() -> Text:
+            printed = chart.render(scratch, source, self._options.kubernetes_version)
+            known = self._options.printed
+            if sum(map(len, known.values())) + len(printed) <= _MOST_KEPT:
+                known[chart.identity] = printed
+            return text_of(named, printed, bounds.MANIFEST_BYTES)
+
+        return self._measure(work)
 
     def _problem_of_time(self) -> str:
         most = bounds.RENDER_SECONDS

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from kwhatif.errors import InputError
+from kwhatif.snapshot.load import load_manifests
+from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.read.program_words import ProgramCall
 from kwhatif.snapshot.repository import chart_dependencies
 from kwhatif.snapshot.repository.chart_dependencies import ChartReader
 from kwhatif.snapshot.repository.chart_library import ChartLibrary
 from kwhatif.snapshot.repository.file_trees import DiskTree
+from kwhatif.snapshot.repository.reading_report import ReadingOptions
 from tests.security.repositories import write_files
 
 AT_PATH = {"name": "parts", "version": "1.x", "repository": "file://../parts"}
@@ -91,3 +95,22 @@ def test_charts_that_double_are_refused_in_a_line(tmp_path: Path, monkeypatch: p
     write_files(tmp_path, chart("c16", "1.0.0"))
     with pytest.raises(InputError, match="it and its dependencies are more than 50 charts"):
         charts.files_of(charts.chart_of(str(tmp_path / "c0")))
+
+
+def test_helm_renders_what_is_equal_in_two_revisions_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def print_object(call: ProgramCall, home: str, source: str) -> bytes:
+        calls.append(call.operands[0])
+        return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: made-{len(calls)}}}\n".encode()
+
+    monkeypatch.setattr("kwhatif.snapshot.repository.charts.run_program", print_object)
+    monkeypatch.setattr("kwhatif.snapshot.repository.renderer.is_helm_installed", lambda: True)
+    options, found = ReadingOptions(render="auto"), []
+    for revision, template in (("old", "a"), ("same", "a"), ("new", "b")):
+        folder = tmp_path / revision
+        write_files(folder, {"web/Chart.yaml": "name: web\nversion: 1.0.0\n", "web/templates/a.yaml": template})
+        (folder / ".git").mkdir()
+        found += load_manifests(gather_directories([str(folder)], recursive=True), options=options)
+    assert calls == ["web", "web"]
+    assert [each.obj.name for each in found] == ["made-1", "made-1", "made-2"]
