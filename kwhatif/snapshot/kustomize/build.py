@@ -153,6 +153,8 @@ class _Target(msgspec.Struct, frozen=True):
     room: CopyRoom
     inherited: str = ""
     """The namespace of the kustomization above: what charts get if their own sets none."""
+    changed: Sequence[str] = ()
+    """The directories of the kustomizations above whose objects a component changes."""
 
     @property
     def namespace(self) -> str:
@@ -168,20 +170,20 @@ class _Target(msgspec.Struct, frozen=True):
         self._generate(accumulated.resources)
         for name in self._list("components"):
             path = self._path(name)
-            self._below(path).accumulate(accumulated)
+            self._below(path, [*self.changed, self.folder]).accumulate(accumulated)
         for key, work in self._transformations(accumulated.resources, accumulated.configuration):
             self._in_field(key, work)
         accumulated.variables += (_mapping(variable, "vars") for variable in self._list("vars"))
         return accumulated
 
-    def _below(self, path: str) -> _Target:
-        return _Target(self.source, path, self.source.fields_of(path), self.room, self.namespace)
+    def _below(self, path: str, changed: Sequence[str] = ()) -> _Target:
+        return _Target(self.source, path, self.source.fields_of(path), self.room, self.namespace, changed)
 
     def _in_field(self, key: str, work: Callable[[], None]) -> None:
         try:
             work()
         except InputError as error:
-            if isinstance(error, NoMatchError) and self.source.is_incomplete(self.folder):
+            if isinstance(error, NoMatchError) and any(map(self.source.is_incomplete, [self.folder, *self.changed])):
                 # What it is for may be among what is not here.
                 return
             if error.source:
@@ -237,7 +239,7 @@ class _Target(msgspec.Struct, frozen=True):
             if texts := _texts(fields.get(key), key):
                 yield key, partial(set_texts, resources, texts, specs[key])
         for entry in self._list("patchesJson6902"):
-            yield "patchesJson6902", partial(self._patch, resources, entry)
+            yield "patchesJson6902", partial(self._patch, resources, entry, remembers=False)
         for entry in self._list("replicas"):
             yield "replicas", partial(set_replicas, resources, _mapping(entry, "replicas"), specs["replicas"])
         for entry in self._list("images"):
@@ -253,7 +255,7 @@ class _Target(msgspec.Struct, frozen=True):
             values = self.source.documents_in(self._path(text))
         apply_patch(resources, values, {}, self.room)
 
-    def _patch(self, resources: Resources, value: Any) -> None:
+    def _patch(self, resources: Resources, value: Any, *, remembers: bool = True) -> None:
         entry = _mapping(value, "patches")
         if bool(entry.get("path")) == bool(entry.get("patch")):
             raise InputError("expected one of patch and path")
@@ -263,7 +265,7 @@ class _Target(msgspec.Struct, frozen=True):
             values = self.source.documents_of(str(entry["patch"]))
         if values is None:
             raise InputError("expected a patch, found a text")
-        apply_patch(resources, values, entry, self.room)
+        apply_patch(resources, values, entry, self.room, remembers=remembers)
 
     def _transform(self, resources: Resources, text: str) -> None:
         values = self.source.documents_of(text)

@@ -17,17 +17,24 @@ from kwhatif.snapshot.kustomize.transformers import Selector
 from kwhatif.snapshot.read.objects import Origin
 
 
-def apply_patch(resources: Resources, values: Sequence[Any], entry: Mapping[str, Any], room: CopyRoom) -> None:
+def apply_patch(
+    resources: Resources, values: Sequence[Any], entry: Mapping[str, Any], room: CopyRoom, *, remembers: bool = True
+) -> None:
     """Apply the documents of a patch to the objects that its ``target`` selects, or to those of its name.
 
-    Raises InputError if there is no such object, or if it cannot be done.
+    A JSON patch ``remembers`` by what they went, unless it is one of ``patchesJson6902``. Raises InputError if there is
+    no such object, or if it cannot be done.
     """
     target = Selector(entry["target"]) if entry.get("target") is not None else None
     if len(values) == 1 and is_json_patch(values[0]):
         if target is None:
             raise InputError("a JSON patch needs a target")
         for each in [one for one in resources if target.selects(one)]:
-            each.remember()
+            if remembers:
+                each.remember()
+            if each.former or each.is_hashed or each.behavior:
+                # kustomize keeps such things in annotations, so that a patch finds some.
+                each.metadata["annotations"] = each.metadata.get("annotations") or {}
             apply_json_patch(each.value, values[0], room)
         resources.settle()
         return

@@ -98,3 +98,39 @@ def test_what_is_recorded_is_what_kubectl_makes_of_them(tmp_path: Path) -> None:
         ]
         RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     assert found == json.loads(RECORDED.read_text())
+
+
+@pytest.mark.parametrize(
+    ("field", "operation", "annotations"),
+    [
+        ("patches", "{op: add, path: /metadata/annotations/a.b~1c, value: '1'}", {"a.b/c": "1"}),
+        ("patches", "{op: replace, path: /metadata/annotations/a, value: '1'}", {"a": "1"}),
+        ("patches", "{op: remove, path: /metadata/annotations}", None),
+        ("namePrefix: x-\npatchesJson6902", "{op: add, path: /metadata/annotations/a, value: '1'}", {"a": "1"}),
+        ("patchesJson6902", "{op: add, path: /metadata/annotations/a, value: '1'}", "refused"),
+        ("patches", "{op: add, path: /metadata/labels/a, value: '1'}", "refused"),
+    ],
+)
+def test_a_patch_finds_annotations_once_kustomize_keeps_former_names_in_them(
+    field: str, operation: str, annotations: object, tmp_path: Path
+) -> None:
+    top = f"resources: [c.yaml]\n{field}:\n- target: {{kind: ConfigMap, name: c}}\n  patch: |-\n    - {operation}\n"
+    files = {"top/kustomization.yaml": top, "top/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"}
+    write_files(tmp_path, files)
+    built = build(tmp_path)
+    assert (built[0]["metadata"].get("annotations") if built else "refused") == annotations
+
+
+@pytest.mark.parametrize("resource", ["https://example.com/app.yaml", "c.yaml"])
+def test_a_component_s_patch_may_be_for_what_is_at_an_address_of_whoever_includes_it(
+    resource: str, tmp_path: Path
+) -> None:
+    patch = "{apiVersion: v1, kind: ConfigMap, metadata: {name: away}, data: {a: b}}"
+    files = {
+        "top/kustomization.yaml": f"resources: [{resource}]\ncomponents: [../part]\n",
+        "top/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
+        "part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+        f"patches: [{{patch: '{patch}'}}]\n",
+    }
+    write_files(tmp_path, files)
+    assert build(tmp_path) == ([] if "://" in resource else None)
