@@ -34,7 +34,7 @@ def apply_patch(
                 each.remember()
             if each.former or each.is_hashed or each.behavior:
                 # kustomize keeps such things in annotations, so that a patch finds some.
-                each.metadata["annotations"] = each.metadata.get("annotations") or {}
+                each.metadata["annotations"] = each.texts("annotations")
             apply_json_patch(each.value, values[0], room)
         resources.settle()
         return
