@@ -33,7 +33,7 @@ class Changes(msgspec.Struct, frozen=True):
         pairs = [(old, new) for old, new in zip(nodes_before, nodes, strict=False) if old is not new]
         turned = len(nodes_before) != len(nodes) or any(_turn(old) != _turn(new) for old, new in pairs)
         changed = [new for _, new in pairs]
-        if not turned and len(before) == len(now) and all(map(is_, before, now)):
+        if not turned and (before is now or (len(before) == len(now) and all(map(is_, before, now)))):
             return cls(gone=(), came=(), nodes=changed, moved=False, places={}, pods=len(now))
         ids_before, ids_now = set(map(id, before)), set(map(id, now))
         return cls(

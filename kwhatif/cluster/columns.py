@@ -163,9 +163,15 @@ class NodeColumns:
     def with_changed_nodes(self, nodes: Sequence[Node]) -> NodeColumns:
         """The columns of the same nodes, some of which have changed, in the rows in which they are."""
         changed = {node.name: node for node in nodes}
+        known = {name: amounts for name, amounts in zip(self.names, self._amounts, strict=True) if name not in changed}
         others = object.__new__(NodeColumns)
         given = [changed.get(node.name, node) for node in (self.nodes if self._as_given else self.given)]
-        others._lay_out(given, self._resources, {}, as_given=self._as_given)
+        others._lay_out(given, self._resources, known, as_given=self._as_given)
+        before = [self.nodes[self._rows[node.name]] for node in nodes]
+        if all(old.status.images == new.status.images for old, new in zip(before, nodes, strict=True)):
+            others.images = self.images
+        if all(old.metadata.labels == new.metadata.labels for old, new in zip(before, nodes, strict=True)):
+            others._labels, others._rows_by_label = dict(self._labels), self._rows_by_label
         return others
 
     def _lay_out(

@@ -10,7 +10,7 @@ when a node is done. Upstream: k8s.io/kubectl/pkg/drain and cmd/drain.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -142,6 +142,14 @@ def _remaining(before: Amounts, after: Amounts) -> tuple[Remaining, ...]:
     )
 
 
+def _by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """Pods by the names of their nodes, those that have finished as well."""
+    found: dict[str, list[Pod]] = {}
+    for pod in pods:
+        found.setdefault(pod.spec.node_name or "", []).append(pod)
+    return found
+
+
 class _NodeProgress(msgspec.Struct):
     """The pods of one node that are still to go, and what became of the others."""
 
@@ -152,10 +160,10 @@ class _NodeProgress(msgspec.Struct):
 class _Drain:
     def __init__(self, session: Session, filters: Filters, scaler: Scaler | None) -> None:
         self._session, self._filters = session, filters
-        self._pods: dict[str, list[Pod]] = {}
-        for pod in session.snapshot.objects.list_all(Pod):
-            self._pods.setdefault(pod.spec.node_name or "", []).append(pod)
-        self.budgets = EvictionBudgets(session.snapshot.objects.list_all(PodDisruptionBudget))
+        objects = session.snapshot.objects
+        # A server is asked about the same pods again and again.
+        self._pods = objects.share(_Drain, (Pod.__name__,), lambda: _by_node(objects.list_all(Pod)))
+        self.budgets = EvictionBudgets(objects.list_all(PodDisruptionBudget))
         self.placed = PlacementRun(session, scaler)
         self._recreated = RecreatedPods(self.placed)
         self.emptied: list[PodInfo] = []
