@@ -43,7 +43,8 @@ class ClusterMap(msgspec.Struct, frozen=True, kw_only=True):
     """Who is where in each of the ``states`` (``before`` and ``after``, ``A`` and ``B``), or in the only one.
 
     ``asks`` are the distinct requests of pods, by resource: cpu in millicores, all else in bytes or pieces. ``pods`` is
-    a resource like the others, of which each pod asks for one.
+    a resource like the others, of which each pod asks for one. A map that stands on a ``base``, whose rows of ``asks``
+    come first, has only the pods that are not as there in every state, and names those that are ``gone`` in all.
     """
 
     states: tuple[str, ...]
@@ -51,6 +52,8 @@ class ClusterMap(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[MappedNode, ...]
     asks: tuple[tuple[int, ...], ...]
     pods: tuple[MappedPod, ...]
+    base: ClusterMap | None = None
+    gone: tuple[str, ...] = ()
 
 
 API_VERSION = "kwhatif.dev/v1"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -29,13 +30,17 @@ from kwhatif.errors import (
     UsageError,
 )
 from kwhatif.render.formats import as_json
-from kwhatif.render.html.drawings import json_in_page
+from kwhatif.render.html.drawings import json_in_page, map_data
+from kwhatif.results.base import Result
 from kwhatif.serve.fields import RequestField, Route, camel, edit_name
-from kwhatif.serve.replies import COMMAND_LINE, JSON, PAGE, Reply, problem_reply
+from kwhatif.serve.replies import COMMAND_LINE, JSON, MAP, PAGE, Reply, problem_reply
 from kwhatif.simulation.cluster_files import age
+from kwhatif.simulation.cluster_map import MapBase
 from kwhatif.simulation.edits.flags import ADD_NODES, OPTIONS, read_options
 from kwhatif.simulation.edits.kind import ParsedEdit
 from kwhatif.simulation.flag import parse_duration
+from kwhatif.simulation.inputs import Notes, SchedulerOptions
+from kwhatif.simulation.scheduler_setup import setup_of
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_only_texts
 
@@ -55,10 +60,12 @@ def answer(route: Route, body: bytes, cluster: ServedCluster, *, media: str = JS
     """The reply to a request. It raises nothing but MemoryError and what ends a process."""
     try:
         request = read_request(route, body)
+        media, _, held = media.partition(MAP)
+        served = ServedMap.of(cluster.snapshot) if media == PAGE else None
         with read_only_texts(request.texts):
-            result = ask(request.command, request.given_of(route, cluster, with_map=media == PAGE))
-        if media == PAGE:
-            return Reply(200, JSON, json_in_page(page_data(result)).encode(), result.exit_code)
+            result = ask(request.command, request.given_of(route, cluster, with_map=served is not None and served.base))
+        if served is not None:
+            return Reply(200, JSON, served.draw(result, held).encode(), result.exit_code)
         if media != COMMAND_LINE:
             return Reply(200, JSON, as_json(result).encode(), result.exit_code)
         notes = [*cluster.notes(), *result.notes]
@@ -100,6 +107,31 @@ class ServedCluster(msgspec.Struct, frozen=True):
             yield f"note: {age(self.snapshot.taken_at, read_clock())}"
 
 
+class ServedMap(msgspec.Struct, frozen=True):
+    """The map of the served cluster, which a page is sent once: as JSON, with an ``id`` made of that."""
+
+    base: MapBase
+    id: str
+    text: str
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> ServedMap:
+        def draw() -> ServedMap:
+            base = MapBase.of(snapshot, setup_of(SchedulerOptions(), snapshot, Notes()).features)
+            text = json_in_page(map_data(base.cluster_map))
+            return cls(base, sha256(text.encode()).hexdigest()[:16], text)
+
+        return snapshot.objects.share(cls, ("Node", "Pod"), draw)
+
+    def draw(self, result: Result, held: str) -> str:
+        """The data of a page. Where its map stands on this one, this one comes with it unless that is ``held``."""
+        data = page_data(result)
+        if result.cluster_map is None or result.cluster_map.base is None:
+            return json_in_page(data)
+        text = json_in_page({**data, "base": self.id})
+        return text if held == self.id else f'{text[:-1]},"baseMap":{self.text}}}'
+
+
 class Request(msgspec.Struct, frozen=True):
     """A request: the command as it is asked, what it takes besides, and the texts that stand for files."""
 
@@ -107,7 +139,7 @@ class Request(msgspec.Struct, frozen=True):
     more: Mapping[str, Any]
     texts: Mapping[str, bytes]
 
-    def given_of(self, route: Route, cluster: ServedCluster, *, with_map: bool = False) -> Any:
+    def given_of(self, route: Route, cluster: ServedCluster, *, with_map: bool | MapBase = False) -> Any:
         takes: Any = route.question.takes
         return takes(**self.more, snapshot=cluster.source, with_map=with_map)
 

@@ -15,6 +15,9 @@ import socket
 import sys
 from contextlib import suppress
 
+import msgspec
+
+from kwhatif.api.core import Node
 from kwhatif.errors import KwhatifError
 from kwhatif.serve import frames
 from kwhatif.serve.answers import ServedCluster, answer
@@ -121,6 +124,8 @@ class Keeper:
             # The page asks for these first.
             answer(route_of("snapshot-info"), b"{}", cluster, media=PAGE)
             answer(route_of("place"), _PROBE, cluster, media=PAGE)
+            for node in cluster.snapshot.objects.list_all(Node)[:1]:
+                answer(route_of("drain"), msgspec.json.encode({"nodes": [node.name]}), cluster, media=PAGE)
         gc.collect()
         if begins:
             # It is looked at no more, so that a fork can share it.

@@ -12,6 +12,9 @@ COMMAND_LINE = "application/vnd.kwhatif.answer+json"
 PAGE = "application/vnd.kwhatif.page+json"
 """An answer as the data of a page."""
 
+MAP = "; map="
+"""Comes behind ``PAGE`` with the id of the map that the page has already."""
+
 
 class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
     """Why there is no answer, as RFC 9457 has it; ``file`` and ``place`` say where in what was sent."""

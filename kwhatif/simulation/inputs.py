@@ -15,6 +15,7 @@ from kwhatif.progress import watch_reading
 from kwhatif.simulation.flag import Flag, InputFile
 
 if TYPE_CHECKING:
+    from kwhatif.simulation.cluster_map import MapBase
     from kwhatif.simulation.edits.kind import ParsedEdit
     from kwhatif.snapshot.format.model import Snapshot
     from kwhatif.snapshot.live.live_cluster import Connection
@@ -281,7 +282,8 @@ class Inputs:
     """The cluster and the manifests. A snapshot that is given as an object is not changed.
 
     ``namespace`` is that of manifests which name none; the age of the snapshot is that at ``now``, by default the
-    clock's. ``with_map``: the answer comes with the data of a page: a map of the cluster, lines of manifests.
+    clock's. ``with_map``: the answer comes with the data of a page: a map of the cluster, lines of manifests; a
+    ``MapBase`` is the map that this one stands on.
     ``autoscale`` are documents of autoscalers; the nodes they add come up ``provision`` seconds later.
     """
 
@@ -291,7 +293,7 @@ class Inputs:
     edits: Edits | None = None
     manifest_options: ManifestOptions = ManifestOptions()
     now: datetime | None = None
-    with_map: bool = False
+    with_map: bool | MapBase = False
     autoscale: Sequence[str] = ()
     provision: float = PROVISION_SECONDS
 

@@ -25,10 +25,13 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadMa
 from kwhatif.snapshot.read.files import display_path
 
 if TYPE_CHECKING:
-    from kwhatif.results.base import ResultStruct
+    from kwhatif.cluster.cluster import Cluster
+    from kwhatif.results.base import ClusterMap, ResultStruct
     from kwhatif.simulation.cluster_map import ClusterObservation
     from kwhatif.simulation.edits.edited import EditedSnapshot
     from kwhatif.simulation.explanation.observer import PendingRecorder
+    from kwhatif.simulation.inputs import Inputs
+    from kwhatif.snapshot.format.model import Snapshot
 
 R = TypeVar("R", bound=Result)
 
@@ -231,7 +234,7 @@ def session(state: PipelineState) -> PipelineState:
         prepared.append(scenario)
     first = prepared[0]
     if first.inputs.with_map and len(prepared) == 1:
-        from kwhatif.simulation.cluster_map import observe_cluster
+        observe_cluster, _ = _mapped_by(first.inputs)
 
         def observe() -> ClusterObservation:
             return observe_cluster((first.only_session or first.new_session()).cluster, first.snapshot)
@@ -269,17 +272,30 @@ def result(state: PipelineState) -> PipelineState:
     return structs.replace(state, result=found)
 
 
+def _mapped_by(
+    inputs: Inputs, sides: int = 1
+) -> tuple[
+    Callable[[Cluster, Snapshot], ClusterObservation], Callable[[dict[str, ClusterObservation], str], ClusterMap]
+]:
+    """How the cluster is observed, and what makes a map of that."""
+    from kwhatif.simulation.cluster_map import MapBase, build_map, observe_cluster
+
+    base = inputs.with_map
+    return (base.observe, base.build) if isinstance(base, MapBase) and sides == 1 else (observe_cluster, build_map)
+
+
 def mapping(state: PipelineState) -> PipelineState:
     """Attach maps of the cluster before and after, or of either side, for pages, and explanations of pods without a
     node.
     """
     if not (state.question.schedules and state.scenarios[0].inputs.with_map):
         return state
-    from kwhatif.simulation.cluster_map import build_map, observe_cluster, topology_key_of_groups
+    from kwhatif.simulation.cluster_map import topology_key_of_groups
 
     assert state.result is not None
     assert state.answer is not None
     report_start("Mapping the cluster")
+    observe_cluster, build_map = _mapped_by(state.scenarios[0].inputs, sides=len(state.answer.ends))
     looks = [observe_cluster(run.end.cluster, run.session.snapshot) for run in state.answer.ends]
     if len(looks) > 1:
         states = {"A": looks[0], "B": looks[1]}

@@ -62,12 +62,12 @@ class PodOptions:
 class ClusterOptions:
     """The cluster: files, a snapshot, or who takes one when its turn comes; none is empty. What time it is there.
 
-    ``with_map``: the answer comes with the data of a page.
+    ``with_map`` as ``Inputs`` have it.
     """
 
     snapshot: Annotated[Any, Cluster()] = ()
     now: Now = None
-    with_map: bool = False
+    with_map: Any = False
 
 
 @dataclass(frozen=True, kw_only=True)

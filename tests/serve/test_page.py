@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette")
 
 import kwhatif
+from kwhatif.commands.asking import ask
 from kwhatif.commands.page import app_script, page_data
 from kwhatif.render.html.drawings import json_in_page
-from kwhatif.serve.replies import PAGE
+from kwhatif.results.base import ClusterMap
+from kwhatif.serve.answers import ServedMap, read_request
+from kwhatif.serve.fields import route_of
+from kwhatif.serve.replies import MAP, PAGE
+from kwhatif.snapshot.read.files import read_only_texts
 from tests.serve.doors import SAMPLES, cluster, request, service_of
 
 
@@ -49,6 +55,69 @@ def test_an_answer_is_the_data_of_the_report() -> None:
     assert found["verdict"] == report["verdict"]
     assert found["map"]["states"] == ["before", "after"]
     assert found["sections"] == report["sections"]
+
+
+def test_the_map_of_the_cluster_is_sent_once() -> None:
+    """A page names the one it has, and gets what differs from it; if the cluster is another by now, it gets that."""
+    service = service_of()
+    first = request(service, "POST", "/v1/snapshot-info", {}, accept=PAGE).json
+    assert (first["map"]["pods"]["name"]["n"], first["baseMap"]["pods"]["name"]["n"]) == (0, 38)
+    question = {"manifests": [(SAMPLES / "manifests" / "web.yaml").read_text("utf-8")]}
+    later = request(service, "POST", "/v1/place", question, accept=f"{PAGE}{MAP}{first['base']}").json
+    assert (later["base"], "baseMap" in later) == (first["base"], False)
+    assert later["map"]["pods"]["name"]["n"] == 4
+    other = request(service, "POST", "/v1/place", question, accept=f"{PAGE}{MAP}{'0' * 16}").json
+    assert {name: each for name, each in other.items() if name != "baseMap"} == later
+    assert other["baseMap"] == first["baseMap"]
+
+
+WEB = (SAMPLES / "manifests" / "web.yaml").read_text("utf-8")
+URGENT = (SAMPLES / "manifests" / "urgent.yaml").read_text("utf-8")
+SAFE = {"ignoreDaemonsets": True, "deleteEmptydirData": True, "force": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("drain", {"nodes": ["general-a-1", "general-b-1"], **SAFE}),
+        ("drain", {"nodes": ["general-a-1"], "removeNode": ["general-b-1"], **SAFE}),
+        ("place", {"manifests": [WEB, URGENT]}),
+        ("place", {"manifests": [WEB], "kubernetesVersion": "1.33"}),
+        ("place", {"withPending": True, "cordon": ["general-a-1"]}),
+        ("place", {"withPending": True, "removeNode": ["topology.kubernetes.io/zone=eu-west-1a"]}),
+        ("place", {"scale": ["deployment/shop/web=5"]}),
+        ("place", {"withPending": True, "scale": ["deployment/shop/web=0"]}),
+        ("place", {"withPending": True, "addNodes": ["1"], "like": "general-a-1"}),
+        ("explain", {"pods": ["deployment/shop/web"]}),
+        ("outage", {"by": ["topology.kubernetes.io/zone"]}),
+        ("capacity", {"manifests": [WEB]}),
+        ("snapshot-info", {}),
+        ("snapshot-info", {"cordon": ["general-a-1"]}),
+    ],
+)
+def test_what_differs_and_the_map_of_the_cluster_are_the_map_of_the_answer(name: str, question: dict[str, Any]) -> None:
+    served = cluster()
+    request = read_request(route_of(name), json.dumps(question).encode())
+    maps = []
+    for with_map in (True, ServedMap.of(served.snapshot).base):
+        with read_only_texts(request.texts):
+            result = ask(request.command, request.given_of(route_of(name), served, with_map=with_map))
+        assert result.cluster_map is not None
+        maps.append(result.cluster_map)
+    whole, part = maps
+    assert (part.states, part.resources, part.nodes) == (whole.states, whole.resources, whole.nodes)
+    assert pods_of(part) == pods_of(whole)
+    assert part.base is None or len(part.pods) < len(part.base.pods)
+
+
+def pods_of(found: ClusterMap) -> dict[str, tuple[tuple[int, ...], list[str]]]:
+    """What each pod asks for and the names of its nodes, by state."""
+    names = [node.node for node in found.nodes]
+    own = {pod.pod: (found.asks[pod.asks], [names[at] if at >= 0 else "" for at in pod.at]) for pod in found.pods}
+    if found.base is None:
+        return own
+    known = {pod: (asks, nodes * len(found.states)) for pod, (asks, nodes) in pods_of(found.base).items()}
+    return {pod: entry for pod, entry in (known | own).items() if pod not in found.gone}
 
 
 def test_names_of_others_end_no_element_of_the_page() -> None:

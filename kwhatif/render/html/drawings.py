@@ -121,6 +121,7 @@ def map_data(found: ClusterMap) -> dict[str, Any]:
             "asks": [pod.asks for pod in found.pods],
             "at": [[pod.at[state] for pod in found.pods] for state in range(len(found.states))],
         },
+        "gone": front_coded(found.gone),
     }
 
 

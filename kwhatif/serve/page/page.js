@@ -76,6 +76,8 @@ function button(text, onclick) {
 /** What is asked at the moment, and what is drawn; both end when something else is asked. */
 let [asking, drawing] = [new AbortController(), new AbortController()];
 let asked = null;
+/** The map of the cluster as it is, on which those of answers stand. */
+let held = null;
 
 async function answer(state) {
   const [question, fields] = questionOf(state);
@@ -86,10 +88,12 @@ async function answer(state) {
   tell('Asking…');
   try {
     const reply = await fetch(`/v1/${question}`, {
-      method: 'POST', headers: { 'Content-Type': 'application/json', Accept: PAGE }, body: JSON.stringify(fields), signal,
+      method: 'POST', headers: { 'Content-Type': 'application/json', Accept: held ? `${PAGE}; map=${held.id}` : PAGE }, body: JSON.stringify(fields), signal,
     });
     const found = await reply.json();
     if (!reply.ok) throw new Error(found.detail);
+    if (found.baseMap) held = { id: found.base, map: found.baseMap };
+    else if (found.base) found.baseMap = held.map;
     await scripts;
     if (!signal.aborted) draw(question, found);
   } catch (error) {

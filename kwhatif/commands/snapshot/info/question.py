@@ -56,6 +56,7 @@ class Info(Task[InfoResult]):
         from kwhatif.commands.snapshot.info.info import device_uses, info
         from kwhatif.commands.snapshot.info.usage_summary import add_usage
         from kwhatif.simulation.cluster_files import snapshot_of, with_edits
+        from kwhatif.simulation.cluster_map import MapBase
         from kwhatif.versions import features_of
 
         snapshot = with_edits(snapshot_of(given.snapshot, notes), given.edits, notes).snapshot
@@ -63,6 +64,8 @@ class Info(Task[InfoResult]):
         if self.by and known and not any(self.by in (node.metadata.labels or {}) for node in known):
             raise UsageError(f"--by {self.by}: no node has this label")
         features = features_of()
+        # Who asks has a map of this very cluster.
+        is_base = isinstance(given.with_map, MapBase) and not given.edits and not self.by
         result = info(
             snapshot,
             features,
@@ -70,6 +73,8 @@ class Info(Task[InfoResult]):
             by=self.by,
             nodes=self.nodes,
             devices=lambda there: device_uses(there, features),
-            mapped=given.with_map,
+            mapped=bool(given.with_map) and not is_base,
         )
+        if is_base:
+            result = result.with_context(cluster_map=given.with_map.unchanged)
         return add_usage(result, snapshot, self.usage, features, None, notes, self.by)

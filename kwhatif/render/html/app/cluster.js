@@ -14,22 +14,22 @@ function readCluster() {
     arriving: 0, leaving: 0,
   }));
   const absent = map.nodes.absent.map((places) => new Set(places));
-  const pods = frontCoded(map.pods.name);
+  const places = new Map(names.map((name, place) => [name, place]));
+  const { pods, asksOf, at } = podsOf(map, places);
   const last = map.states.length - 1;
-  const used = map.states.map(() => map.resources.map(() => new Float64Array(nodes.length)));
-  const fates = new Uint8Array(pods.length);
-  const on = map.states.map(() => nodes.map(() => []));
-  map.pods.at.forEach((at, state) => at.forEach((place, pod) => {
-    if (place < 0) return;
-    on[state][place].push(pod);
-    map.asks[map.pods.asks[pod]].forEach((amount, resource) => { used[state][resource][place] += amount; });
+  const used = at.map((placed) => map.resources.map((_, resource) => {
+    const sums = new Float64Array(nodes.length);
+    const amounts = map.asks.map((row) => row[resource]);
+    for (let pod = 0; pod < placed.length; pod += 1) if (placed[pod] >= 0) sums[placed[pod]] += amounts[asksOf[pod]];
+    return sums;
   }));
+  const fates = new Uint8Array(pods.length);
   const net = nodes.map(() => new Map());
   pods.forEach((name, pod) => {
-    const [from, to] = [map.pods.at[0][pod], map.pods.at[last][pod]];
+    const [from, to] = [at[0][pod], at[last][pod]];
     fates[pod] = from === to ? (from < 0 ? FATES.indexOf('waits') : 0) : FATES.indexOf(from < 0 ? 'arrives' : to < 0 ? 'leaves' : 'moves');
     if (from === to) return;
-    const alike = `${map.pods.asks[pod]} ${name.slice(0, Math.max(name.lastIndexOf('-'), 0)) || name}`;
+    const alike = `${asksOf[pod]} ${name.slice(0, Math.max(name.lastIndexOf('-'), 0)) || name}`;
     if (to >= 0) net[to].set(alike, (net[to].get(alike) || 0) + 1);
     if (from >= 0) net[from].set(alike, (net[from].get(alike) || 0) - 1);
   });
@@ -38,10 +38,31 @@ function readCluster() {
     if (by > 0) nodes[place].arriving += by;
     else nodes[place].leaving -= by;
   }));
-  const places = new Map(names.map((name, place) => [name, place]));
   const podPlaces = new Map(pods.map((name, place) => [name, place]));
-  return { states: map.states, resources: map.resources, nodes, absent, names, pods, last, used, fates, on, places, podPlaces,
-    at: map.pods.at, asks: map.asks, asksOf: map.pods.asks };
+  return { states: map.states, resources: map.resources, nodes, absent, names, pods, last, used, fates, places, podPlaces, at, asks: map.asks, asksOf };
+}
+
+/** The pods of a map: its own, and those of the map that it stands on, which are there in each of its states. */
+function podsOf(map, places) {
+  const own = frontCoded(map.pods.name);
+  if (!GIVEN.base) return { pods: own, asksOf: map.pods.asks, at: map.pods.at };
+  const base = GIVEN.baseMap;
+  base.unpacked ||= { pods: frontCoded(base.pods.name), nodes: frontCoded(base.nodes.name) };
+  const { pods, nodes } = base.unpacked;
+  const others = new Set([...own, ...frontCoded(map.gone)]);
+  const stays = pods.map((_, pod) => pod).filter((pod) => !others.has(pods[pod]));
+  const placeOf = nodes.map((name) => places.get(name) ?? -1);
+  const at = stays.map((pod) => placeOf[base.pods.at[0][pod]] ?? -1);
+  return {
+    pods: stays.map((pod) => pods[pod]).concat(own),
+    asksOf: stays.map((pod) => base.pods.asks[pod]).concat(map.pods.asks),
+    at: map.pods.at.map((more) => at.concat(more)),
+  };
+}
+
+/** The pods of a node in a state. */
+function podsOn(place, state) {
+  return CLUSTER.at[state].flatMap((at, pod) => (at === place ? [pod] : []));
 }
 
 /** Whether a node exists in a state; a failure takes nodes from the last one. */

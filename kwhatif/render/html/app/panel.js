@@ -56,7 +56,7 @@ function meter(share) {
 }
 
 function openNode(node) {
-  const { resources, states, last, on, pods } = CLUSTER;
+  const { resources, states, last, pods } = CLUSTER;
   const facts = [['Zone', node.zone || '–'], ['Pool', node.pool || '–']];
   if (node.closed) facts.push(['Closed', node.closed]);
   if (node.taints) facts.push(['Taints', node.taints]);
@@ -66,7 +66,7 @@ function openNode(node) {
     ...states.map((_, state) => meter(shareOf(state, place, node))),
     spelled(resources[place], node.room[place] - CLUSTER.used[last][place][node.place]),
   ]);
-  const there = [...new Set(states.flatMap((_, state) => on[state][node.place]))];
+  const there = [...new Set(states.flatMap((_, state) => podsOn(node.place, state)))];
   const listed = there.map((pod) => {
     const [from, to] = [CLUSTER.at[0][pod] === node.place, CLUSTER.at[last][pod] === node.place];
     const fate = from && to ? 'stays' : to ? (CLUSTER.at[0][pod] < 0 ? 'arrives' : 'moves') : CLUSTER.at[last][pod] < 0 ? 'leaves' : 'moves';
@@ -77,7 +77,7 @@ function openNode(node) {
   openPanel('Node', node.name,
     factList(facts),
     smallTable(`Resources of ${node.name}`, ['Resource', 'Has', ...states.map((_, state) => stateWords(state)), 'Free'], rows),
-    element('h3', {}, counted(on[last][node.place].length, 'pod')),
+    element('h3', {}, counted(podsOn(node.place, last).length, 'pod')),
     bigTable({
       title: `Pods of ${node.name}`, heads: ['Pod', states.length > 1 ? '' : ' ', 'cpu', 'memory'], size: listed.length,
       cell: (row, place) => [

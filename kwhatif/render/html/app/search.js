@@ -4,7 +4,7 @@ const MOST_FOUND = 40;
 
 function searchable() {
   const names = CLUSTER ? CLUSTER.nodes.map((node) => [node.name, 'node']) : [];
-  const pods = new Set(CLUSTER ? CLUSTER.pods : []);
+  const pods = new Set(CLUSTER ? [...CLUSTER.pods].sort() : []);
   for (const name of MENTIONED.keys()) pods.add(name);
   for (const name of pods) names.push([name, 'pod']);
   return names.map(([name, kind]) => ({ name, kind, text: name.toLowerCase() }));
