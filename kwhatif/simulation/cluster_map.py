@@ -53,7 +53,7 @@ class MapBase(msgspec.Struct, frozen=True):
         return cls(found, seen, list(snapshot.objects.list_all(Pod)), on)
 
     @property
-    def unchanged(self) -> ClusterMap:
+    def without_changes(self) -> ClusterMap:
         """The map of a cluster that is as this one."""
         return replace(self.cluster_map, pods=(), base=self.cluster_map)
 
@@ -68,7 +68,7 @@ class MapBase(msgspec.Struct, frozen=True):
         found = dict.fromkeys(_waiting(cluster, changes.gone), GONE)
         found.update((info.key, GONE) for infos in left for info in infos)
         found.update(_waiting(cluster, changes.came))
-        found.update(_bound(cluster, ((info, row) for row in rows for info in cluster.pods_on[row])))
+        found.update(_places_of(cluster, ((info, row) for row in rows for info in cluster.pods_on[row])))
         known = self.observation.pods
         return ClusterObservation(
             _rooms(cluster), {name: entry for name, entry in found.items() if entry != known.get(name)}
@@ -99,7 +99,7 @@ class MapBase(msgspec.Struct, frozen=True):
 def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
     """A cluster as it is now, without inactive nodes, and with the snapshot's waiting pods."""
     found = _waiting(cluster, snapshot.objects.list_all(Pod))
-    found.update(_bound(cluster, cluster.pods()))
+    found.update(_places_of(cluster, cluster.pods()))
     return ClusterObservation(_rooms(cluster), found)
 
 
@@ -119,7 +119,7 @@ def _waiting(cluster: Cluster, pods: Iterable[Pod]) -> dict[str, tuple[str, Amou
     return {pod.key: ("", {**sums.requests_of(pod), PODS: 1}) for pod in waiting}
 
 
-def _bound(cluster: Cluster, pods: Iterable[tuple[PodInfo, int]]) -> Iterator[tuple[str, tuple[str, Amounts]]]:
+def _places_of(cluster: Cluster, pods: Iterable[tuple[PodInfo, int]]) -> Iterator[tuple[str, tuple[str, Amounts]]]:
     names, shapes = cluster.columns.names, cluster.shapes
     asks: dict[int, Amounts] = {}
     for info, row in pods:

@@ -161,8 +161,8 @@ class _Drain:
     def __init__(self, session: Session, filters: Filters, scaler: Scaler | None) -> None:
         self._session, self._filters = session, filters
         objects = session.snapshot.objects
-        # A server is asked about the same pods again and again.
-        self._pods = objects.share(_Drain, (Pod.__name__,), lambda: _by_node(objects.list_all(Pod)))
+        # A server is asked about the same pods again and again; their lists are those of all its answers.
+        self._pods = dict(objects.share(_Drain, (Pod.__name__,), lambda: _by_node(objects.list_all(Pod))))
         self.budgets = EvictionBudgets(objects.list_all(PodDisruptionBudget))
         self.placed = PlacementRun(session, scaler)
         self._recreated = RecreatedPods(self.placed)
@@ -266,7 +266,8 @@ class _Drain:
         for each in placed:
             self.budgets.ready(each.item.pod)
             # Where nodes come back, it may have to leave once more.
-            self._pods.setdefault(each.placement.node, []).append(each.item.pod)
+            node = each.placement.node
+            self._pods[node] = [*self._pods.get(node, ()), each.item.pod]
         return bool(placed)
 
     @property

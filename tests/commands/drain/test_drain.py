@@ -125,6 +125,16 @@ def test_the_cluster_after_a_drain_is_written_and_asked_further(tmp_path: Path) 
     assert [(each.pod, each.lands_on) for each in again.pods] == [("default/web-1-r1", "")]
 
 
+def test_a_drain_leaves_nothing_behind_for_the_next_question_about_the_same_snapshot() -> None:
+    objects = Objects()
+    for obj in (node("a"), node("b"), web("web-1-x", "a"), web("web-1-y", "b")):
+        objects.add(obj)
+    question = Drain(nodes=("a", "b"), one_by_one=True)
+    first, again = (ask(question, Scenario(Inputs(Snapshot(objects=objects)))) for _ in range(2))
+    assert ways(first)
+    assert first.to_dict() == again.to_dict()
+
+
 def test_a_pod_that_finds_no_node_stays_pending() -> None:
     result = drained([node("a"), node("b", cpu="1")], [web("web-1-x", "a", cpu="2")])
     assert result.nodes[0].drained

@@ -76,5 +76,5 @@ class Info(Task[InfoResult]):
             mapped=bool(given.with_map) and not is_base,
         )
         if is_base:
-            result = result.with_context(cluster_map=given.with_map.unchanged)
+            result = result.with_context(cluster_map=given.with_map.without_changes)
         return add_usage(result, snapshot, self.usage, features, None, notes, self.by)
