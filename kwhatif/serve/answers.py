@@ -33,7 +33,7 @@ from kwhatif.render.formats import as_json
 from kwhatif.render.html.drawings import json_in_page, map_data
 from kwhatif.results.base import Result
 from kwhatif.serve.fields import RequestField, Route, camel, edit_name
-from kwhatif.serve.replies import COMMAND_LINE, JSON, MAP, PAGE, Reply, problem_reply
+from kwhatif.serve.replies import COMMAND_LINE, JSON, MAP, MAP_ID, PAGE, Reply, problem_reply
 from kwhatif.simulation.cluster_files import age
 from kwhatif.simulation.cluster_map import MapBase
 from kwhatif.simulation.edits.flags import ADD_NODES, OPTIONS, read_options
@@ -119,7 +119,7 @@ class ServedMap(msgspec.Struct, frozen=True):
         def draw() -> ServedMap:
             base = MapBase.of(snapshot, setup_of(SchedulerOptions(), snapshot, Notes()).features)
             text = json_in_page(map_data(base.cluster_map))
-            return cls(base, sha256(text.encode()).hexdigest()[:16], text)
+            return cls(base, sha256(text.encode()).hexdigest()[:MAP_ID], text)
 
         return snapshot.objects.share(cls, ("Node", "Pod"), draw)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 
 import msgspec
 from starlette.requests import Request
@@ -11,10 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from kwhatif.serve.jobs import begin_job
-from kwhatif.serve.replies import COMMAND_LINE, JSON, MAP, PAGE, Reply, problem_reply
+from kwhatif.serve.replies import COMMAND_LINE, JSON, MAP, MAP_ID, PAGE, Reply, problem_reply
 from kwhatif.serve.service import Service, response_of
-
-_OTHER_MEDIA = re.compile(f"{re.escape(COMMAND_LINE)}|{re.escape(PAGE)}(?:{MAP}[0-9a-f]{{16}})?")
 
 
 def routes(service: Service) -> list[Route]:
@@ -26,7 +23,9 @@ def routes(service: Service) -> list[Route]:
             # No other page can have a browser send this without asking first.
             return response_of(problem_reply(415, "media", f"expected {JSON}", title="Another type of content"))
         accepted = request.headers.get("accept", "")
-        media = found[0] if (found := _OTHER_MEDIA.search(accepted)) else JSON
+        media = next((each for each in (COMMAND_LINE, PAGE) if each in accepted), JSON)
+        if media == PAGE:
+            media += MAP + accepted.partition(MAP)[2][:MAP_ID]
         body = await request.body()
         if "respond-async" in request.headers.get("prefer", ""):
             return begin_job(service, name, body, media)

@@ -15,6 +15,9 @@ PAGE = "application/vnd.kwhatif.page+json"
 MAP = "; map="
 """Comes behind ``PAGE`` with the id of the map that the page has already."""
 
+MAP_ID = 16
+"""Characters of such an id."""
+
 
 class Problem(msgspec.Struct, omit_defaults=True, frozen=True):
     """Why there is no answer, as RFC 9457 has it; ``file`` and ``place`` say where in what was sent."""
