@@ -72,17 +72,22 @@ class Preemptor(msgspec.Struct, frozen=True):
 
     def order_of(self, candidate: Workload) -> tuple[bool, bool, int, int, str]:
         """Those that leave already, then those of other queues, of low priority, admitted last."""
-        reserved = candidate.conditions.get(QUOTA_RESERVED)
-        since = reserved.time if reserved is not None and reserved.status else self.now
-        is_own = candidate.cluster_queue == self.queue.name
-        return not candidate.is_true(EVICTED), is_own, candidate.priority, -since, candidate.uid
+        stays, priority, since, uid = order_within(candidate, self.now)
+        return stays, candidate.cluster_queue == self.queue.name, priority, since, uid
 
 
-def sum_usage(workloads: Iterable[Workload]) -> Quantities:
-    """What workloads use together of each quota."""
+def order_within(candidate: Workload, now: int) -> tuple[bool, int, int, str]:
+    """Among candidates of the preemptor's queue, and among those of all others: as ``order_of``."""
+    reserved = candidate.conditions.get(QUOTA_RESERVED)
+    since = reserved.time if reserved is not None and reserved.status else now
+    return not candidate.is_true(EVICTED), candidate.priority, -since, candidate.uid
+
+
+def add_quantities(parts: Iterable[Quantities]) -> Quantities:
+    """What is used together of each quota."""
     found: Quantities = {}
-    for workload in workloads:
-        for key, amount in workload.usage.quota.items():
+    for part in parts:
+        for key, amount in part.items():
             found[key] = found.get(key, 0) + amount
     return found
 

@@ -15,20 +15,21 @@ from typing import NamedTuple
 import msgspec
 
 from kwhatif.kueue.amounts import FlavorResource, Quantities
-from kwhatif.kueue.cluster_queue import NEVER, ClusterQueue, active_members
+from kwhatif.kueue.cluster_queue import ANY, NEVER, ClusterQueue, active_members
 from kwhatif.kueue.preemption.candidates import (
     IN_CLUSTER_QUEUE,
     IN_COHORT_RECLAIM_WHILE_BORROWING,
     IN_COHORT_RECLAMATION,
     Preemptor,
     Target,
+    add_quantities,
     fill_back,
+    order_within,
     restore,
     satisfies_policy,
-    sum_usage,
 )
 from kwhatif.kueue.quota_tree import CohortNode
-from kwhatif.kueue.workload import EVICTED, Workload
+from kwhatif.kueue.workload import Workload
 
 
 class Variant(enum.Enum):
@@ -53,6 +54,7 @@ class Candidate(msgspec.Struct, frozen=True):
     queue: ClusterQueue
     common: CohortNode | None
     variant: Variant
+    order: tuple[bool, int, int, str]
 
 
 def find_targets(preemptor: Preemptor) -> list[Target]:
@@ -64,8 +66,8 @@ def find_targets(preemptor: Preemptor) -> list[Target]:
     if (not known.own and not known.others) or not preemptor.could_fit(known.usage):
         return []
     hierarchical, by_priority = _by_advantage(preemptor, known.others)
-    own = [Candidate(*each, None, Variant.WITHIN_QUEUE) for each in known.own]
-    candidates = _in_order(preemptor, hierarchical, by_priority, own)
+    own = [Candidate(workload, queue, None, Variant.WITHIN_QUEUE, order) for workload, queue, order in known.own]
+    candidates = _in_order(hierarchical, by_priority, own)
     forbidden = not preemptor.queue.preemption.borrows
     if not (hierarchical or by_priority) or (forbidden and not _is_under_nominal(preemptor)):
         attempts = [True]
@@ -95,12 +97,10 @@ def _is_under_nominal(preemptor: Preemptor) -> bool:
     return all(queue.quota(key).nominal > queue.used_amount(key) for key in preemptor.needs)
 
 
-def _in_order(preemptor: Preemptor, *lists: list[Candidate]) -> list[Candidate]:
+def _in_order(*lists: list[Candidate]) -> list[Candidate]:
     """The lists one after the other, each in order; those that leave already before all others."""
-    ordered = [
-        candidate for each in lists for candidate in sorted(each, key=lambda each: preemptor.order_of(each.workload))
-    ]
-    return sorted(ordered, key=lambda each: not each.workload.is_true(EVICTED))
+    ordered = [candidate for each in lists for candidate in sorted(each, key=lambda each: each.order)]
+    return sorted(ordered, key=lambda each: each.order[0])
 
 
 def _is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
@@ -119,7 +119,8 @@ def _is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -
     return True
 
 
-Holder = tuple[Workload, ClusterQueue]
+Holder = tuple[Workload, ClusterQueue, tuple[bool, int, int, str]]
+"""A workload with quota, its queue, and its place among the candidates."""
 
 
 class Candidates(NamedTuple):
@@ -135,33 +136,54 @@ class Candidates(NamedTuple):
 
 def _candidates_of(preemptor: Preemptor) -> Candidates:
     queue = preemptor.queue
-    own = [] if queue.preemption.within == NEVER else list(_holders(preemptor, queue))
+    lists = [] if queue.preemption.within == NEVER else [_holders(preemptor, queue)]
+    own = lists[0].holders if lists else ()
     others: dict[CohortNode, Sequence[Holder]] = {}
     before: CohortNode | None = None
     for subtree in queue.ancestors if queue.preemption.reclaim != NEVER else ():
-        if found := list(_holders_below(preemptor, subtree, before)):
-            others[subtree] = found
+        found = [each for each in _holders_below(preemptor, subtree, before) if each.holders]
+        if found:
+            others[subtree] = [*chain.from_iterable(each.holders for each in found)]
+            lists += found
         before = subtree
-    return Candidates(own, others, sum_usage(each for each, _ in chain(own, *others.values())))
+    return Candidates(own, others, add_quantities(each.usage for each in lists))
 
 
-def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Iterator[Holder]:
+class Holders(NamedTuple):
+    """Who of one queue may go, and what they use together."""
+
+    holders: Sequence[Holder]
+    usage: Quantities
+
+
+def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Holders:
     policies = preemptor.queue.preemption
     policy = policies.within if queue is preemptor.queue else policies.reclaim
-    for workload in queue.workloads.values():
-        if not workload.used_flavors.isdisjoint(preemptor.needs) and satisfies_policy(
-            preemptor.workload, workload, policy
-        ):
-            yield workload, queue
+    # By a policy of any workload the preemptor has no say, so that all queues of the tree share what is found.
+    rank = None if policy == ANY else preemptor.queue.rank_of(preemptor.workload)
+    key = "holders", queue.name, preemptor.needs, policy, rank
+    known: Holders | None = preemptor.answers.get(key)
+    if known is None:
+        found = [
+            workload
+            for workload in queue.workloads.values()
+            if not workload.used_flavors.isdisjoint(preemptor.needs)
+            and satisfies_policy(preemptor.workload, workload, policy)
+        ]
+        usage = add_quantities(each.usage.quota for each in found)
+        known = preemptor.answers[key] = Holders(
+            [(each, queue, order_within(each, preemptor.now)) for each in found], usage
+        )
+    return known
 
 
-def _holders_below(preemptor: Preemptor, cohort: CohortNode, skip: CohortNode | None) -> Iterator[Holder]:
+def _holders_below(preemptor: Preemptor, cohort: CohortNode, skip: CohortNode | None) -> Iterator[Holders]:
     for child in cohort.cohorts:
         if child is not skip and not child.is_within_nominal(preemptor.needs):
             yield from _holders_below(preemptor, child, None)
     for queue in active_members(cohort):
         if queue is not preemptor.queue and not queue.is_within_nominal(preemptor.needs):
-            yield from _holders(preemptor, queue)
+            yield _holders(preemptor, queue)
 
 
 def _by_advantage(
@@ -173,9 +195,9 @@ def _by_advantage(
     rest: Mapping[FlavorResource, int]
     advantage, rest = preemptor.queue.fit_in_quota(preemptor.usage.quota)
     for subtree in preemptor.queue.ancestors if others else ():
-        for workload, queue in others.get(subtree, ()):
+        for workload, queue, order in others.get(subtree, ()):
             variant = Variant.HIERARCHICAL if advantage else _variant_of(preemptor, workload)
-            (hierarchical if advantage else by_priority).append(Candidate(workload, queue, subtree, variant))
+            (hierarchical if advantage else by_priority).append(Candidate(workload, queue, subtree, variant, order))
         fits, rest = subtree.fit_in_quota(rest)
         # Once a subtree has the quota, so do all those around it.
         advantage = advantage or fits

@@ -16,10 +16,10 @@ from kwhatif.kueue.preemption.candidates import (
     IN_COHORT_RECLAMATION,
     Preemptor,
     Target,
+    add_quantities,
     fill_back,
     restore,
     satisfies_policy,
-    sum_usage,
 )
 from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
 from kwhatif.kueue.shares import NEGATIVE, Share, compare, share_of
@@ -29,7 +29,7 @@ from kwhatif.kueue.workload import Workload
 def find_targets(preemptor: Preemptor, strategies: Sequence[str]) -> list[Target]:
     """Whom to preempt; nobody if that would not help."""
     candidates = _find_candidates(preemptor)
-    if not candidates or not preemptor.could_fit(sum_usage(candidates)):
+    if not candidates or not preemptor.could_fit(add_quantities(each.usage.quota for each in candidates)):
         return []
     candidates = sorted(candidates, key=preemptor.order_of)
     # Shares are those with the workload admitted.

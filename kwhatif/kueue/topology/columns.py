@@ -19,7 +19,7 @@ class LeafColumns:
     """Amounts by leaf and resource. No sum goes beyond the ends of an int64: it stays there.
 
     ``free`` is what the nodes have without pods that Kueue does not place, ``left`` what neither these nor workloads
-    with a topology use. ``version`` is another one whenever that changes.
+    with a topology use. ``version`` is another one whenever that changes, and known of each leaf is its last change.
     """
 
     def __init__(self, rooms: Iterable[Requests]) -> None:
@@ -31,6 +31,7 @@ class LeafColumns:
             for name, amount in room.items():
                 self.free[row, self._column[name]] = amount
         self.version = 0
+        self._last_change = np.zeros(len(rooms), np.int64)
         self._used = np.zeros_like(self.free)
         self.left = self.free.copy()
 
@@ -38,6 +39,7 @@ class LeafColumns:
         made = copy.copy(self)
         made._column = dict(self._column)
         made.free, made._used, made.left = self.free.copy(), self._used.copy(), self.left.copy()
+        made._last_change = self._last_change.copy()
         return made
 
     def column_of(self, name: str) -> int | None:
@@ -63,6 +65,10 @@ class LeafColumns:
         column = self._column.get(name)
         return 0 if column is None else int(self.left[row, column])
 
+    def changed_since(self, version: int) -> npt.NDArray[np.intp]:
+        """The rows of which something else is left than there was in that version."""
+        return np.flatnonzero(self._last_change > version)
+
     def mark(self) -> Mark:
         """What is used now, to go back to."""
         return self.version, self._used.copy(), self.left.copy()
@@ -73,6 +79,7 @@ class LeafColumns:
         if version == self.version:
             return
         self.version += 1
+        self._last_change[self.changed_since(version)] = self.version
         there = used.shape[1]
         self._used[:, :there], self.left[:, :there] = used, left
         for column in range(there, self._used.shape[1]):
@@ -91,4 +98,5 @@ class LeafColumns:
 
     def _count_left(self, row: int, column: int) -> None:
         self.version += 1
+        self._last_change[row] = self.version
         self.left[row, column] = clamp(int(self.free[row, column]) - int(self._used[row, column]))

@@ -6,7 +6,7 @@ Upstream: fillInCounts in pkg/cache/scheduler/tas_flavor_snapshot.go, and schedu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,6 +114,53 @@ class LevelCounts:
         return np.lexsort((ranks, self.pods_with_leader, sign * self.slices_with_leader, -self.leaders))
 
 
+class KnownCounts:
+    """How many pods with these ``requests`` fit into some leaves, of which only those that changed are counted again,
+    and below all domains.
+    """
+
+    def __init__(self, tree: TopologyTree, rows: npt.NDArray[np.intp], requests: Requests) -> None:
+        self._tree, self._rows, self._requests = tree, rows, requests
+        self._places = np.full(len(tree.columns.free), -1, np.intp)
+        self._places[rows] = np.arange(len(rows))
+        self._version = tree.columns.version
+        self._pods, self._limiting = _count_in(tree.columns, requests, tree.columns.left[rows])
+        self._resources = _limiting_resources(requests, self._pods, self._limiting)
+        self._levels: dict[Hashable, list[LevelCounts]] = {}
+
+    def levels(self, slices: Slices) -> tuple[list[LevelCounts], Counter[str]]:
+        """The counts of each level as things are now, and why leaves have no room for even one pod."""
+        self._update()
+        key = slices.size, slices.level, tuple(slices.inner.items())
+        found = self._levels.get(key)
+        if found is None:
+            nothing = np.zeros(len(self._places), np.int64)
+            pods = _of_all_leaves(self._pods, self._rows, nothing)
+            leaves = LevelCounts(pods, pods, nothing, nothing, nothing)
+            found = self._levels[key] = add_up(self._tree, leaves, slices, has_leader=False)
+        return found, self._resources
+
+    def _update(self) -> None:
+        columns = self._tree.columns
+        if self._version == columns.version:
+            return
+        places = self._places[columns.changed_since(self._version)]
+        places = places[places >= 0]
+        self._version = columns.version
+        if len(places):
+            left = columns.left[self._rows[places]]
+            self._pods[places], self._limiting[places] = _count_in(columns, self._requests, left)
+            self._resources = _limiting_resources(self._requests, self._pods, self._limiting)
+            self._levels.clear()
+
+
+def _limiting_resources(requests: Requests, pods: Int64Array, limiting: Int64Array) -> Counter[str]:
+    """The leaves without room for even one pod, by the resource that is the first to be missing."""
+    names = sorted(requests)
+    numbers = np.bincount(limiting[pods == 0], minlength=len(names)).tolist()
+    return Counter({names[place]: number for place, number in enumerate(numbers) if number})
+
+
 def count_leaves(
     columns: LeafColumns,
     rows: npt.NDArray[np.intp],
@@ -132,10 +179,7 @@ def count_leaves(
     if assumed:
         _take(left, rows, columns, assumed)
     pods, limiting = _count_in(columns, requests, left)
-    names = sorted(requests)
-    for place, number in enumerate(np.bincount(limiting[pods == 0], minlength=len(names)).tolist()):
-        if number:
-            exclusions.resources[names[place]] += number
+    exclusions.resources.update(_limiting_resources(requests, pods, limiting))
     nothing = np.zeros(len(columns.free), np.int64)
     if leader is None:
         pods = _of_all_leaves(pods, rows, nothing)

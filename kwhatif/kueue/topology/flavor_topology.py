@@ -16,7 +16,15 @@ from kwhatif.api import kueue as api
 from kwhatif.api.core import Node
 from kwhatif.api.kueue_topology import TopologyAssignment
 from kwhatif.kueue.amounts import Requests, clamp
-from kwhatif.kueue.topology.counts import Exclusions, LevelCounts, add_up, count_leaves, fits_times, match_leaves
+from kwhatif.kueue.topology.counts import (
+    Exclusions,
+    KnownCounts,
+    LevelCounts,
+    add_up,
+    count_leaves,
+    fits_times,
+    match_leaves,
+)
 from kwhatif.kueue.topology.placement import Levels, Placement, levels_of
 from kwhatif.kueue.topology.pod_set_request import PodSetTopologyRequest
 from kwhatif.kueue.topology.tree import TopologyTree, belongs
@@ -27,6 +35,9 @@ PlacementResults = dict[str, TopologyAssignment | str]
 
 KnownPlaces = dict[Hashable, list[TopologyAssignment] | str]
 """What came of requests, by all that decides it."""
+
+_MOST_COUNTS = 100
+"""Of so many sorts of pods it is known how many fit into each leaf."""
 
 Assumed = dict[tuple[str, ...], Requests]
 """What pod sets before use, by leaf."""
@@ -41,6 +52,7 @@ class FlavorTopology:
         labels = flavor.spec.node_labels or {}
         self.tree = TopologyTree(levels, (node for node in nodes if belongs(node, labels, levels)))
         self._matches: dict[bytes, tuple[npt.NDArray[np.intp], Exclusions]] = {}
+        self._counts: dict[tuple[bytes, tuple[tuple[str, int], ...]], KnownCounts] = {}
         self._places: KnownPlaces = {}
         self._places_version = 0
         self._when_empty: KnownPlaces = {}
@@ -48,6 +60,7 @@ class FlavorTopology:
     def __deepcopy__(self, memo: dict[int, Any]) -> FlavorTopology:
         """Domains are shared, since each placement counts anew what fits into them."""
         made, made.tree = copy.copy(self), copy.copy(self.tree)
+        made._counts = {}
         made.tree.columns = copy.deepcopy(self.tree.columns, memo)
         return made
 
@@ -158,19 +171,33 @@ class FlavorTopology:
         """Phase 1: what fits below the domains of each level."""
         rows, matched = self._leaves_for(workers)
         exclusions = Exclusions(matched.nodes, matched.selector, matched.affinity, matched.taints.copy())
+        requests = _with_one_pod(workers.requests)
+        if leader is None and not assumed and not empty:
+            counts, exclusions.resources = self._known_counts(workers, rows, requests).levels(levels.slices)
+            return counts, exclusions
         assumed_by_row = {
             leaf.index: used for key, used in assumed.items() if (leaf := self.tree.leaves.get(key)) is not None
         }
         leaves = count_leaves(
             self.tree.columns,
             rows,
-            _with_one_pod(workers.requests),
+            requests,
             None if leader is None else _with_one_pod(leader.requests),
             assumed_by_row,
             exclusions,
             empty=empty,
         )
         return add_up(self.tree, leaves, levels.slices, has_leader=leader is not None), exclusions
+
+    def _known_counts(
+        self, request: PodSetTopologyRequest, rows: npt.NDArray[np.intp], requests: Requests
+    ) -> KnownCounts:
+        key = request.counted.constraints, tuple(requests.items())
+        if key not in self._counts:
+            if len(self._counts) >= _MOST_COUNTS:
+                self._counts.clear()
+            self._counts[key] = KnownCounts(self.tree, rows, requests)
+        return self._counts[key]
 
     def _leaves_for(self, request: PodSetTopologyRequest) -> tuple[npt.NDArray[np.intp], Exclusions]:
         key = request.counted.constraints
