@@ -154,6 +154,21 @@ _BROKEN: dict[Requirement, Callable[[Failure], int]] = {
 }
 
 
+class Cure(ResultStruct, frozen=True, kw_only=True):
+    """How many ``nodes`` more have a failure (``kind`` and ``name``) survived: the fewest ``like`` one that is left, of
+    a ``pool`` and in a ``zone``. Each number was tried by failing the cluster with them. 0: none helps, or none was
+    tried, for a ``reason``.
+    """
+
+    kind: str
+    name: str
+    nodes: int = 0
+    like: str = ""
+    pool: str = ""
+    zone: str = ""
+    reason: str = ""
+
+
 class Scope(ResultStruct, frozen=True, kw_only=True):
     """How many failures of a ``kind`` were asked about, of how many there are, and how many break nothing ``required``.
 
@@ -179,9 +194,9 @@ class OutageResult(Concluded, frozen=True, kw_only=True):
     """Failures, the worst first, with what they do to pods and workloads.
 
     The ``outcome`` is that of the whole: pods wait in it that do after one of the failures. ``survive`` are kinds of
-    failures that must be survived, all if empty; ``require`` is what that takes. ``before`` are placements of pods that
-    came with manifests or edits, before anything failed, ``rollouts`` the updates among them. ``assumed`` says in
-    sentences what was taken for granted.
+    failures that must be survived, all if empty; ``require`` is what that takes. ``cures`` are of the worst that
+    are not. ``before`` are placements of pods that came with manifests or edits, before anything failed,
+    ``rollouts`` the updates among them. ``assumed`` says in sentences what was taken for granted.
     """
 
     rows: ClassVar[str] = "failures"
@@ -193,6 +208,7 @@ class OutageResult(Concluded, frozen=True, kw_only=True):
     nodes: int
     scopes: tuple[Scope, ...]
     failures: tuple[Failure, ...]
+    cures: tuple[Cure, ...] = ()
     survive: tuple[str, ...] = ()
     require: tuple[Requirement, ...] = ("back",)
     errors: tuple[FailedWorld, ...] = ()

@@ -14,18 +14,19 @@ T = TypeVar("T")
 def try_fewest(least: int, most: int, attempt: Callable[[int], T | None]) -> T | None:
     """What the smallest number comes to for which an ``attempt`` comes to anything; None if ``most`` does not.
 
-    Where so many do not help, fewer are taken not to help either.
+    Where so many do not help, fewer are taken not to help either. ``least`` is often nearly enough.
     """
     if (found := attempt(least)) is not None or least >= most:
         return found
     if (found := attempt(most)) is None:
         return None
+    step = 1
     while most - least > 1:
-        middle = (least + most) // 2
-        if (better := attempt(middle)) is None:
-            least = middle
+        number = min(least + step, (least + most) // 2)
+        if (better := attempt(number)) is None:
+            least, step = number, 2 * step
         else:
-            most, found = middle, better
+            most, found, step = number, better, most
     return found
 
 

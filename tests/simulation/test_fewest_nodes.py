@@ -9,7 +9,8 @@ from kwhatif.simulation.fewest_nodes import try_fewest
 ROWS = {
     "the least is enough": (2, 9, 2, [2], 2),
     "even the most is too few": (1, 4, 5, [1, 4], None),
-    "halves are left out": (1, 100, 37, [1, 100, 50, 25, 37, 31, 34, 35, 36], 37),
+    "few more than the least are": (30, 900, 33, [30, 900, 31, 33, 32], 33),
+    "halves are left out": (1, 100, 37, [1, 100, 2, 4, 8, 16, 32, 64, 48, 40, 36, 38, 37], 37),
     "one number alone": (3, 3, 4, [3], None),
 }
 

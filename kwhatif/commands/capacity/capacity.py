@@ -1,7 +1,7 @@
 """How many more copies of a pod or a release fit, on which nodes, and what limits them.
 
 Copies are placed one after the other, as kube-scheduler places them, until one of them finds no node. No pod is evicted
-for them: what preemption would do for the next one is in its message. With autoscalers, nodes are added for copies that
+for them; how many the next one would evict is counted. With autoscalers, nodes are added for copies that
 find none, until every group that could help has reached its maximum.
 """
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from kwhatif.admission.object_store import namespace_of
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.response import Object
+from kwhatif.api.core import Pod
 from kwhatif.bounds import pods_left
 from kwhatif.cluster.pod_group_states import group_key
 from kwhatif.cluster.shapes import PodInfo
@@ -107,7 +108,8 @@ def measure_capacity(
         outcome |= {"next_pod": unit.unclaimed.pod.key, "message": reason}
         ended = "scheduler"
     scale_up = None if scaler is None else filling.summarize_scale_up(scaler, before.homes())
-    verdict = words_of_capacity(fits, len(unit.pods), outcome["nodes"], scale_up, at_least)
+    evicting = filling.count_victims_of_next([item.pod for item in unit.pods]) if ended == "nodes" else 0
+    verdict = words_of_capacity(fits, len(unit.pods), outcome["nodes"], scale_up, at_least, evicting)
     run = structs.replace(run, scale_up=scale_up)
     fidelity = assess(run)
     result = CapacityResult(
@@ -118,6 +120,7 @@ def measure_capacity(
         at_least=at_least,
         ended=ended,
         quota=quota,
+        evicting=evicting,
         first=len(first),
         first_pending=tuple(placement.pod for placement in before.placements if not placement.good),
         scale_up=scale_up,
@@ -295,6 +298,19 @@ class _Filling:
         placed = [each for each in attempts if each.is_placed and not each.waiting]
         return placed, [each for each in attempts if not each.is_placed or each.waiting]
 
+    def count_victims_of_next(self, originals: Sequence[Pod]) -> int:
+        """How many pods the unit that did not fit would evict so that it does; 0 if that is of no use."""
+        if self._has_groups or self._scaler is not None:
+            return 0
+        tried, victims = self._session.sandbox(), 0
+        for original, info in zip(originals, self._pods(self._tried), strict=True):
+            spec = replace(info.pod.spec, preemption_policy=original.spec.preemption_policy)
+            attempts = tried.driver.schedule_with_preemption(tried.cluster.shapes.info(replace(info.pod, spec=spec)))
+            if not attempts[-1].is_placed:
+                return 0
+            victims += sum(len(attempt.victims) for attempt in attempts if attempt.nominated)
+        return victims
+
     def _take_back(self, placed: Sequence[Attempt]) -> None:
         self._session.driver.wait()
         for each in placed:
@@ -391,7 +407,7 @@ def _reasons(diagnosis: Diagnosis | None, row: int) -> tuple[str, ...]:
 
 
 def words_of_capacity(
-    fits: int, pods_each: int, nodes: Sequence[NodeCapacity], scale_up: ScaleUp | None, at_least: int
+    fits: int, pods_each: int, nodes: Sequence[NodeCapacity], scale_up: ScaleUp | None, at_least: int, evicting: int
 ) -> str:
     """``Fits 2 times: 8 pods, on 3 of 6 nodes.``, or ``Does not fit 20 times: 2 times, 8 pods, on 3 of 6 nodes.``"""
     parts = []
@@ -402,7 +418,8 @@ def words_of_capacity(
     if more := ", ".join(words_of_growth(scale_up)):
         parts.append(f"with {more}")
     times = format_count(fits, "time")
+    more = f"; one more by evicting {format_count(evicting, 'pod')}" if evicting else ""
     if fits >= at_least:
-        return f"Fits {times}: {', '.join(parts)}." if parts else f"Fits {times}."
+        return f"Fits {times}: {', '.join(parts)}{more}." if parts else f"Fits {times}{more}."
     wanted = f" {at_least} times" if at_least > 1 else ""
-    return f"Does not fit{wanted}: {', '.join([times, *parts])}."
+    return f"Does not fit{wanted}: {', '.join([times, *parts])}{more}."

@@ -63,10 +63,10 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
     ``ended`` says what ended it: ``nodes``, ``quota``, ``limit``, ``max-pods``, ``gate`` if its pods are gated, as by
     Kueue, or ``scheduler`` if none takes such pods up; nothing if the API server lets in none at all.
     ``message`` is what kube-scheduler would say of the next pod, ``next_pod``; of its unit ``next_fits`` other pods
-    find a node, and what is left over and free is beside them. ``first`` counts the pods that what-if edits left
-    without a node, which are placed before; ``first_pending`` are those of them that find none. ``scale_up`` is what
-    autoscalers add for what fits, if they were asked. ``groups`` are those of the copy that does not fit, if its pods
-    are of groups: what became of each, domain by domain.
+    find a node, and what is left over and free is beside them. By ``evicting`` so many pods that unit fits, too.
+    ``first`` counts the pods that what-if edits left without a node, which are placed before; ``first_pending`` are
+    those of them that find none. ``scale_up`` is what autoscalers add for what fits, if they were asked. ``groups`` are
+    those of the copy that does not fit, if its pods are of groups: what became of each, domain by domain.
     """
 
     rows: ClassVar[str] = "nodes"
@@ -83,6 +83,7 @@ class CapacityResult(Concluded, frozen=True, kw_only=True):
     next_pod: str = ""
     next_fits: int = 0
     message: str = ""
+    evicting: int = 0
     reasons: tuple[ReasonCount, ...] = ()
     quota: QuotaRoom | None = None
     first: int = 0

@@ -12,7 +12,8 @@ import msgspec
 from kwhatif.commands.common_options import CLUSTER, FleetOptions, ManifestsBefore
 from kwhatif.commands.outage.options import FailureOptions
 from kwhatif.errors import UsageError
-from kwhatif.results.disruption import FailedWorld, Failure, OutageResult, Requirement, Scope
+from kwhatif.progress import track
+from kwhatif.results.disruption import Cure, FailedWorld, Failure, OutageResult, Requirement, Scope
 from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.flag import Flag, split_words
 from kwhatif.simulation.inputs import Notes
@@ -21,7 +22,9 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenar
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
+    from kwhatif.commands.outage.failures import NodeFailure
     from kwhatif.simulation.session import PodToSchedule, Session
+    from kwhatif.simulation.study import StudyBase
 
 KINDS = {"node": "nodes", "zone": "zones", "pool": "pools"}
 """Kinds of failures that can be asked about by these words, one and all of them."""
@@ -165,7 +168,18 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
             fidelity=assess(record, before),
             **scenario.refusal_fields,
         )
+        if autoscalers is None:
+            result = msgspec.structs.replace(result, cures=tuple(self._cures(result, ground, gone)))
         return Answer(msgspec.structs.replace(result, outcome=outcome_of_outage(result, record)), [record])
+
+    def _cures(self, result: OutageResult, ground: StudyBase, gone: Iterable[NodeFailure]) -> Iterator[Cure]:
+        from kwhatif.commands.outage.cures import MOST_FAILURES, CureSearch
+
+        search = CureSearch(ground, self.unreachable, self.require)
+        fails = {(each.kind, each.name): each for each in gone}
+        for failure in track(result.unsurvived_failures[:MOST_FAILURES], "Adding nodes", "failures"):
+            if (cure := search.cure_of(failure, fails[failure.kind, failure.name])) is not None:
+                yield cure
 
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
         counts: Counter[str] = Counter()

@@ -23,7 +23,7 @@ from kwhatif.render.html.drawings import front_coded, packed_column
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.pod_groups import disruption_table
 from kwhatif.render.sections import fidelity_blocks, verdict_of
-from kwhatif.results.amounts import format_amount
+from kwhatif.results.amounts import format_amount, format_some
 from kwhatif.results.disruption import Failure, Headroom, Hit, OutageResult
 
 MOST_COLUMNS = 5
@@ -89,10 +89,21 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     rows = zip(*columns.values(), strict=True)
     blocks = build_table("WORST FIRST", headers, rows, Grouping("failure"))
     harmless = len(result.failures) - len(harmful)
+    facts = list(_cures(result))
     if harmless:
         rest = "all pods come back elsewhere, no workload is down, and no pod is evicted"
-        blocks.append(Facts(((f"in {format_part(harmless, len(result.failures), 'failure')}", rest),)))
-    return blocks
+        facts.insert(0, (f"in {format_part(harmless, len(result.failures), 'failure')}", rest))
+    return [*blocks, Facts(tuple(facts))] if facts else blocks
+
+
+def _cures(result: OutageResult) -> Iterator[tuple[str, str]]:
+    """``to survive``: ``zone a, node b: --add-nodes 2,like=c``, or why no nodes do."""
+    failures: dict[str, list[str]] = {}
+    for each in result.cures:
+        words = f"--add-nodes {each.nodes},like={each.like}" if each.nodes else each.reason
+        failures.setdefault(words, []).append(f"{each.kind} {each.name}")
+    for place, (words, names) in enumerate(failures.items()):
+        yield "" if place else "to survive", f"{format_some(names)}: {words}"
 
 
 def _left(headroom: Sequence[Headroom], resource: str) -> str:

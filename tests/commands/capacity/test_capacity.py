@@ -249,7 +249,17 @@ def test_pods_of_a_release_are_placed_in_the_order_of_their_priorities() -> None
 
 def test_nobody_is_evicted_for_a_copy() -> None:
     snapshot = snapshot_of([node("a", cpu="2")], [pod("low", on="a", cpu="1", priority=-5)])
-    assert ask(snapshot, workload()).fits == 1
+    result = ask(snapshot, workload())
+    assert (result.fits, result.evicting) == (1, 1)
+
+
+def test_how_many_pods_one_more_would_evict_is_said() -> None:
+    low = [pod(name, on="a", cpu="1", priority=-5) for name in ("one", "two")]
+    result = ask(snapshot_of([node("a", cpu="2")], low), workload(cpu="2", replicas=1))
+    assert (result.fits, result.evicting) == (0, 2)
+    assert result.outcome.verdict.startswith("Does not fit: 0 times; one more by evicting 2 pods.")
+    polite = workload(cpu="2", replicas=1, preemptionPolicy="Never")
+    assert ask(snapshot_of([node("a", cpu="2")], low), polite).evicting == 0
 
 
 def test_each_pod_of_a_stateful_set_gets_claims_of_its_own() -> None:

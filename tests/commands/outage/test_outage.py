@@ -14,6 +14,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import OwnerReference, Resource
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
+from kwhatif.commands.outage import cures
 from kwhatif.commands.outage.effects import FailureEffects, OutageBase, simulate_failure
 from kwhatif.commands.outage.failures import FailingCluster, NodeFailure
 from kwhatif.commands.outage.question import Outage
@@ -333,3 +334,58 @@ def test_what_travels_to_a_worker_gives_the_same_answers_there() -> None:
         NodeFailure("node", "a", ("a",)),
     ):
         assert simulate_failure(here, gone) == simulate_failure(there, gone)
+
+
+# --- how many nodes more would do
+
+
+def outage_of(nodes: Sequence[Node], pods: Sequence[Pod], *objects: Resource, **options: Any) -> OutageResult:
+    return ask(Outage(**{"nodes": ("a",), **options}), Scenario(Inputs(objects_of(nodes, pods, objects))))
+
+
+def test_the_fewest_nodes_that_cure_a_failure_are_tried_and_named() -> None:
+    pods = [web(number, "a", cpu="2") for number in range(5)]
+    (cure,) = outage_of([node("a", cpu="10"), node("b", cpu="2"), node("c", cpu="4", cordoned=True)], pods).cures
+    assert (cure.kind, cure.name, cure.nodes, cure.like) == ("node", "a", 4, "b")
+
+
+def test_with_the_nodes_that_are_named_the_failure_is_survived() -> None:
+    nodes, pods = [node("a", cpu="4"), node("b", cpu="3")], [web(number, "a", cpu="1") for number in range(4)]
+    result = outage_of(nodes, pods)
+    assert [(each.nodes, each.like) for each in result.cures] == [(1, "b")]
+    assert outage_of([*nodes, node("b2", cpu="3")], pods).outcome.good
+    assert "to survive:  node a: --add-nodes 1,like=b" in text_of(outage_blocks(result))
+
+
+@pytest.mark.parametrize(
+    ("pods", "nodes", "options", "reasons"),
+    [
+        pytest.param([web(1, "a")], TWO, {}, [], id="a failure that is survived"),
+        pytest.param([web(1, "a")], TWO, {"require": ("replicas",)}, [], id="what no node cures"),
+        pytest.param(
+            [web(1, "a", cpu="3")],
+            [node("a", cpu="4"), node("b", cpu="2")],
+            {},
+            ["no number of nodes like b up to 1 helps"],
+            id="nodes that are too small",
+        ),
+        pytest.param(
+            [web(1, "a", cpu="3")],
+            [node("a", cpu="4"), node("b", cpu="4", cordoned=True)],
+            {},
+            ["no node is left that takes pods, to add others like it"],
+            id="none is left",
+        ),
+    ],
+)
+def test_why_no_nodes_are_named(
+    pods: Sequence[Pod], nodes: Sequence[Node], options: Json, reasons: Sequence[str]
+) -> None:
+    assert [each.reason for each in outage_of(nodes, pods, **options).cures] == reasons
+
+
+def test_nothing_is_tried_where_it_would_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cures, "MOST_PODS", 1)
+    pods = [web(1, "a", cpu="3"), web(2, "a", cpu="1")]
+    (cure,) = outage_of([node("a", cpu="4"), node("b", cpu="3")], pods).cures
+    assert cure.reason == "not tried in a cluster of more than 1 pods: ask with --add-nodes N,like=b"
