@@ -256,7 +256,7 @@ def _tally(table: dict[DeviceId, tuple[str, ...]], device: DeviceId, key: str, s
 
 def _apply_taint_rules(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> list[ResourceSlice]:
     """Slices by name, with the taints that rules put on their devices (upstream: tracker.applyPatches)."""
-    found = []
+    with_taints = []
     for each in sorted(slices, key=lambda s: s.name):
         spec = each.spec
         devices = list(spec.devices or ())
@@ -267,8 +267,8 @@ def _apply_taint_rules(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTa
             for place, device in enumerate(devices):
                 if on is None or on.device in (None, device.name):
                     devices[place] = replace(device, taints=[*(device.taints or ()), rule.spec.taint])
-        found.append(replace(each, spec=replace(spec, devices=devices)) if rules else each)
-    return found
+        with_taints.append(replace(each, spec=replace(spec, devices=devices)) if rules else each)
+    return with_taints
 
 
 def _serving(classes: Iterable[DeviceClass], features: Features) -> dict[str, DeviceClass]:
@@ -276,22 +276,22 @@ def _serving(classes: Iterable[DeviceClass], features: Features) -> dict[str, De
 
     Of two classes with one resource the younger serves it, of two of the same age the one whose name comes first.
     """
-    found: dict[str, DeviceClass] = {}
+    by_resource: dict[str, DeviceClass] = {}
     if not features.dra_extended_resource:
-        return found
+        return by_resource
     for each in classes:
         name = each.spec.extended_resource_name
         if features.extended_resources_reuse_devices:
-            other = found.get(name) if name else None
+            other = by_resource.get(name) if name else None
             mine, theirs = (
                 each.metadata.creation_timestamp or "",
                 other.metadata.creation_timestamp or "" if other else "",
             )
             if other is not None and (mine < theirs or (mine == theirs and each.name >= other.name)):
                 continue
-            found[IMPLICIT_RESOURCE + each.name] = each
+            by_resource[IMPLICIT_RESOURCE + each.name] = each
         elif not name:
-            found[IMPLICIT_RESOURCE + each.name] = each
+            by_resource[IMPLICIT_RESOURCE + each.name] = each
         if name:
-            found[name] = each
-    return found
+            by_resource[name] = each
+    return by_resource

@@ -143,8 +143,8 @@ class Cluster(NodeInfos):
         """A copy after changes, which is as ``objects`` would be loaded."""
         twin = self.fork(alone=True)
         for pod in changes.gone:
-            if (found := twin.find(pod.identity)) is not None:
-                twin.forget_all([found[0]], found[1])
+            if (entry := twin.find(pod.identity)) is not None:
+                twin.forget_all([entry[0]], entry[1])
             elif pod.spec.node_name:
                 twin.forget_elsewhere(pod.identity, pod.spec.node_name)
             else:

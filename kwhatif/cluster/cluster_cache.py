@@ -22,9 +22,9 @@ def cached_per_cluster(work: Callable[Concatenate[Cluster, P], T]) -> Callable[C
     @wraps(work)
     def ask(cluster: Cluster, /, *args: P.args, **kwargs: P.kwargs) -> T:
         key = (work, *args, *kwargs.values())
-        found = cluster.memory.get(key)
-        if found is None:
-            found = cluster.memory[key] = work(cluster, *args, **kwargs)
-        return cast("T", found)
+        answer = cluster.memory.get(key)
+        if answer is None:
+            answer = cluster.memory[key] = work(cluster, *args, **kwargs)
+        return cast("T", answer)
 
     return ask

@@ -62,8 +62,8 @@ class ResourceAxis:
 
     def columns(self, names: Iterable[str]) -> slice | IntpArray:
         """As ``column``, of many: a slice where they are the first ones in order, which indexes faster."""
-        found = [self._index[name] for name in names]
-        return slice(0, len(found)) if found == list(range(len(found))) else np.array(found, np.intp)
+        places = [self._index[name] for name in names]
+        return slice(0, len(places)) if places == list(range(len(places))) else np.array(places, np.intp)
 
     def amounts(self, matrix: Int64Array, name: str) -> Int64Array:
         """int64[N]: one resource in an int64[N, R] matrix; zeros for one that neither nodes nor pods have named."""
@@ -287,11 +287,11 @@ class NodeColumns:
     @cached_property
     def _rows_by_label(self) -> dict[str, list[int]]:
         """By label, the nodes that have it."""
-        found: dict[str, list[int]] = {}
+        by_label: dict[str, list[int]] = {}
         for row, node in enumerate(self.nodes):
             for key in node.metadata.labels or ():
-                found.setdefault(key, []).append(row)
-        return found
+                by_label.setdefault(key, []).append(row)
+        return by_label
 
     @cached_property
     def name_column(self) -> EncodedColumn:

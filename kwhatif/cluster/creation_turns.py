@@ -40,13 +40,13 @@ class CreationTurns:
     @cached_property
     def _there(self) -> set[str]:
         """The uids of the pods that exist."""
-        found = set()
+        uids = set()
         for pod in self._objects.list_all(Pod):
             owner = pod.controller
             if owner is not None and owner.kind == _KIND and pod.key not in self._made_later:
-                found.add(pod.identity)
+                uids.add(pod.identity)
                 self._uids.setdefault(pod.key, set()).add(pod.identity)
-        return found
+        return uids
 
     def concerns(self, pod: PodInfo) -> bool:
         """Whether a set makes the pod in its turn."""
@@ -74,5 +74,5 @@ class CreationTurns:
         return pod.shape.namespace, name or ""
 
 
-def _is_ready(found: tuple[PodInfo, int] | None) -> bool:
-    return found is not None and not found[0].shape.terminating
+def _is_ready(entry: tuple[PodInfo, int] | None) -> bool:
+    return entry is not None and not entry[0].shape.terminating

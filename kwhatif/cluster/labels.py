@@ -56,8 +56,8 @@ class GrowingColumn:
         """bool[T - first]: which places have one of these values."""
         codes = self._since(first)
         wanted = [code for value in values if (code := self._index.get(value)) is not None]
-        found: BoolArray = codes == wanted[0] if len(wanted) == 1 else np.isin(codes, np.array(wanted, np.intp))
-        return found
+        mask: BoolArray = codes == wanted[0] if len(wanted) == 1 else np.isin(codes, np.array(wanted, np.intp))
+        return mask
 
     def _since(self, first: int) -> IntpArray:
         # The array cannot grow while this view of it is alive: it must not leave the class.
@@ -125,7 +125,7 @@ class SelectorIndex(Generic[T]):
         """An independent copy with the same items."""
         twin: SelectorIndex[T] = SelectorIndex()
         for namespace, (filed, others) in self._shelves.items():
-            twin._shelves[namespace] = {label: found[:] for label, found in filed.items()}, others[:]
+            twin._shelves[namespace] = {label: shelf[:] for label, shelf in filed.items()}, others[:]
         return twin
 
     def add(self, selector: Selector, namespaces: Collection[str] | None, item: T) -> None:
@@ -137,15 +137,15 @@ class SelectorIndex(Generic[T]):
             insisting = islice((r for r in selector.requirements if r.operator == "In"), _CHOICES)
             choices = [[filed.setdefault((r.key, value), []) for value in dict.fromkeys(r.values)] for r in insisting]
             fewest = min(choices, key=lambda lists: sum(map(len, lists)), default=[others])
-            for found in fewest:
-                found.append((selector, item))
+            for shelf in fewest:
+                shelf.append((selector, item))
 
     def selecting(self, namespace: str, labels: Mapping[str, str]) -> list[T]:
         """The items whose selectors select a pod, in no particular order."""
-        found = []
+        items = []
         for home in (namespace, None):
             if (shelf := self._shelves.get(home)) is not None:
                 filed, others = shelf
                 pairs = [*others, *(pair for label in labels.items() for pair in filed.get(label, ()))]
-                found += [thing for selector, thing in pairs if selector.matches(labels)]
-        return found
+                items += [thing for selector, thing in pairs if selector.matches(labels)]
+        return items

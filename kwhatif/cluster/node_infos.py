@@ -85,8 +85,8 @@ class NodeInfos:
         at, columns = np.asarray(rows, np.intp), self.columns
         sums = (matrix[at].sum(axis=0).tolist() for matrix in (columns.allocatable, self.requested))
         pairs: Iterable[tuple[int, int]] = zip(*sums, strict=False)
-        found = dict(zip(self.shapes.resources.names, pairs, strict=False))
-        return found | {"pods": (int(columns.allowed_pods[at].sum()), int(self.pod_count[at].sum()))}
+        by_resource = dict(zip(self.shapes.resources.names, pairs, strict=False))
+        return by_resource | {"pods": (int(columns.allowed_pods[at].sum()), int(self.pod_count[at].sum()))}
 
     def free(self, resource: str) -> list[int]:
         """What each node has left of a resource; an over-committed one has nothing."""
@@ -218,9 +218,9 @@ class NodeInfos:
         """bool[N]: nodes that are not active, or not in the placement."""
         if self.placement is None:
             return ~self.active
-        found = np.ones(len(self), np.bool_)
-        found[self.placement] = False
-        return found
+        outside = np.ones(len(self), np.bool_)
+        outside[self.placement] = False
+        return outside
 
 
 def extend_rows(array: AnyArray, more: int) -> AnyArray:

@@ -114,8 +114,8 @@ class PodGroupStates:
         snapshot = self._snapshots.get(key)
         if snapshot is not None:
             return snapshot
-        found = ((uid, find(uid)) for uid in self.members(key))
-        return {uid: entry[1] for uid, entry in found if entry is not None}
+        entries = ((uid, find(uid)) for uid in self.members(key))
+        return {uid: entry[1] for uid, entry in entries if entry is not None}
 
     def take_snapshot(self, key: GroupKey, find: Find) -> None:
         """A cycle of the group begins."""

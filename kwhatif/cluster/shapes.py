@@ -68,12 +68,12 @@ class TermIndex:
         """The terms that are about a pod in this namespace with these labels, as they were met."""
         if not self._terms:
             return ()
-        found = [
+        terms = [
             term
             for term in self._index.selecting(namespace, labels)
             if namespace in term.namespaces or term.namespace_selector.matches(namespace_labels)
         ]
-        return tuple(sorted(found, key=lambda term: term.number))
+        return tuple(sorted(terms, key=lambda term: term.number))
 
     def _term(self, api_term: PodAffinityTerm, namespace: str, weight: int) -> AffinityTerm:
         selector, of_namespaces = (
@@ -208,8 +208,8 @@ class Owners:
 
     def services(self, shape: PodShape) -> list[Service]:
         """The services that select a pod, in the order given."""
-        found = self._services.selecting(shape.namespace, shape.labels)
-        return [service for _, service in sorted(found, key=lambda item: item[0])]
+        numbered = self._services.selecting(shape.namespace, shape.labels)
+        return [service for _, service in sorted(numbered, key=lambda item: item[0])]
 
     def default_selector(self, shape: PodShape) -> Selector:
         """Labels of all services that select the pod, and the selector of its controller, together.

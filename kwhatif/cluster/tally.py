@@ -138,12 +138,12 @@ class Tally:
         They are computed again when ``membership_version`` has changed.
         """
         if self._open is None or self._open[0] != membership_version:
-            found, topology, founding = np.zeros(len(self.by_domain), np.bool_), self.spec.topology, self.spec.founding
+            mask, topology, founding = np.zeros(len(self.by_domain), np.bool_), self.spec.topology, self.spec.founding
             founding = self.spec.eligible if founding is None else founding
             if topology is not None:
-                found[topology.codes[active if founding is None else active & founding]] = True
-                found[-1] = False
-            self._open = membership_version, found
+                mask[topology.codes[active if founding is None else active & founding]] = True
+                mask[-1] = False
+            self._open = membership_version, mask
         return self._open[1]
 
 

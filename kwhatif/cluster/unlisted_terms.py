@@ -61,10 +61,10 @@ def count_unlisted(tally: Tally, unlisted: list[tuple[PodShape, int]]) -> Int64A
     topology = tally.spec.topology
     if not unlisted or topology is None:
         return None
-    found = np.zeros(len(tally.by_domain), np.int64)
+    counts = np.zeros(len(tally.by_domain), np.int64)
     weights = tally.weights
     for shape, row in unlisted:
         code = int(topology.codes[row])
         if code >= 0:
-            found[code] += weights[shape.index]
-    return found if found.any() else None
+            counts[code] += weights[shape.index]
+    return counts if counts.any() else None

@@ -124,12 +124,12 @@ class Search:
     def _solve(self) -> Outcome:
         try:
             self._prepare()
-            found = self._next_claim(0)
+            has_solution = self._next_claim(0)
         except _Refused as refused:
             return Outcome(problem=refused.problem, steps=self._steps)
         except _TooMany:
             return Outcome(problem=Problem("allocation max size exceeded"), steps=self._steps)
-        if found:
+        if has_solution:
             return Outcome(tuple(map(tuple, self._results)), steps=self._steps)
         if (
             any(pool.invalid for pool in self._node.pools)
@@ -171,7 +171,7 @@ class Search:
         return len(self._all[where]) if want.everything else want.count
 
     def _find_all(self, key: Where, want: RequestData) -> list[int]:
-        found = []
+        selectable = []
         start = 0
         for number, pool in enumerate(self._node.pools):
             for state, why in ((pool.incomplete, "being updated"), (pool.invalid, "invalid")):
@@ -179,9 +179,9 @@ class Search:
                     text = f"asks for all devices, but resource pool {{pool}} is currently {why}"
                     raise _Refused(Problem(f"claim {{claim}}, request {want.name}: {text}", key[0], pool=number))
             places = range(start, start + len(pool.units))
-            found += [p for p in places if self._selectable(key, want, p) and self._roomy(want, p)]
+            selectable += [p for p in places if self._selectable(key, want, p) and self._roomy(want, p)]
             start += len(pool.units)
-        return found
+        return selectable
 
     # --- what a request may have
 
@@ -189,14 +189,14 @@ class Search:
         unit = self._node.units[place]
         if not self._binding and unit.device.binding_conditions:
             return False
-        found = self._matches.get((key, place))
-        if found is None:
+        selectable = self._matches.get((key, place))
+        if selectable is None:
             assert want.selection is not None
             code = int(want.selection.codes[unit.number])
             if code not in (NO, YES):
                 raise _Refused(Problem(want.selection.problem(code, "{claim}"), key[0]))
-            found = self._matches[key, place] = code == YES and self._node.reached[place]
-        return found
+            selectable = self._matches[key, place] = code == YES and self._node.reached[place]
+        return selectable
 
     def _roomy(self, want: RequestData, place: int) -> bool:
         if not self._sharing:
@@ -235,11 +235,11 @@ class Search:
         exceeded = True
         for a in range(len(requests[r])):
             try:
-                found = self._device((c, r, a), 0, 0)
+                has_solution = self._device((c, r, a), 0, 0)
             except _TooMany:
                 continue
             exceeded = False
-            if found:
+            if has_solution:
                 return True
         if exceeded:
             raise _TooMany
@@ -429,8 +429,8 @@ def _add(counters: dict[str, dict[str, int]], unit: Unit, sign: int, *, known: b
 
 def consumed_counters(units: tuple[Unit, ...], allocated: Callable[[Unit], bool]) -> dict[str, dict[str, int]]:
     """What allocated devices of a pool consume of its counters."""
-    found: dict[str, dict[str, int]] = {}
+    counters: dict[str, dict[str, int]] = {}
     for unit in units:
         if unit.device.consumes_counters and allocated(unit):
-            _add(found, unit, 1)
-    return found
+            _add(counters, unit, 1)
+    return counters

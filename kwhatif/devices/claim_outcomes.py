@@ -44,10 +44,10 @@ class Ledger:
     def for_cluster(cls, cluster: Cluster) -> Ledger:
         """The ledger of a cluster, up to date."""
         inventory = Inventory.for_cluster(cluster)
-        found = cluster.devices.own.get("ledger")
-        if found is None or found.inventory is not inventory:
-            found = cluster.devices.own["ledger"] = cls(inventory, cluster.devices)
-        ledger = cast("Ledger", found)
+        entry = cluster.devices.own.get("ledger")
+        if entry is None or entry.inventory is not inventory:
+            entry = cluster.devices.own["ledger"] = cls(inventory, cluster.devices)
+        ledger = cast("Ledger", entry)
         ledger.refresh()
         return ledger
 
@@ -101,13 +101,13 @@ def plan_of(cluster: Cluster, specs: Sequence[ClaimSpec]) -> Plan:
     """The plan of some claims; claims spelt alike share one."""
     plans = Inventory.for_cluster(cluster).plans
     key = tuple(_encoder.encode(spec.devices) for spec in specs)
-    found = plans.pop(key, None)
-    if found is None:
+    plan = plans.pop(key, None)
+    if plan is None:
         if len(plans) >= PLANS_AT_MOST:
             del plans[next(iter(plans))]
-        found = Plan(Inventory.for_cluster(cluster), specs, cluster.devices.classes)
-    plans[key] = found
-    return found  # type: ignore[no-any-return]
+        plan = Plan(Inventory.for_cluster(cluster), specs, cluster.devices.classes)
+    plans[key] = plan
+    return plan  # type: ignore[no-any-return]
 
 
 class ClaimOutcomes:
@@ -141,15 +141,15 @@ class ClaimOutcomes:
         """The outcomes for a cluster, up to date."""
         ledger = Ledger.for_cluster(cluster)
         kept: dict[int, ClaimOutcomes] = cluster.devices.own.setdefault("answers", {})
-        found = kept.pop(id(plan), None)
-        if found is None or found._ledger is not ledger:
+        outcomes = kept.pop(id(plan), None)
+        if outcomes is None or outcomes._ledger is not ledger:
             if len(kept) >= ANSWERS_AT_MOST:
                 del kept[next(iter(kept))]
-            found = cls(plan, ledger)
+            outcomes = cls(plan, ledger)
         else:
-            found.refresh()
-        kept[id(plan)] = found
-        return found
+            outcomes.refresh()
+        kept[id(plan)] = outcomes
+        return outcomes
 
     def refresh(self) -> None:
         """Search again on nodes whose free devices changed."""

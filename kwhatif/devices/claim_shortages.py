@@ -152,8 +152,8 @@ def _of_constraints(claim: ClaimPlan, units: list[Unit], ledger: Ledger) -> Iter
             assert want.selection is not None
             for unit in units:
                 if not ledger.taken[unit.number] and want.selection.codes[unit.number] == YES:
-                    found = attribute_of(unit.device, unit.id[0], name)
-                    shown = "none" if found is None or found.scalar is None else str(found.scalar[1])
+                    attribute = attribute_of(unit.device, unit.id[0], name)
+                    shown = "none" if attribute is None or attribute.scalar is None else str(attribute.scalar[1])
                     values[shown] += 1
         spread = ", ".join(f"{count} with {value}" for value, count in sorted(values.items()))
         need = "the same" if kind == "match" else "different"

@@ -40,12 +40,12 @@ class Constraint(msgspec.Struct):
         """Add a device, unless it violates the constraint."""
         if not self.applies_to(request, alternative):
             return True
-        found = attribute_of(device, driver, self.attribute)
-        if found is None:
+        attribute = attribute_of(device, driver, self.attribute)
+        if attribute is None:
             return False
-        if self.devices and not self._admits(found.scalar):
+        if self.devices and not self._admits(attribute.scalar):
             return False
-        self._take(request, found.scalar)
+        self._take(request, attribute.scalar)
         self.devices += 1
         return True
 
@@ -132,13 +132,13 @@ def shortage(
     device: Device, requests: Mapping[str, Quantity] | None, used: Amounts = _NOTHING, taking: Amounts = _NOTHING
 ) -> list[str]:
     """The capacities that are too small or may not be asked for like this."""
-    found = []
+    missing = []
     for name, capacity in (device.capacity or {}).items():
         amount = _consumption_of((requests or {}).get(name), capacity)
         total = amount.nano() + used.get(name, 0) + taking.get(name, 0)
         if _against_policy(amount, capacity.request_policy) or total > capacity.value.nano():
-            found.append(name)
-    return found
+            missing.append(name)
+    return missing
 
 
 def _consumption_of(requested: Quantity | None, capacity: DeviceCapacity) -> Quantity:

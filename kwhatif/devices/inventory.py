@@ -124,16 +124,16 @@ def gather_pools(
     ``near`` are the slices that concern the node, ``everything`` all slices by pool, ``units`` those of each slice
     by its name.
     """
-    found: dict[PoolId, list[ResourceSlice]] = {}
+    by_id: dict[PoolId, list[ResourceSlice]] = {}
     for each in near:
         spec = each.spec.pool
-        slices = found.setdefault((each.spec.driver, spec.name), [])
+        slices = by_id.setdefault((each.spec.driver, spec.name), [])
         if slices and spec.generation > slices[0].spec.pool.generation:
             slices.clear()
         if not slices or spec.generation == slices[0].spec.pool.generation:
             slices.append(each)
     pools = []
-    for id_, slices in found.items():
+    for id_, slices in by_id.items():
         pool = _build(id_, slices, everything.get(id_, []), units, features)
         if pool is not None:
             pools.append(pool)
@@ -281,10 +281,10 @@ class Inventory:
     def for_cluster(cls, cluster: Cluster) -> Inventory:
         """The inventory of a cluster, made once for it and its forks."""
         devices = cluster.devices
-        found = devices.memory.get("inventory")
-        if found is None or found.columns is not cluster.columns:
-            found = devices.memory["inventory"] = cls(cluster.columns, devices.slices, devices.features)
-        return cast("Inventory", found)
+        inventory = devices.memory.get("inventory")
+        if inventory is None or inventory.columns is not cluster.columns:
+            inventory = devices.memory["inventory"] = cls(cluster.columns, devices.slices, devices.features)
+        return cast("Inventory", inventory)
 
     def _rows(self, each: ResourceSlice) -> list[int]:
         name = each.spec.node_name
@@ -330,29 +330,29 @@ class Inventory:
 
     def code(self, key: Hashable, value: Callable[[Device, str], Hashable]) -> IntpArray:
         """intp[D]: dictionary codes of what ``value`` says of a device and its driver; kept under ``key``."""
-        found = self._codes.get(key)
-        if found is None:
+        codes = self._codes.get(key)
+        if codes is None:
             seen: dict[Hashable, int] = {}
             answers = [seen.setdefault(value(unit.device, unit.id[0]), len(seen)) for unit in self.units]
-            found = self._codes[key] = np.array(answers, np.intp)
-        return found
+            codes = self._codes[key] = np.array(answers, np.intp)
+        return codes
 
     def pattern(self, key: Hashable, codes: IntpArray) -> IntpArray:
         """intp[P]: for each device of each node, the place of the node's first device with the same code."""
-        found = self._codes.get(key)
-        if found is None:
+        places = self._codes.get(key)
+        if places is None:
             row = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
             pairs = row * (int(codes.max(initial=0)) + 1) + codes[self.flat]
             _, first, place = np.unique(pairs, return_index=True, return_inverse=True)
-            found = self._codes[key] = first[place] - self.starts[row]
-        return found
+            places = self._codes[key] = first[place] - self.starts[row]
+        return places
 
     def combine_codes(self, columns: list[IntpArray]) -> IntpArray:
         """intp[D] or intp[P], as the columns are: one code for each distinct combination."""
-        found = columns[0] if columns else np.zeros(len(self.units), np.intp)
+        codes = columns[0] if columns else np.zeros(len(self.units), np.intp)
         for column in columns[1:]:
-            _, found = np.unique(found * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
-        return found
+            _, codes = np.unique(codes * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+        return codes
 
     def reaches(self, unit: Unit, row: int) -> bool:
         """Whether a node is one of a device's own choice; a device that leaves it to its slice has no choice."""

@@ -174,8 +174,8 @@ class Plan:
         codes = self.inventory.code(("taints",), lambda device, driver: repr(device.taints) if device.taints else "")
         _, first, place = np.unique(codes, return_index=True, return_inverse=True)
         answers = [self._keeps_away(self.inventory.units[n].device, tolerations) for n in first.tolist()]
-        found: BoolArray = np.array(answers, np.bool_)[place]
-        return found
+        mask: BoolArray = np.array(answers, np.bool_)[place]
+        return mask
 
     def _keeps_away(self, device: Device, tolerations: tuple[DeviceToleration, ...]) -> bool:
         of_any = self.features.device_taints_of_any_effect_count
@@ -215,14 +215,14 @@ def _knows_distinct(features: Features) -> bool:
 
 
 def _value_of(name: str, device: Device, driver: str) -> Hashable:
-    found = attribute_of(device, driver, name)
-    return None if found is None else (found.scalar,)
+    attribute = attribute_of(device, driver, name)
+    return None if attribute is None else (attribute.scalar,)
 
 
 def _lacks(name: str, device: Device, driver: str) -> Hashable:
     """Whether there is nothing to compare: no such attribute, or one that is a list."""
-    found = attribute_of(device, driver, name)
-    return found is None, found is not None and found.scalar is None
+    attribute = attribute_of(device, driver, name)
+    return attribute is None, attribute is not None and attribute.scalar is None
 
 
 def _concerns_others(device: Device, features: Features) -> bool:

@@ -114,10 +114,10 @@ def _attribute(name: str, attribute: DeviceAttribute, *, lists: bool) -> object:
                 return list(values)
         if attribute.version_values is not None:
             return [_version(name, text) for text in attribute.version_values]
-    found = attribute.scalar
-    if found is None:
+    scalar = attribute.scalar
+    if scalar is None:
         raise Fault(f"attribute {name}: unsupported attribute value")
-    kind, value = found
+    kind, value = scalar
     return _version(name, str(value)) if kind == "version" else value
 
 
@@ -200,8 +200,8 @@ def aspect_of(device: Device, driver: str, aspect: Aspect) -> Hashable:
             return None if attribute is None else attribute.scalar or repr(attribute)
         case ("capacity", domain, name):
             amounts = device.capacity or {}
-            found = amounts.get(f"{domain}/{name}") or (amounts.get(name) if domain == driver else None)
-            return None if found is None else found.value
+            amount = amounts.get(f"{domain}/{name}") or (amounts.get(name) if domain == driver else None)
+            return None if amount is None else amount.value
     whole = (_list_aspects(device, driver, "attributes"), _list_aspects(device, driver, "capacity"))
     return driver, bool(device.allow_multiple_allocations), *(tuple(sorted(part)) for part in whole)
 
@@ -209,8 +209,8 @@ def aspect_of(device: Device, driver: str, aspect: Aspect) -> Hashable:
 def _list_aspects(device: Device, driver: str, part: str) -> list[tuple[tuple[str, str], str]]:
     if part == "capacity":
         return [(qualify_name(name, driver), str(each.value)) for name, each in (device.capacity or {}).items()]
-    found = (device.attributes or {}).items()
-    return [(qualify_name(name, driver), str(value.scalar or repr(value))) for name, value in found]
+    attributes = (device.attributes or {}).items()
+    return [(qualify_name(name, driver), str(value.scalar or repr(value))) for name, value in attributes]
 
 
 def unreadable(device: Device, *, lists: bool) -> bool:
@@ -301,19 +301,19 @@ def _answers(inventory: Inventory, expression: Expression) -> tuple[IntpArray, l
     columns = [inventory.code(aspect, partial(_aspect_key_of, aspect)) for aspect in aspects]
     shapes = inventory.combine_codes(columns)
     distinct, first, place = np.unique(shapes, return_index=True, return_inverse=True)
-    found = np.zeros(len(distinct), np.intp)
+    codes = np.zeros(len(distinct), np.intp)
     texts: list[str] = []
     for i, number in enumerate(first.tolist()):
         unit = inventory.units[number]
         answer = expression.answer(unit.device, unit.id[0])
         if isinstance(answer, bool):
-            found[i] = YES if answer else NO
+            codes[i] = YES if answer else NO
             continue
         text = f"CEL runtime error: {answer}"
         if text not in texts:
             texts.append(text)
-        found[i] = 2 + texts.index(text)
-    return found[place], texts
+        codes[i] = 2 + texts.index(text)
+    return codes[place], texts
 
 
 def _aspect_key_of(aspect: Aspect, device: Device, driver: str) -> Hashable:
@@ -343,7 +343,7 @@ def selection_of(
     ]
     kept = inventory.selections
     key = tuple((each.owner, each.place, each.expression.text) for each in selectors)
-    found = kept.get(key)
-    if found is None:
-        found = kept[key] = DeviceSelection(inventory, selectors)
-    return found
+    selection = kept.get(key)
+    if selection is None:
+        selection = kept[key] = DeviceSelection(inventory, selectors)
+    return selection

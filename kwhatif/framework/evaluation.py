@@ -307,15 +307,15 @@ class Evaluation:
 
     def _running(self, scopes: tuple[Scope, ...]) -> list[tuple[AnyPlugin, object]]:
         """The filters of these scopes, in their order, with what their PreFilter made for the pod that began last."""
-        found = self._filters.get(scopes)
-        if found is None:
-            found = self._filters[scopes] = [
+        filters = self._filters.get(scopes)
+        if filters is None:
+            filters = self._filters[scopes] = [
                 (plugin, state)
                 for plugin in self._framework.filters
                 if plugin.name not in self._idle and self._filter_scope(plugin) in scopes
                 if not isinstance(state := self._state(plugin), Skip)
             ]
-        return found
+        return filters
 
     def verdicts_on(self, pod: PodInfo, view: NodeView) -> Verdicts:
         """All filters' verdicts on a view as it is."""
@@ -356,11 +356,11 @@ class Evaluation:
 
         Upstream: RunFilterPluginsWithNominatedPods.
         """
-        found = nominated_pods(self.cluster, pod)
-        if not found:
+        by_row = nominated_pods(self.cluster, pod)
+        if not by_row:
             return None
-        rows = np.array(sorted(found), np.intp)
-        return rows, change_of(self.cluster, rows, [found[int(row)] for row in rows], 1)
+        rows = np.array(sorted(by_row), np.intp)
+        return rows, change_of(self.cluster, rows, [by_row[int(row)] for row in rows], 1)
 
     # --- scores
 
@@ -375,9 +375,9 @@ class Evaluation:
                 scores = self._framework.run_normalize(held.plugin, pod, view, held.state, held.raw[rows])
                 total += held.weight * scores
             for plugin, weight in self._cluster_scorers:
-                found = self._score_one(plugin, pod, view)
-                if found is not None:
-                    total += weight * found[2]
+                score = self._score_one(plugin, pod, view)
+                if score is not None:
+                    total += weight * score[2]
         return total
 
     def _score_one(
@@ -399,7 +399,7 @@ class Evaluation:
         Plugins that look at nodes one by one find them as they are ``apart``, if that is given.
         """
         view = NodeView(self.cluster, rows)
-        found = []
+        table = []
         for plugin, weight in self._framework.scorers:
             looks_around = self._scopes[plugin.name][1] is Scope.CLUSTER
             seen = view if apart is None or looks_around else apart
@@ -407,19 +407,19 @@ class Evaluation:
             if scores is not None:
                 state, raw, normalized = scores
                 describe = partial(self._framework.describe_score, plugin, pod, seen, state)
-                found.append(PluginScore(plugin.name, weight, raw, normalized, describe))
-        return found
+                table.append(PluginScore(plugin.name, weight, raw, normalized, describe))
+        return table
 
 
 def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, list[PodInfo]]:
     """Row -> pods nominated there that take precedence over this pod."""
-    found: dict[int, list[PodInfo]] = {}
+    by_row: dict[int, list[PodInfo]] = {}
     for node, infos in cluster.nominated.items():
         row = cluster.columns.row(node)
         others = [i for i in infos if i.priority >= pod.priority and i.uid != pod.uid]
         if row is not None and others:
-            found[row] = others
-    return found
+            by_row[row] = others
+    return by_row
 
 
 def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign: int) -> PodDelta:

@@ -397,10 +397,10 @@ def extension_points(plugin: type[Plugin[Any, Any]]) -> frozenset[str]:
 
 @cache
 def _extension_points(plugin: Any) -> frozenset[str]:
-    found = {point for point, hook in HOOKS.items() if overrides(plugin, hook)}
+    points = {point for point, hook in HOOKS.items() if overrides(plugin, hook)}
     if overrides(plugin, "unreserve"):
-        found.add("reserve")
-    return frozenset({*found, *plugin.offline_points})
+        points.add("reserve")
+    return frozenset({*points, *plugin.offline_points})
 
 
 def overrides(plugin: type[Plugin[Any, Any]], hook: str) -> bool:

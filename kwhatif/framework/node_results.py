@@ -269,11 +269,11 @@ class NodeResultCache(msgspec.Struct, eq=False):
 
     def find(self, kind: type[A], panel: PluginSet, pod: PodInfo) -> A:
         key = kind, panel.cache_key(pod)
-        found = self.answers.get(key)
-        if found is None:
-            found = self.answers[key] = kind(panel, pod)
-        assert isinstance(found, kind)
-        return found
+        answer = self.answers.get(key)
+        if answer is None:
+            answer = self.answers[key] = kind(panel, pod)
+        assert isinstance(answer, kind)
+        return answer
 
 
 @cached_per_cluster

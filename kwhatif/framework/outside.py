@@ -35,13 +35,13 @@ PluginClass = type[Plugin[Any, Any]]
 
 def load_outside(plugins: Iterable[str | PluginClass]) -> dict[str, PluginClass]:
     """Plugin name -> class, of all entry points and of the classes given or named. Raises UsageError or PluginError."""
-    found: dict[str, PluginClass] = {}
+    classes: dict[str, PluginClass] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
-        _register(found, _load_guarded(entry.load, f"entry point {entry.name}"), f"entry point {entry.name}")
+        _register(classes, _load_guarded(entry.load, f"entry point {entry.name}"), f"entry point {entry.name}")
     for each in plugins:
         known, where = (_find(each), each) if isinstance(each, str) else (each, repr(each))
-        _register(found, known, where)
-    return found
+        _register(classes, known, where)
+    return classes
 
 
 def _find(name: str) -> object:
@@ -79,17 +79,17 @@ def _load_guarded(load: Callable[[], Any], what: str) -> Any:
         raise UsageError(f"{what}: {type(error).__name__}: {error}") from error
 
 
-def _register(found: dict[str, PluginClass], known: object, where: str) -> None:
+def _register(classes: dict[str, PluginClass], known: object, where: str) -> None:
     if not isinstance(known, type):
         raise UsageError(f"{where}: expected a class, found {known!r}")
     name = getattr(known, "name", None)
     if not isinstance(name, str) or not name:
         raise UsageError(f"{where}: class {known.__name__} has no name (a class attribute, as policies spell it)")
-    if name in found:
+    if name in classes:
         raise UsageError(f"{where}: plugin {name} is given twice")
     plugin = known if issubclass(known, Plugin) else _adapt_class(known)
     _check(plugin, known)
-    found[name] = plugin
+    classes[name] = plugin
 
 
 def _check(plugin: PluginClass, plugin_class: type) -> None:
@@ -148,9 +148,9 @@ def _filter(self: _PerNode, pod: PodInfo, nodes: NodeView, state: None) -> Itera
         reason = self.inner.filter_node(pod.pod, nodes.columns.nodes[nodes.row(place)])
         if reason:
             places.setdefault(str(reason), []).append(place)
-    for reason, found in places.items():
+    for reason, rows in places.items():
         where = np.zeros(nodes.size, np.bool_)
-        where[found] = True
+        where[rows] = True
         yield Rejection(where, reason)
 
 

@@ -252,17 +252,17 @@ class Framework:
     def generate_placements(self, key: GroupKey, cluster: Cluster, parent: Placement) -> list[Placement] | Status:
         """The placements that a group is tried in, the parent itself if no plugin generates any; or why none."""
         for plugin in self._at["placementGenerate"]:
-            found: list[Placement] | Status = plugin.generate_placements(key, cluster, parent)
-            if isinstance(found, Status):
-                return _name_plugin(found, plugin)
-            return found or Status(Code.UNSCHEDULABLE, ("no feasible placements found",), plugin.name)
+            placements: list[Placement] | Status = plugin.generate_placements(key, cluster, parent)
+            if isinstance(placements, Status):
+                return _name_plugin(placements, plugin)
+            return placements or Status(Code.UNSCHEDULABLE, ("no feasible placements found",), plugin.name)
         return [parent]
 
     def score_placements(
         self, candidates: Sequence[PodGroupAssignments], cluster: Cluster
     ) -> dict[str, list[int]] | Status:
         """Plugin -> its normalised score times its weight, of each candidate; or the error of one of them."""
-        found = {}
+        by_plugin = {}
         for plugin in self._at["placementScore"]:
             scores: list[int] | Status = [plugin.score_placement(each, cluster) for each in candidates]
             if overrides(type(plugin), "normalize_placement_scores"):
@@ -270,8 +270,8 @@ class Framework:
                 scores = plugin.normalize_placement_scores(scores)
             if isinstance(scores, Status):
                 return scores
-            found[plugin.name] = [score * self._placement_weights.get(plugin.name, 1) for score in scores]
-        return found
+            by_plugin[plugin.name] = [score * self._placement_weights.get(plugin.name, 1) for score in scores]
+        return by_plugin
 
     def pod_group_post_filter(self, preemptor: Any) -> Any:
         """The result of the first plugin that makes room for groups as a whole; None if there is none."""
@@ -321,8 +321,8 @@ class Framework:
 
     def quorum_of(self, pod: PodInfo) -> Quorum | None:
         """The group for whose pods a Permit plugin has this one wait, the first plugin's."""
-        found = (_call(plugin, "quorum_of", pod, pod) for plugin in self._at["permit"])
-        return next((quorum for quorum in found if quorum is not None), None)
+        quorums = (_call(plugin, "quorum_of", pod, pod) for plugin in self._at["permit"])
+        return next((quorum for quorum in quorums if quorum is not None), None)
 
     def bind(self, pod: PodInfo, node: str, states: States, before: Binder | None = None) -> Status | None:
         """PreBind, Bind and PostBind. A pod that ``before`` binds is not offered to the Bind plugins."""

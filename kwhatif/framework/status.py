@@ -190,10 +190,10 @@ class Verdicts:
         """Reason -> number of nodes."""
         counts: dict[str, int] = {}
         for blocker in self.blockers:
-            found = int(np.count_nonzero(blocker.counted))
-            if found:
+            nodes = int(np.count_nonzero(blocker.counted))
+            if nodes:
                 reason = blocker.rejection.reason
-                counts[reason] = counts.get(reason, 0) + found
+                counts[reason] = counts.get(reason, 0) + nodes
         return counts
 
     def only_blocked_by(self) -> dict[str, list[int]]:
@@ -340,13 +340,13 @@ class Diagnosis(msgspec.Struct):
         for message in self.unknown_nodes:
             counts[message] = counts.get(message, 0) + 1
         if self.considered is None:
-            for reason, found in self.verdicts.histogram().items():
-                counts[reason] = counts.get(reason, 0) + found
+            for reason, nodes in self.verdicts.histogram().items():
+                counts[reason] = counts.get(reason, 0) + nodes
             return counts
         for blocker in self.verdicts.blockers:
-            found = int(np.count_nonzero(blocker.counted[self.considered]))
-            if found:
-                counts[blocker.rejection.reason] = counts.get(blocker.rejection.reason, 0) + found
+            nodes = int(np.count_nonzero(blocker.counted[self.considered]))
+            if nodes:
+                counts[blocker.rejection.reason] = counts.get(blocker.rejection.reason, 0) + nodes
         # Extenders may leave a node out without a reason.
         spoken = int(np.count_nonzero(self.verdicts.first[self.considered] >= 0)) + len(self.unknown_nodes)
         absent = self._size - spoken

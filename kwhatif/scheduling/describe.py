@@ -36,7 +36,7 @@ def devices_of(cluster: Cluster, pod: PodInfo) -> tuple[ClaimDevices, ...]:
     """The devices that the claims of a pod have, claim by claim."""
     devices = cluster.devices
     extended = devices.extended_claim(pod.pod)
-    found = []
+    by_claim = []
     for claim in devices.of_pod(pod.pod):
         allocation = claim.status.allocation
         if allocation is None:
@@ -53,8 +53,10 @@ def devices_of(cluster: Cluster, pod: PodInfo) -> tuple[ClaimDevices, ...]:
             for result in allocation.devices.results or ()
         )
         others = (f"{claim.namespace}/{user.name}" for user in claim.status.reserved_for or () if user.uid != pod.uid)
-        found.append(ClaimDevices(claim=claim.key, devices=uses, shared_with=tuple(others), extended=claim is extended))
-    return tuple(found)
+        by_claim.append(
+            ClaimDevices(claim=claim.key, devices=uses, shared_with=tuple(others), extended=claim is extended)
+        )
+    return tuple(by_claim)
 
 
 def victim_of(pod: PodInfo, node: str, budgets: Budgets, *, violates: bool) -> Victim:
@@ -164,10 +166,10 @@ def _rank_nodes(
 
 
 def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bool) -> tuple[Blocker, ...]:
-    found = []
+    blockers = []
     if left_out:
         who = " ".join(sorted(evaluation.narrowed_by))
-        found.append(
+        blockers.append(
             Blocker(
                 plugin=evaluation.narrowed_by[0],
                 reason=f"node(s) didn't satisfy plugin(s) [{who}]",
@@ -182,7 +184,7 @@ def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bo
         rejection = blocker.rejection
         unresolvable = rejection.unresolvable
         never = bool(unresolvable[row]) if isinstance(unresolvable, np.ndarray) else unresolvable
-        found.append(
+        blockers.append(
             Blocker(
                 plugin=blocker.plugin,
                 reason=rejection.reason,
@@ -192,7 +194,7 @@ def _blockers(verdicts: Verdicts, row: int, evaluation: Evaluation, left_out: bo
                 short=round(rejection.short(row), 4) if rejection.short else 0.0,
             )
         )
-    return tuple(found)
+    return tuple(blockers)
 
 
 def evictions(

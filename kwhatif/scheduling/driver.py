@@ -142,9 +142,9 @@ class Driver:
     def scheduler_for(self, pod: PodInfo) -> Scheduler:
         """The scheduler of a pod that has one."""
         name = pod.pod.spec.scheduler_name
-        found = self._schedulers.get(name or "") or self.scheduler(name)
-        assert found is not None
-        return found
+        scheduler = self._schedulers.get(name or "") or self.scheduler(name)
+        assert scheduler is not None
+        return scheduler
 
     @property
     def in_use(self) -> list[Scheduler]:
@@ -380,8 +380,8 @@ class Driver:
         """
         ended: list[Attempt] = []
         bindings = [scheduler.binding for scheduler in self.in_use]
-        while found := [attempt for binding in bindings if binding.held for attempt in binding.settle()]:
-            ended += found
+        while attempts := [attempt for binding in bindings if binding.held for attempt in binding.settle()]:
+            ended += attempts
         return ended
 
     def deadlines(self) -> list[float]:
@@ -431,8 +431,8 @@ class Driver:
         if key not in self._hints:
             scheduler = self.scheduler(profile)
             assert scheduler is not None
-            found = [p for p in scheduler.framework.all_plugins if p.name == plugin]
-            hints = found[0].queueing_hints if found else {}
-            hinted = found and found[0].handle.features.scheduler_queueing_hints
+            plugins = [p for p in scheduler.framework.all_plugins if p.name == plugin]
+            hints = plugins[0].queueing_hints if plugins else {}
+            hinted = plugins and plugins[0].handle.features.scheduler_queueing_hints
             self._hints[key] = hints if hinted else without_hints(hints)
         return self._hints[key]

@@ -59,7 +59,7 @@ def scheduled_entities(driver: Driver, pods: Sequence[PodInfo]) -> Iterator[Sche
 
 def attempts_of(cycles: Iterable[PodGroupCycle]) -> Iterator[tuple[PodInfo, list[Attempt]]]:
     """Each member that was tried with its attempts, one for each cycle."""
-    found: dict[str, tuple[PodInfo, list[Attempt]]] = {}
+    by_pod: dict[str, tuple[PodInfo, list[Attempt]]] = {}
     for cycle in cycles:
         by_uid = {result.pod.uid: result.attempt for result in cycle.results}
         held = {attempt.pod.uid: attempt for attempt in cycle.held}
@@ -68,5 +68,5 @@ def attempts_of(cycles: Iterable[PodGroupCycle]) -> Iterator[tuple[PodInfo, list
             failure = cycle.failed.get(pod.key)
             if failure is not None:
                 attempt.row, attempt.message = None, failure.message
-            found.setdefault(pod.uid, (pod, []))[1].append(attempt)
-    yield from found.values()
+            by_pod.setdefault(pod.uid, (pod, []))[1].append(attempt)
+    yield from by_pod.values()

@@ -45,14 +45,14 @@ def sample(ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
     return sample_found(np.flatnonzero(ok), len(ok), start, enough)
 
 
-def sample_found(found: IntpArray, size: int, start: int, enough: int) -> tuple[IntpArray, int]:
-    """The same of ``size`` places of which those in ``found`` intp[k], ascending, are the ones that are looked for."""
-    turn = start if len(found) == size else int(found.searchsorted(start))
+def sample_found(feasible: IntpArray, size: int, start: int, enough: int) -> tuple[IntpArray, int]:
+    """The same of ``size`` places; ``feasible`` intp[k], ascending, are those that are looked for."""
+    turn = start if len(feasible) == size else int(feasible.searchsorted(start))
     end = turn + enough
-    if end < len(found):
-        return found[turn:end], found.item(end) - start
-    in_turn = np.concatenate([found[turn:], found[:turn]])
-    if enough < len(found):
+    if end < len(feasible):
+        return feasible[turn:end], feasible.item(end) - start
+    in_turn = np.concatenate([feasible[turn:], feasible[:turn]])
+    if enough < len(feasible):
         return in_turn[:enough], (in_turn.item(enough) - start) % size
     return in_turn, size
 
@@ -82,15 +82,15 @@ class ParallelSearch:
         """The places of ``ok`` that are found, in the order in which they are found, and how many were visited."""
         size = len(ok)
         in_turn: BoolArray = np.concatenate([ok[start:], ok[:start]])
-        found = np.flatnonzero(in_turn)
-        if not len(found):
-            return found, size
+        passing_rows = np.flatnonzero(in_turn)
+        if not len(passing_rows):
+            return passing_rows, size
         begun, done = self._times(size)
-        if len(found) <= enough:
-            return (found[done[found].argsort(kind="stable")] + start) % size, size
+        if len(passing_rows) <= enough:
+            return (passing_rows[done[passing_rows].argsort(kind="stable")] + start) % size, size
         # The first feasible node too many is not kept, and ends the search.
-        end = np.partition(done[found], enough)[enough]
-        kept = found[done[found] < end]
+        end = np.partition(done[passing_rows], enough)[enough]
+        kept = passing_rows[done[passing_rows] < end]
         looked_in_vain = int(np.count_nonzero(~in_turn & (begun < end)))
         return (kept[done[kept].argsort(kind="stable")] + start) % size, len(kept) + looked_in_vain
 

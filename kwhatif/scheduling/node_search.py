@@ -69,12 +69,12 @@ class NodeSearch:
         if ahead >= size:
             return sample(evaluation.passing(pod), start, enough)
         rows = self._rows_from(start, ahead)
-        found = rows[evaluation.passing_among(pod, rows)]
-        if len(found) <= enough:
+        passing_rows = rows[evaluation.passing_among(pod, rows)]
+        if len(passing_rows) <= enough:
             rows = self._rows_from(start + ahead, size - ahead)
-            found = np.concatenate([found, rows[evaluation.passing_among(pod, rows)]])
-        evaluation.reach = size if len(found) <= enough else (found.item(enough) - start) % size
-        return found[:enough], evaluation.reach
+            passing_rows = np.concatenate([passing_rows, rows[evaluation.passing_among(pod, rows)]])
+        evaluation.reach = size if len(passing_rows) <= enough else (passing_rows.item(enough) - start) % size
+        return passing_rows[:enough], evaluation.reach
 
     def _rows_from(self, start: int, count: int) -> IntpArray:
         """intp[count]: the rows from ``start`` on, round the end."""

@@ -57,16 +57,16 @@ class PodGroupScheduler:
     # --- preemption for the whole group
 
     def _preempt(self, cycle: PodGroupCycle, status: Status) -> None:
-        found = self._make_room()
-        if found.candidates or found.status is None:
-            cycle.preemption = found
-        if found.status is None:
+        preemption = self._make_room()
+        if preemption.candidates or preemption.status is None:
+            cycle.preemption = preemption
+        if preemption.status is None:
             cycle.waiting_on_preemption = True
-        elif found.status.code is Code.ERROR:
-            cycle.status = found.status
+        elif preemption.status.code is Code.ERROR:
+            cycle.status = preemption.status
         else:
-            cycle.preemption = found
-            cycle.status = Status(status.code, (*status.reasons, found.status.message), status.plugin)
+            cycle.preemption = preemption
+            cycle.status = Status(status.code, (*status.reasons, preemption.status.message), status.plugin)
 
     def _make_room(self) -> PodGroupPreemption:
         group = self._states.objects.get(self._key)
@@ -78,10 +78,10 @@ class PodGroupScheduler:
         self._scheduler.runs_post_filters = self._is_watched = False
         try:
             preemptor = Preemptor(group, self._members, self._cluster, self._try_again)
-            found: PodGroupPreemption | None = self._scheduler.framework.pod_group_post_filter(preemptor)
+            preemption: PodGroupPreemption | None = self._scheduler.framework.pod_group_post_filter(preemptor)
         finally:
             self._scheduler.runs_post_filters = self._is_watched = True
-        return found or PodGroupPreemption(status=Status.unschedulable(NOT_REGISTERED))
+        return preemption or PodGroupPreemption(status=Status.unschedulable(NOT_REGISTERED))
 
     def _try_again(self) -> Status | None:
         cycle = PodGroupCycle(self._key, list(self._members))
@@ -166,12 +166,12 @@ class PodGroupScheduler:
         best = working[0]
         if len(working) > 1:
             candidates = [PodGroupAssignments(self._key, each.placement, each.placed_pods) for each in working]
-            found = self._scheduler.framework.score_placements(candidates, self._cluster)
-            if isinstance(found, Status):
-                cycle.status = found
+            answer = self._scheduler.framework.score_placements(candidates, self._cluster)
+            if isinstance(answer, Status):
+                cycle.status = answer
                 return
             cycle.scores = {
-                attempt.placement.name: {plugin: scores[k] for plugin, scores in found.items()}
+                attempt.placement.name: {plugin: scores[k] for plugin, scores in answer.items()}
                 for k, attempt in enumerate(working)
             }
             # Where sums are equal it is left to chance; without that the first by name is taken.

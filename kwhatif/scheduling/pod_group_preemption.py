@@ -126,8 +126,8 @@ def units_of(cluster: Cluster) -> list[PreemptionUnit]:
 
 
 def _row_of(cluster: Cluster, pod: PodInfo) -> int | None:
-    found = cluster.find(pod.uid)
-    return None if found is None else found[1]
+    entry = cluster.find(pod.uid)
+    return None if entry is None else entry[1]
 
 
 def _violating(units: Sequence[PreemptionUnit], budgets: Budgets) -> tuple[PreemptionUnit, ...]:

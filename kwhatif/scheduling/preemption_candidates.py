@@ -144,26 +144,26 @@ class DryRunCache:
 
     def find_unknown(self, rows: IntpArray) -> IntpArray:
         """Those of the nodes that have to be tried."""
-        found: IntpArray = rows[self._state[rows] == _UNKNOWN]
-        return found
+        unknown: IntpArray = rows[self._state[rows] == _UNKNOWN]
+        return unknown
 
-    def keep(self, rows: IntpArray, found: Candidates | None) -> None:
+    def keep(self, rows: IntpArray, candidates: Candidates | None) -> None:
         """These nodes were tried, and those that were found would do."""
         self._state[rows] = _NOWHERE
-        if found is None:
+        if candidates is None:
             return
-        width = found.gone.shape[1]
+        width = candidates.gone.shape[1]
         if width > self._gone.shape[1]:
             self._gone, self._broken = _widen(self._gone, width), _widen(self._broken, width)
-        self._state[found.rows], self._measures[found.rows] = _WOULD_DO, found.measures
-        for kept, new in ((self._gone, found.gone), (self._broken, found.broken)):
-            kept[found.rows, :width] = new
-            kept[found.rows, width:] = False
+        self._state[candidates.rows], self._measures[candidates.rows] = _WOULD_DO, candidates.measures
+        for kept, new in ((self._gone, candidates.gone), (self._broken, candidates.broken)):
+            kept[candidates.rows, :width] = new
+            kept[candidates.rows, width:] = False
 
     def find_candidates(self, rows: IntpArray) -> IntpArray:
         """Those of the nodes, all of which have been tried, that would do."""
-        found: IntpArray = rows[self._state[rows] == _WOULD_DO]
-        return found
+        candidates: IntpArray = rows[self._state[rows] == _WOULD_DO]
+        return candidates
 
     def breaks_no_budget(self, rows: IntpArray) -> BoolArray:
         """bool[c]: which of nodes that would do would do without an eviction that a budget does not allow."""
@@ -230,10 +230,10 @@ class VictimTable:
 
     def pods(self, row: int) -> list[PodInfo]:
         """The pods of one node, the most important first."""
-        found = self._pods.get(row)
-        if found is None:
-            found = self._pods[row] = by_importance(self.cluster.pods_on[row])
-        return found
+        pods = self._pods.get(row)
+        if pods is None:
+            pods = self._pods[row] = by_importance(self.cluster.pods_on[row])
+        return pods
 
     def shapes_on(self, rows: IntpArray) -> tuple[IntpArray, BoolArray]:
         """intp[n, P] shape numbers and bool[n, P] which of the places are taken."""
@@ -307,11 +307,11 @@ class Budgets:
 
     def indices_of(self, shape: PodShape) -> list[int]:
         """Which budgets select pods of this shape."""
-        found = self._about.get(shape.index)
-        if found is None:
+        numbers = self._about.get(shape.index)
+        if numbers is None:
             selecting = self._selected.of(shape.namespace, shape.labels) if shape.labels else []
-            found = self._about[shape.index] = [number for number, _ in selecting]
-        return found
+            numbers = self._about[shape.index] = [number for number, _ in selecting]
+        return numbers
 
     def find_broken(
         self, shapes: IntpArray, victims: BoolArray, pods_of: Callable[[int], Sequence[PodInfo]]

@@ -41,10 +41,10 @@ class RememberedDomains:
     def of(cls, scheduler: Scheduler) -> RememberedDomains:
         """The cache of a scheduler for its cluster."""
         key, memory = (cls, id(scheduler)), scheduler.cluster.memory
-        found = memory.get(key)
-        if not isinstance(found, cls):
-            found = memory[key] = cls(scheduler)
-        return found
+        domains = memory.get(key)
+        if not isinstance(domains, cls):
+            domains = memory[key] = cls(scheduler)
+        return domains
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler, self._cluster = scheduler, scheduler.cluster
@@ -88,13 +88,13 @@ class RememberedDomains:
 
     def find(self, group: Hashable, placement: Placement) -> PlacementAttempt | None:
         """The outcome of the last equal group in a placement, if it still holds."""
-        found = self._known.get((group, placement.name))
-        if found is None or int(self._changed_at[placement.rows].max()) > found.moment:
+        entry = self._known.get((group, placement.name))
+        if entry is None or int(self._changed_at[placement.rows].max()) > entry.moment:
             return None
         # The search would have gone round the domain once for each member.
         self._scheduler.shared.next_start %= len(placement.rows)
-        self._last = found
-        return found.attempt
+        self._last = entry
+        return entry.attempt
 
     def may_be_hinted(self, placement: Placement) -> bool:
         """Whether a pod before the group has left a hint by batching that holds in the first placement.

@@ -156,8 +156,8 @@ class RoundQueue:
 
     def _others(self, key: GroupKey, first: PendingPod) -> list[PendingPod]:
         members = self._groups.members(key)
-        found = (self._pods.get(uid) for uid in members)
-        return [each for each in found if each is not None and each is not first]
+        pods = (self._pods.get(uid) for uid in members)
+        return [each for each in pods if each is not None and each is not first]
 
     # --- gates
 

@@ -90,10 +90,10 @@ class RuledSearch:
 
     def error(self, pointless: list[str]) -> str:
         """All errors as one text, in the order of the nodes."""
-        found = dict(self.errors)
+        errors = dict(self.errors)
         for name in pointless:
             if (row := self._table.columns.row(name)) is not None:
-                found[row] = expected_victim(name)
+                errors[row] = expected_victim(name)
         in_order = (int(row) for row in self._table.cluster.node_order)
-        texts = list(dict.fromkeys(found[row] for row in in_order if row in found))
+        texts = list(dict.fromkeys(errors[row] for row in in_order if row in errors))
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

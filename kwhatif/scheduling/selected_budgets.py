@@ -50,8 +50,8 @@ class SelectedBudgets(Generic[T]):
         if not self.values:
             return []
         alike = namespace, frozenset(labels.items())
-        found = self._found.get(alike)
-        if found is None:
+        budgets = self._found.get(alike)
+        if budgets is None:
             places = sorted(self._index.selecting(namespace, labels))
-            found = self._found[alike] = [self.values[place] for place in places]
-        return found
+            budgets = self._found[alike] = [self.values[place] for place in places]
+        return budgets

@@ -114,9 +114,9 @@ class Simulator:
 
     def update_pod(self, pod: PodInfo) -> None:
         """Replace a pod whose labels, requests or gates changed."""
-        found = self.cluster.find(pod.uid)
-        if found is not None:
-            old, row = found
+        entry = self.cluster.find(pod.uid)
+        if entry is not None:
+            old, row = entry
             if old.shape.terminating:
                 return
             pod.start = old.start
@@ -146,8 +146,8 @@ class Simulator:
             self.cluster.remove_nomination(uid)
             if queued.info.nominated:
                 self._requeueing.clear_nomination(queued.info)
-        elif (found := self.cluster.find(uid)) is not None:
-            self._begin_deletion(found[0])
+        elif (entry := self.cluster.find(uid)) is not None:
+            self._begin_deletion(entry[0])
 
     def remove_after(self, uid: str, seconds: float) -> None:
         """Delete a pod, or its replacement, for good, so many seconds from now."""
@@ -413,10 +413,10 @@ class Simulator:
 
     def _remove_pod(self, uid: str, *, deleted: bool = True, lost: bool = False) -> None:
         """A pod leaves its node: it was ``deleted`` or completed, or its node is ``lost``."""
-        found = self.cluster.find(uid)
-        if found is None or uid in self._held:
+        entry = self.cluster.find(uid)
+        if entry is None or uid in self._held:
             return
-        pod, row = found
+        pod, row = entry
         devices = self.cluster.devices
         changes = len(devices.journal)
         self.cluster.remove_pod(uid, deleted=deleted)

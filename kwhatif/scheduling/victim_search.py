@@ -87,14 +87,14 @@ class VictimSearch:
         # Of nodes where others are nominated it depends on these, and is not kept.
         promised = list(self._nominated)
         self._tried.forget(promised)
-        found = self._find(rows, len(rows) + 1 if args is None else wanted_candidates(len(rows), args))
-        candidates = self._tried.candidates_on(found)
+        candidate_rows = self._find(rows, len(rows) + 1 if args is None else wanted_candidates(len(rows), args))
+        candidates = self._tried.candidates_on(candidate_rows)
         self._tried.forget(promised)
         return candidates
 
     def _find(self, rows: IntpArray, enough: int) -> IntpArray:
         """The rows of the candidates."""
-        found = rows[:0]
+        candidates = rows[:0]
         rows = self._tried.drop_hopeless(rows)
         if self._ruled is None:
             # Mostly nobody of lower priority is there, which takes no table of pods to know.
@@ -109,18 +109,18 @@ class VictimSearch:
             unknown = self._tried.find_unknown(tried)
             if len(unknown):
                 self._tried.keep(unknown, self._candidates_on(unknown))
-            found = np.concatenate([found, self._tried.find_candidates(tried)])
+            candidates = np.concatenate([candidates, self._tried.find_candidates(tried)])
             first += step
-            clean = self._tried.breaks_no_budget(found)
+            clean = self._tried.breaks_no_budget(candidates)
             without = int(np.count_nonzero(clean))
-            missing = enough - min(without, enough) - min(len(found) - without, enough)
+            missing = enough - min(without, enough) - min(len(candidates) - without, enough)
             if missing <= 0 and without:
                 total = np.minimum(clean.cumsum(), enough) + np.minimum((~clean).cumsum(), enough)
                 done = np.logical_or.accumulate(clean) & (total >= enough)
-                found = found[: done.argmax() + 1]
+                candidates = candidates[: done.argmax() + 1]
                 break
-        clean = self._tried.breaks_no_budget(found)
-        return found if clean.all() else np.concatenate([found[clean][:enough], found[~clean][:enough]])
+        clean = self._tried.breaks_no_budget(candidates)
+        return candidates if clean.all() else np.concatenate([candidates[clean][:enough], candidates[~clean][:enough]])
 
     def refusal(self) -> Status:
         """Why no node is a candidate."""

@@ -278,10 +278,10 @@ class ExtenderCycle:
         totals = totals.copy()
         for extender in self._interested:
             if extender.prioritizes:
-                found = self._prioritize(extender)
-                if found is not None:
-                    self.scores.append(found)
-                    totals += found.weighted_score
+                priorities = self._prioritize(extender)
+                if priorities is not None:
+                    self.scores.append(priorities)
+                    totals += priorities.weighted_score
             else:
                 # Upstream has a score of 0 from it for every node.
                 self.scored.update(node.name for node in self.nodes)
