@@ -97,19 +97,19 @@ class Descheduler:
             return Cycle(skipped=True)
         utilization: list[Utilization] = []
         runs = self._runs = [(each, self._handle(each, utilization)) for each in self._policy.profiles]
-        found = Cycle(nodes=[node.name for node in self._nodes])
+        cycle = Cycle(nodes=[node.name for node in self._nodes])
         if with_protected:
-            found.protected = {profile.name: self._protected_pods(evictor) for profile, (_, evictor) in runs}
+            cycle.protected = {profile.name: self._protected_pods(evictor) for profile, (_, evictor) in runs}
         for profile, (handle, _) in runs:
-            self._run(profile.deschedule, handle, found)
+            self._run(profile.deschedule, handle, cycle)
         for profile, (handle, _) in runs:
-            self._run(profile.balance, handle, found)
-        found.evictions, found.refused = self._evictor.evictions, self._evictor.refused
-        found.failed = self._evictor.failed
-        found.by_node = dict(sorted(self._evictor.by_node.items()))
-        found.by_namespace = dict(sorted(self._evictor.by_namespace.items()))
-        found.utilization = utilization
-        return found
+            self._run(profile.balance, handle, cycle)
+        cycle.evictions, cycle.refused = self._evictor.evictions, self._evictor.refused
+        cycle.failed = self._evictor.failed
+        cycle.by_node = dict(sorted(self._evictor.by_node.items()))
+        cycle.by_namespace = dict(sorted(self._evictor.by_namespace.items()))
+        cycle.utilization = utilization
+        return cycle
 
     def verdicts_on(self, pod: Pod) -> list[PodVerdict]:
         """Each plugin's verdict on a pod, in the order in which profiles and plugins ran. Requires that a cycle was
@@ -121,7 +121,7 @@ class Descheduler:
             for each in (*self._evictor.refused, *self._evictor.failed)
             if each.pod.key == pod.key
         }
-        found: list[PodVerdict] = []
+        by_plugin: list[PodVerdict] = []
         gone = False
         for point in ("deschedule", "balance"):
             for profile, (handle, evictor) in self._runs:
@@ -139,21 +139,23 @@ class Descheduler:
                         verdict, reason = "protected", "; ".join(reasons)
                     else:
                         verdict, reason = "leaves", plugin(args, handle).why_not(pod)
-                    found.append(PodVerdict(profile=profile.name, plugin=plugin.name, verdict=verdict, reason=reason))
-        return found
+                    by_plugin.append(
+                        PodVerdict(profile=profile.name, plugin=plugin.name, verdict=verdict, reason=reason)
+                    )
+        return by_plugin
 
     def takes_part(self, pod: Pod) -> bool:
         """Whether the pod is on a node that the cycle looks at."""
         return any(node.name == pod.spec.node_name for node in self._nodes)
 
-    def _run(self, plugins: Iterable[tuple[type[Plugin[Any]], PluginArgs]], handle: Handle, found: Cycle) -> None:
+    def _run(self, plugins: Iterable[tuple[type[Plugin[Any]], PluginArgs]], handle: Handle, cycle: Cycle) -> None:
         for plugin, args in plugins:
             try:
                 plugin(args, handle).run()
             except PluginFailure as error:
                 name = plugin.name
                 text = f"plugin {go_quote(name)} finished with error: {error}"
-                found.errors.append(PluginError(handle.profile, name, text))
+                cycle.errors.append(PluginError(handle.profile, name, text))
 
     def _handle(self, profile: Profile, utilization: list[Utilization]) -> tuple[Handle, DefaultEvictor]:
         world = self._world
@@ -184,10 +186,10 @@ class Descheduler:
         return handle, evictor
 
     def _protected_pods(self, evictor: DefaultEvictor) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        by_pod: dict[str, list[str]] = {}
         for node in self._nodes:
             for pod in self._pods.of(node.name):
                 reasons = evictor.refusals(pod)
                 if reasons:
-                    found[pod.key] = sorted(reasons)
-        return dict(sorted(found.items()))
+                    by_pod[pod.key] = sorted(reasons)
+        return dict(sorted(by_pod.items()))

@@ -93,15 +93,15 @@ def read_policy(document: Any, priority_classes: Mapping[str, int]) -> RunnableP
     args = [_decoded_args(profile, index) for index, profile in enumerate(policy.profiles)]
     problems = [
         f"in profile {profile.name}: {problem}"
-        for profile, found in zip(policy.profiles, args, strict=True)
-        for problem in _profile_problems(profile, found)
+        for profile, of_profile in zip(policy.profiles, args, strict=True)
+        for problem in _profile_problems(profile, of_profile)
     ]
     problems += _metrics_problems(policy)
     if problems:
         raise DeschedulerPolicyError(aggregate(problems))
     thresholds = []
-    for found in args:
-        evictor = found.get(NAME) or DefaultEvictorArgs()
+    for of_profile in args:
+        evictor = of_profile.get(NAME) or DefaultEvictorArgs()
         assert isinstance(evictor, DefaultEvictorArgs)
         threshold, problem = threshold_of(evictor, priority_classes)
         if problem:
@@ -138,7 +138,7 @@ def _decoded_policy(document: Any) -> DeschedulerPolicy:
 
 def _decoded_args(profile: DeschedulerProfile, index: int) -> dict[str, PluginArgs]:
     """The arguments by plugin; of several entries of one plugin the first counts, but all are decoded."""
-    found: dict[str, PluginArgs] = {}
+    by_plugin: dict[str, PluginArgs] = {}
     for number, config in enumerate(profile.plugin_config):
         place = f"profiles[{index}].pluginConfig[{number}].args"
         struct = DefaultEvictorArgs if config.name == NAME else None
@@ -153,8 +153,8 @@ def _decoded_args(profile: DeschedulerProfile, index: int) -> dict[str, PluginAr
             _insist_unsigned(getattr(args, attribute, None), key, f"{place}.{key}")
         limits = getattr(args, "eviction_limits", None)
         _insist_unsigned(limits and limits.node, "node", f"{place}.evictionLimits.node")
-        found.setdefault(config.name, args)
-    return found
+        by_plugin.setdefault(config.name, args)
+    return by_plugin
 
 
 def _decode(struct: type[T], document: Mapping[Any, Any], place: str) -> T:
@@ -185,11 +185,11 @@ def _profile_problems(profile: DeschedulerProfile, args: Mapping[str, PluginArgs
         if name in seen:
             continue
         seen.add(name)
-        found = args[name]
-        if isinstance(found, DefaultEvictorArgs):
-            problems = list(evictor_problems(found))
+        arguments = args[name]
+        if isinstance(arguments, DefaultEvictorArgs):
+            problems = list(evictor_problems(arguments))
         else:
-            problems = list(PLUGINS[name].problems(found))
+            problems = list(PLUGINS[name].problems(arguments))
         if problems:
             yield aggregate(problems)
 

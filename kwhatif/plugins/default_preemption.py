@@ -39,8 +39,8 @@ class DefaultPreemption(Plugin[None, None]):
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
-        found = super().points(features)
-        return found if features.preemption_holds_preemptors_back else set(found) - {"preEnqueue"}
+        points = super().points(features)
+        return points if features.preemption_holds_preemptors_back else set(points) - {"preEnqueue"}
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:

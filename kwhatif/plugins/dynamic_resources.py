@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
     """The claims that the pod names, or why one of them cannot be used (upstream: foreachPodResourceClaim)."""
-    found = []
+    claims = []
     for each in pod.pod.spec.resource_claims or ():
         problem = _unmade(pod, each)
         if problem:
@@ -63,13 +63,13 @@ def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
         if each.resource_claim_name is None and not any(o.controller and o.uid == pod.uid for o in owners):
             group = group_key(pod) if devices.features.dra_workload_resource_claims else None
             if group is not None and is_made_for_group(claim, group[1]):
-                found.append(claim)
+                claims.append(claim)
                 continue
             word = "Pod" if devices.features.claim_messages_capitalize_pod else "pod"
             who = f"{word} is not owner" if group is None else f"neither Pod nor PodGroup {group[1]} is the owner"
             return f"ResourceClaim {claim.key} was not created for {word} {pod.key} ({who})"
-        found.append(claim)
-    return found
+        claims.append(claim)
+    return claims
 
 
 def _unmade(pod: PodInfo, claim: PodResourceClaim) -> str:
@@ -152,10 +152,10 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
-        found = set(super().points(features))
+        points = set(super().points(features))
         if features.control_plane_controller_allocates:
-            found |= {"preScore", "postBind"}
-        return found - {
+            points |= {"preScore", "postBind"}
+        return points - {
             *(() if features.dynamic_resources_scores else ("score",)),
             *(() if features.structured_parameters else ("preBind",)),
         }
@@ -202,8 +202,8 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         if self.handle.cluster is None or not self.applies_to(pod):
             return None
-        found = usable_claims(pod, self.handle.cluster.devices)
-        return Status.unresolvable(found) if isinstance(found, str) else None
+        claims = usable_claims(pod, self.handle.cluster.devices)
+        return Status.unresolvable(claims) if isinstance(claims, str) else None
 
     def sign_pod(self, pod: PodInfo) -> Signature | None:
         return None if pod.shape.spec.resource_claims else {}
@@ -211,9 +211,9 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> ClaimsOfPod | Skip | Status:
         if not self.applies_to(pod):
             return SKIP
-        found = usable_claims(pod, cluster.devices)
-        if isinstance(found, str):
-            return Status.unresolvable(found)
+        claims = usable_claims(pod, cluster.devices)
+        if isinstance(claims, str):
+            return Status.unresolvable(claims)
         key = group_key(pod) if self.handle.features.dra_workload_resource_claims else None
         if key is not None and key not in cluster.pod_groups.objects:
             return Status.unresolvable(f'podgroup.scheduling.k8s.io "{key[1]}" not found')
@@ -222,7 +222,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         # The search for devices takes long to import, and most clusters have none.
         from kwhatif.plugins.shared.device_claims import ClaimsOfPod
 
-        state = ClaimsOfPod(pod, cluster, found)
+        state = ClaimsOfPod(pod, cluster, claims)
         if not state.claims:
             return SKIP
         for claim in state.claims:
@@ -328,8 +328,8 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     def score(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None) -> Int64Array:
         if state is None or not self.handle.features.dra_prioritized_list:
             return np.zeros(nodes.size, np.int64)
-        found: Int64Array = nodes.take_rows(state.alternatives())
-        return found
+        scores: Int64Array = nodes.take_rows(state.alternatives())
+        return scores
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=False)

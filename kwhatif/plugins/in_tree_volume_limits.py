@@ -112,13 +112,13 @@ class _InTreeVolumeLimits(Plugin[Disks, None]):
         return held
 
     def _ids(self, pod: Pod, storage: Storage) -> set[str]:
-        ids = {found for volume in pod.spec.volumes or () if (found := self._id(volume))}
+        ids = {id_ for volume in pod.spec.volumes or () if (id_ := self._id(volume))}
         for name, volume in claim_names(pod):
             if volume.ephemeral is not None and self.handle.features.volume_limits_of_old:
                 continue
             claim = storage.claims.get((pod.metadata.namespace or "default", name))
-            if claim is not None and (found := self._behind(claim, storage)):
-                ids.add(found)
+            if claim is not None and (id_ := self._behind(claim, storage)):
+                ids.add(id_)
         return ids
 
     def _behind(self, claim: PersistentVolumeClaim, storage: Storage) -> str:

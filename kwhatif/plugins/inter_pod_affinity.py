@@ -85,10 +85,10 @@ def _intersection(selections: Sequence[Selection]) -> Selection | None:
 
 
 def _weights_by_key(terms: Sequence[tuple[AffinityTerm, int]], namespaces: NamespaceLabels) -> dict[str, Weights]:
-    found: dict[str, Weights] = {}
+    by_key: dict[str, Weights] = {}
     for term, weight in terms:
-        found[term.topology_key] = (*found.get(term.topology_key, ()), (selection_of_term(term, namespaces), weight))
-    return found
+        by_key[term.topology_key] = (*by_key.get(term.topology_key, ()), (selection_of_term(term, namespaces), weight))
+    return by_key
 
 
 AFFINITY = "node(s) didn't match pod affinity rules"
@@ -330,15 +330,15 @@ def _build_neighbours(shape: PodShape, cluster: Cluster, index: AffinityIndex) -
 
 
 def _unlisted_counts(tallies: Mapping[str, Tally], unlisted: list[tuple[PodShape, int]]) -> UnlistedCounts:
-    found = ((key, count_unlisted(tally, unlisted)) for key, tally in tallies.items())
-    return {key: counts for key, counts in found if counts is not None}
+    by_key = ((key, count_unlisted(tally, unlisted)) for key, tally in tallies.items())
+    return {key: counts for key, counts in by_key if counts is not None}
 
 
 def _terms_by_key(terms: Iterable[tuple[AffinityTerm, int]]) -> dict[str, tuple[tuple[AffinityTerm, int], ...]]:
-    found: dict[str, tuple[tuple[AffinityTerm, int], ...]] = {}
+    by_key: dict[str, tuple[tuple[AffinityTerm, int], ...]] = {}
     for term, weight in terms:
-        found[term.topology_key] = (*found.get(term.topology_key, ()), (term, weight))
-    return found
+        by_key[term.topology_key] = (*by_key.get(term.topology_key, ()), (term, weight))
+    return by_key
 
 
 def _tally(cluster: Cluster, key: str, selections: Weights, terms: tuple[tuple[AffinityTerm, int], ...] = ()) -> Tally:

@@ -120,7 +120,7 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
     Nodes that could not hold the pod beside those of daemon sets, if all others were gone, are left out.
     """
     axis, columns = cluster.shapes.resources, cluster.columns
-    found: list[tuple[float, str, str, Node]] = []
+    suggestions: list[tuple[float, str, str, Node]] = []
     for row in rows:
         node, total = columns.nodes[row], columns.allocatable[row]
         if columns.allowed_pods[row] < 1:
@@ -137,7 +137,7 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
         full = int(cluster.pod_count[row] - columns.allowed_pods[row]) + 1
         if full > 0 and not short:
             count = f"{cluster.pod_count[row]} of {columns.allowed_pods[row]}"
-            found.append(
+            suggestions.append(
                 (
                     full,
                     node.name,
@@ -149,8 +149,8 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
             ((name, lack),) = short.items()
             share = lack / int(total[axis.column(name)])
             text = f"free {format_amount(name, lack)} {name} on node {node.name}"
-            found.append((share, node.name, text, _more(node, name, lack)))
-    for _, _, text, edited in sorted(found, key=lambda item: item[:2])[:MOST_NODES]:
+            suggestions.append((share, node.name, text, _more(node, name, lack)))
+    for _, _, text, edited in sorted(suggestions, key=lambda item: item[:2])[:MOST_NODES]:
         yield text, edited
 
 
@@ -211,8 +211,8 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
-        found = super().points(features)
-        return found if features.pod_group_placement else set(found) - {"placementScore"}
+        points = super().points(features)
+        return points if features.pod_group_placement else set(points) - {"placementScore"}
 
     @classmethod
     def fill_defaults(cls, args: Any, features: Features) -> Any:
@@ -221,11 +221,11 @@ class NodeResourcesFit(Plugin[Wanted, ScoredResources]):
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
-        found = [*_ignored_problems(path, args)]
+        wrong = [*_ignored_problems(path, args)]
         strategy = args.scoring_strategy
-        found += _strategy_problems(path.child("scoringStrategy"), strategy, features)
-        yield from found
-        if not found and strategy.type == REQUESTED_TO_CAPACITY_RATIO and strategy.requested_to_capacity_ratio is None:
+        wrong += _strategy_problems(path.child("scoringStrategy"), strategy, features)
+        yield from wrong
+        if not wrong and strategy.type == REQUESTED_TO_CAPACITY_RATIO and strategy.requested_to_capacity_ratio is None:
             # Where validation lets it pass, upstream trips over it.
             yield "it panics without a requestedToCapacityRatio"
 

@@ -66,9 +66,9 @@ class AttachedVolumes(msgspec.Struct, eq=False):
     of_shape: dict[int, frozenset[Found]] = {}
     seen: int = 0
 
-    def volumes_on(self, row: int, found: Iterable[Found]) -> set[Named]:
+    def volumes_on(self, row: int, named: Iterable[Found]) -> set[Named]:
         """The volumes that count on one node."""
-        return {(driver, name) for driver, name, plugin in found if not plugin or self.migrated[plugin][row]}
+        return {(driver, name) for driver, name, plugin in named if not plugin or self.migrated[plugin][row]}
 
 
 class NewVolumes(msgspec.Struct, frozen=True, eq=False):
@@ -106,8 +106,8 @@ class NodeVolumeLimits(Plugin[NewVolumes, None]):
         _follow(attached, cluster)
         claims_alone = self.handle.features.volume_limits_of_old
         own = with_claims_alone(pod.pod) if claims_alone else pod.pod
-        found, problem = volumes_of(own, cluster.storage, new=not claims_alone)
-        return NewVolumes(_sightings(found, attached, len(cluster)), problem, attached)
+        volumes, problem = volumes_of(own, cluster.storage, new=not claims_alone)
+        return NewVolumes(_sightings(volumes, attached, len(cluster)), problem, attached)
 
     @of_known_volumes
     def filter(self, pod: PodInfo, nodes: NodeView, state: NewVolumes) -> Iterator[Rejection]:
@@ -182,9 +182,9 @@ def attach_limit_key(driver: str) -> str:
     return f"attachable-volumes-csi-{driver[:23]}{digest[:16]}"
 
 
-def _sightings(found: Iterable[Found], attached: AttachedVolumes, size: int) -> Sightings:
+def _sightings(volumes: Iterable[Found], attached: AttachedVolumes, size: int) -> Sightings:
     sightings: Sightings = {}
-    for driver, name, plugin in found:
+    for driver, name, plugin in volumes:
         where = attached.migrated[plugin] if plugin else np.ones(size, np.bool_)
         before = sightings.get((driver, name))
         sightings[driver, name] = where if before is None else before | where
@@ -242,11 +242,11 @@ def _find_migrated_nodes(cluster: Cluster, features: Features) -> dict[str, Bool
     here = np.array([name in csi_nodes for name in cluster.columns.names], np.bool_)
     if features.volume_limits_of_old:
         return {plugin: here & migrates(cluster, plugin) for plugin in MIGRATED}
-    found = dict.fromkeys(MIGRATED, here)
+    migrated = dict.fromkeys(MIGRATED, here)
     if features.portworx_migrates_by_annotation:
         listed = migrates(cluster, PORTWORX) if features.csi_migration_portworx else np.zeros_like(here)
-        found[PORTWORX] = here & listed
-    return found
+        migrated[PORTWORX] = here & listed
+    return migrated
 
 
 def _follow(attached: AttachedVolumes, cluster: Cluster) -> None:

@@ -101,8 +101,8 @@ class VolumeBinding(Plugin[Claims, Claims]):
 
     @classmethod
     def points(cls, features: Features) -> Collection[str]:
-        found = super().points(features)
-        return found if features.volume_binding_skips_score else set(found) - {"preScore"}
+        points = super().points(features)
+        return points if features.volume_binding_skips_score else set(points) - {"preScore"}
 
     @classmethod
     def fill_defaults(cls, args: Any, features: Features) -> Any:
@@ -138,17 +138,17 @@ class VolumeBinding(Plugin[Claims, Claims]):
         if not pod.shape.spec.volumes:
             return SKIP
         state = Claims(cluster)
-        found = []
+        claims = []
         for name, volume in claim_names(pod.pod):
             claim = cluster.storage.claims.get((pod.shape.namespace, name))
             refusal = _refusal(pod, name, claim, ephemeral=volume.ephemeral is not None)
             if refusal or claim is None:
                 return Status.unresolvable(refusal)
-            found.append(claim)
-        if not found:
+            claims.append(claim)
+        if not claims:
             return SKIP
         immediate: list[PersistentVolumeClaim] = []
-        for claim in found:
+        for claim in claims:
             if cluster.storage.fully_bound(claim):
                 state.bound.append(claim)
                 continue
@@ -255,8 +255,8 @@ class VolumeBinding(Plugin[Claims, Claims]):
         # The older gate's score looks at volumes that are there, not at those to be made.
         to_be_made = choice.provision if features.storage_capacity_scoring else []
         scores = utilization_scores(choice.static, to_be_made, state.cluster, self.handle.args.shape or ())
-        found: Int64Array = nodes.take_rows(scores)
-        return found
+        scores_of_nodes: Int64Array = nodes.take_rows(scores)
+        return scores_of_nodes
 
     def reserve(self, pod: PodInfo, node: str, state: Claims | None) -> Status | None:
         if state is None or not state.delayed:

@@ -120,10 +120,10 @@ class VolumeZone(Plugin[Topologies, None]):
 
 def _anywhere(columns: NodeColumns) -> BoolArray:
     """bool[N]: nodes with any zone or region label."""
-    found = np.zeros(len(columns), np.bool_)
+    mask = np.zeros(len(columns), np.bool_)
     for key in STABLE:
-        found |= columns.label(key).present
-    return found
+        mask |= columns.label(key).present
+    return mask
 
 
 def _unbound(class_name: str, cluster: Cluster) -> Status | None:

@@ -112,15 +112,15 @@ def group_settings(values: Mapping[str, Any], flags: Flags, *, place: str = "$")
 
 def _parse_settings(values: Mapping[str, Any], owner: type[GroupSettings], place: str) -> dict[str, Any]:
     kinds = {field.name: field.type for field in fields(owner)}
-    found = {}
+    settings = {}
     for name, value in values.items():
         attribute = name.replace("-", "_")
         if attribute in kinds:
             try:
-                found[attribute] = _value(str(kinds[attribute]), value)
+                settings[attribute] = _value(str(kinds[attribute]), value)
             except ValueError as error:
                 raise InputError(f"{error}", place=f"{place}.{name}") from None
-    return found
+    return settings
 
 
 def _value(kind: str, value: Any) -> Any:

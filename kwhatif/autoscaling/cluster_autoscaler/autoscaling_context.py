@@ -149,15 +149,15 @@ class AutoscalingContext(msgspec.Struct, frozen=True, dict=True):
             *self.objects.list_all(StatefulSet),
             *self.objects.list_all(ReplicationController),
         )
-        found: dict[tuple[str, str, str], int | None] = {
+        replicas: dict[tuple[str, str, str], int | None] = {
             (type(each).__name__, each.namespace, each.name): each.spec.replicas for each in typed
         }
         for kind, plain in (("DaemonSet", self.daemon_sets), ("Job", self.jobs)):
             for each in plain:
-                found[
+                replicas[
                     kind, part_of(each, "metadata").get("namespace") or "default", part_of(each, "metadata", "name")
                 ] = None
-        return found
+        return replicas
 
 
 def is_waiting(pod: Pod) -> bool:

@@ -41,11 +41,11 @@ class RemainingBudgets:
 
     def budgets_of(self, shape: PodShape) -> list[int]:
         """The numbers of the budgets that select pods of this shape."""
-        found = self._about.get(shape.index)
-        if found is None:
+        numbers = self._about.get(shape.index)
+        if numbers is None:
             selected = self._selected.of(shape.namespace, shape.labels)
-            found = self._about[shape.index] = [number for number, _ in selected]
-        return found
+            numbers = self._about[shape.index] = [number for number, _ in selected]
+        return numbers
 
     def allows(self, shape: PodShape) -> bool:
         """Whether all budgets of such a pod let one go."""
@@ -227,17 +227,17 @@ class PodsToMove(msgspec.Struct):
 
 def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
     """Apply all rules to the pods of a node, until one pod blocks."""
-    found = PodsToMove()
+    to_move = PodsToMove()
     for pod in pods:
         said = outcome(pod, context)
         if isinstance(said, str):
-            found.blocking = (pod, said)
+            to_move.blocking = (pod, said)
             break
         if said is Outcome.MOVE:
-            found.pods.append(pod)
+            to_move.pods.append(pod)
         elif said is Outcome.WAIT:
-            found.finishing.append(pod)
-    return found
+            to_move.finishing.append(pod)
+    return to_move
 
 
 def outcome(pod: PodInfo, context: DrainContext) -> Outcome | str:

@@ -59,7 +59,7 @@ def least(options: Sequence[Option], score: Callable[[Option], float]) -> list[O
     """All options with the lowest score."""
     scores = [score(option) for option in options]
     lowest = min(scores)
-    return [option for option, found in zip(options, scores, strict=True) if found == lowest]
+    return [option for option, score_of_option in zip(options, scores, strict=True) if score_of_option == lowest]
 
 
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -131,21 +131,21 @@ def priority(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Opt
 
 
 def _rank(group: str, patterns: Sequence[tuple[int, Sequence[str]]]) -> int | None:
-    found = (rank for rank, some in patterns if any(search(group, pattern) for pattern in some))
-    return max(found, default=None)
+    ranks = (rank for rank, some in patterns if any(search(group, pattern) for pattern in some))
+    return max(ranks, default=None)
 
 
 def _patterns(text: str | None) -> list[tuple[int, list[str]]]:
     """Priorities with their patterns; none if the ConfigMap is invalid anywhere."""
     try:
         documents = [document.value for document in read_yaml((text or "").encode(), CONFIG_MAP)]
-        found = [(int(rank), [str(each) for each in some]) for rank, some in documents[0].items()]
-        for _, some in found:
+        by_rank = [(int(rank), [str(each) for each in some]) for rank, some in documents[0].items()]
+        for _, some in by_rank:
             for pattern in some:
                 search("", pattern)
     except (InputError, Fault, IndexError, AttributeError, TypeError, ValueError):
         return []
-    return found
+    return by_rank
 
 
 def least_nodes(options: Sequence[Option], choice: ExpanderContext) -> Sequence[Option]:

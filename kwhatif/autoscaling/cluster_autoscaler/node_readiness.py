@@ -74,8 +74,8 @@ GPU_RESOURCES = ("nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe", "amd.c
 
 def gpu_resource(node: Node, label: str) -> str | None:
     """The resource that a node's GPUs go by; None for a node without any."""
-    found = next((name for name in GPU_RESOURCES if _has(node, name)), None)
-    return found or (GPU_RESOURCES[0] if label in (node.metadata.labels or {}) else None)
+    resource = next((name for name in GPU_RESOURCES if _has(node, name)), None)
+    return resource or (GPU_RESOURCES[0] if label in (node.metadata.labels or {}) else None)
 
 
 def gpus_are_missing(node: Node, label: str) -> bool:
@@ -127,8 +127,8 @@ def readiness(node: Node) -> Readiness:
 
 
 def is_suspended(node: Node) -> bool:
-    found = (condition for condition in node.status.conditions or () if condition.type == "Suspended")
-    return next((condition.status == "True" for condition in found), False)
+    conditions = (condition for condition in node.status.conditions or () if condition.type == "Suspended")
+    return next((condition.status == "True" for condition in conditions), False)
 
 
 def ready_for_pods(node: Node) -> bool:

@@ -76,14 +76,14 @@ def node_templates(world: AutoscalingContext, nodes: Sequence[Node], cluster: Cl
 def _of_real_nodes(
     world: AutoscalingContext, nodes: Sequence[Node], cluster: Cluster, made: Mapping[str, NodeTemplate]
 ) -> dict[str, NodeTemplate]:
-    found = dict(made)
+    templates = dict(made)
     for node in nodes:
         group = world.groups.group_of(node.name)
-        if group is not None and group.name not in found:
+        if group is not None and group.name not in templates:
             row = cluster.columns.row(node.name)
             there = cluster.pods_on[row] if row is not None else []
-            found[group.name] = _sanitize(world, group, node, there, cluster, force=world.flags.force_ds)
-    return found
+            templates[group.name] = _sanitize(world, group, node, there, cluster, force=world.flags.force_ds)
+    return templates
 
 
 def _of_the_cloud(world: AutoscalingContext, group: NodeGroup, node: Node, cluster: Cluster) -> NodeTemplate:
@@ -132,7 +132,7 @@ def _daemon_pods(world: AutoscalingContext, node: Node, running: set[str | None]
         "spec": {"taints": msgspec.to_builtins(node.spec.taints or [])},
     }
     operators = world.features.taint_toleration_comparison_operators
-    found = []
+    pods = []
     for daemon_set in world.daemon_sets:
         template = section(daemon_set, "spec").get("template")
         # No API server has one without a template.
@@ -142,8 +142,8 @@ def _daemon_pods(world: AutoscalingContext, node: Node, running: set[str | None]
             pod = pod_from_template(template, daemon_set)
             part_of(pod, "metadata")["name"] = part_of(pod, "metadata").pop("generateName") + "pod"
             part_of(pod, "spec")["tolerations"] = with_daemon_tolerations(part_of(pod, "spec"))
-            found.append(convert_object(pod, Pod))
-    return found
+            pods.append(convert_object(pod, Pod))
+    return pods
 
 
 def _daemon_controlled(pod: Pod) -> bool:

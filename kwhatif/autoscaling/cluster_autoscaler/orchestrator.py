@@ -104,17 +104,17 @@ class ScaleUp(msgspec.Struct):
 
     def events(self) -> dict[str, str]:
         """Pod -> the event that the autoscaler emits on it."""
-        found = {}
+        by_pod = {}
         if self.result not in (SUCCESSFUL, FAILED):
-            found = {
+            by_pod = {
                 key: f"NotTriggerScaleUp: pod didn't trigger scale-up: {self.why_not(key)}"
                 for key in self.remain_unschedulable
             }
         if self.plan:
             text = " ".join(map(str, self.plan))
             for pod in self.triggered:
-                found[pod.key] = f"TriggeredScaleUp: pod triggered scale-up: [{text}]"
-        return found
+                by_pod[pod.key] = f"TriggeredScaleUp: pod triggered scale-up: [{text}]"
+        return by_pod
 
     def why_not(self, pod: str) -> str:
         """Why there is no scale-up for a pod, as the NotTriggerScaleUp event has it."""
@@ -287,10 +287,10 @@ class Orchestrator:
             self._similar_by_pods[key] = [
                 other for other in self._world.groups if other.name in names and self._health.may_grow(other)
             ]
-        found = list(self._similar_by_pods[key])
-        if group in found:
-            found.remove(group)
-        return found
+        groups = list(self._similar_by_pods[key])
+        if group in groups:
+            groups.remove(group)
+        return groups
 
     def _share_out(self, chosen: Option, count: int) -> list[ScaleUpInfo]:
         """New nodes by group. What the limits take from a group is not given to another."""

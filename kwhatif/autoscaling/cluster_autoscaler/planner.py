@@ -182,22 +182,22 @@ class Planner:
 
     def plan(self, world: AutoscalingContext, simulated: SimulatedCluster, nodes: Sequence[Node]) -> ScaleDown:
         """One loop; ``nodes`` are the existing ones, in the order given."""
-        found = self._last = ScaleDown(NO_CANDIDATES)
+        scale_down = self._last = ScaleDown(NO_CANDIDATES)
         listed = [simulated.cluster.columns.nodes[row] for row in simulated.listed_rows]
         here = {node.name: node for node in nodes}
         candidates = [node for node in nodes if self._may_shrink(world.groups.group_of(node.name))]
-        found.candidates = [node.name for node in self._in_order(world, simulated, candidates)]
+        scale_down.candidates = [node.name for node in self._in_order(world, simulated, candidates)]
         budgets = RemainingBudgets(world.objects.list_all(PodDisruptionBudget))
         context = DrainContext(world.flags, world.now, budgets, world.controllers)
         self._note_time(world)
         self._recent = {name: until for name, until in self._recent.items() if until > world.now}
-        self._categorize(world, simulated.fork(), context, here, found)
+        self._categorize(world, simulated.fork(), context, here, scale_down)
         self._hints.drop_old()
-        self._since = {name: self._since.get(name, world.now) for name in found.unneeded}
+        self._since = {name: self._since.get(name, world.now) for name in scale_down.unneeded}
         self._previous = frozenset(self._since)
-        if found.candidates:
-            self._choose(world, listed, here, found)
-        return found
+        if scale_down.candidates:
+            self._choose(world, listed, here, scale_down)
+        return scale_down
 
     @staticmethod
     def _may_shrink(group: NodeGroup | None) -> bool:
@@ -241,18 +241,18 @@ class Planner:
         simulated: SimulatedCluster,
         context: DrainContext,
         here: dict[str, Node],
-        found: ScaleDown,
+        scale_down: ScaleDown,
     ) -> None:
         eligible = []
-        for name in found.candidates:
+        for name in scale_down.candidates:
             if name in self._recent:
-                found.unremovable[name] = Unremovable("RecentlyUnremovable")
+                scale_down.unremovable[name] = Unremovable("RecentlyUnremovable")
                 continue
             reason, used = eligibility(world, here[name], self._pods(simulated, name))
             if used is not None:
-                found.utilization[name] = used
+                scale_down.utilization[name] = used
             if reason:
-                found.unremovable[name] = Unremovable(reason)
+                scale_down.unremovable[name] = Unremovable(reason)
             else:
                 eligible.append(name)
         destinations = np.zeros(len(simulated.cluster), np.bool_)
@@ -263,13 +263,13 @@ class Planner:
                 break
             removal = self._simulate(simulated, name, context, destinations)
             if isinstance(removal, Unremovable):
-                found.unremovable[name] = removal
+                scale_down.unremovable[name] = removal
                 self._recent[name] = world.now + world.flags.unremovable_node_recheck_timeout
                 continue
             removal.risky = not context.budgets.allows_all(removal.pods)
             context.budgets.take(removal.pods)
             destinations[simulated.cluster.columns.row(name)] = False
-            found.unneeded[name] = removal
+            scale_down.unneeded[name] = removal
             group = world.groups.group_of(name)
             counted += not (group is not None and group.settings.zero_or_max_node_scaling)
 
@@ -288,16 +288,16 @@ class Planner:
     # --- which of them go
 
     def _choose(
-        self, world: AutoscalingContext, listed: Sequence[Node], here: dict[str, Node], found: ScaleDown
+        self, world: AutoscalingContext, listed: Sequence[Node], here: dict[str, Node], scale_down: ScaleDown
     ) -> None:
         limits = ClusterLimits.least(listed, world.groups, world.flags)
         sizes = {group.name: group.target for group in world.groups}
-        removals = sorted(found.unneeded.values(), key=lambda removal: (bool(removal.pods), removal.node))
+        removals = sorted(scale_down.unneeded.values(), key=lambda removal: (bool(removal.pods), removal.node))
         going = []
         for removal in removals:
             reason = self._reason_to_wait(world, here[removal.node], limits, sizes)
             if reason:
-                found.unremovable[removal.node] = Unremovable(reason)
+                scale_down.unremovable[removal.node] = Unremovable(reason)
             else:
                 going.append(removal)
         going.sort(key=lambda removal: (bool(removal.pods), removal.risky))
@@ -306,16 +306,16 @@ class Planner:
             group = world.groups.group_of(node.name)
             if group is not None:
                 registered[group.name] = registered.get(group.name, 0) + 1
-        going = self._whole_groups(world, going, registered, found)
+        going = self._whole_groups(world, going, registered, scale_down)
         for removal in list(going):
             if removal.finishing:
-                found.unremovable[removal.node] = Unremovable("BlockedByOnCompletionPod")
+                scale_down.unremovable[removal.node] = Unremovable("BlockedByOnCompletionPod")
                 going.remove(removal)
         empty = [removal.node for removal in going if not removal.pods]
         drained = [removal.node for removal in going if removal.pods]
-        found.removable = (empty, drained)
-        found.deleted = crop_nodes_to_budgets(empty, drained, world.groups, world.flags, registered)
-        found.result = DELETE_STARTED if any(found.deleted) else NOTHING_DELETED
+        scale_down.removable = (empty, drained)
+        scale_down.deleted = crop_nodes_to_budgets(empty, drained, world.groups, world.flags, registered)
+        scale_down.result = DELETE_STARTED if any(scale_down.deleted) else NOTHING_DELETED
 
     def _reason_to_wait(
         self, world: AutoscalingContext, node: Node, limits: ClusterLimits, sizes: dict[str, int]
@@ -337,7 +337,7 @@ class Planner:
 
     @staticmethod
     def _whole_groups(
-        world: AutoscalingContext, going: list[Removal], registered: dict[str, int], found: ScaleDown
+        world: AutoscalingContext, going: list[Removal], registered: dict[str, int], scale_down: ScaleDown
     ) -> list[Removal]:
         """Of zero-or-max groups all nodes go, or none; they come last."""
         single: list[Removal] = []
@@ -352,5 +352,5 @@ class Planner:
             if len(removals) in (world.groups[name].target, registered.get(name, 0)):
                 single += removals
             else:
-                found.unremovable |= {removal.node: Unremovable("AtomicScaleDownFailed") for removal in removals}
+                scale_down.unremovable |= {removal.node: Unremovable("AtomicScaleDownFailed") for removal in removals}
         return single

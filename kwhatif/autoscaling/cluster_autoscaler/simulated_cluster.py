@@ -127,10 +127,10 @@ class SimulatedCluster:
         first = int(places.searchsorted((self.turn.last + 1) % len(self.listed_rows)))
         # Most searches end soon.
         for begin, end in ((first, first + _NEAR), (first + _NEAR, len(rows)), (0, first)):
-            found = self._first(pod, evaluation, rows[begin:end])
-            if found is not None:
-                self.turn.last = int(places[begin + found])
-                return int(rows[begin + found])
+            offset = self._first(pod, evaluation, rows[begin:end])
+            if offset is not None:
+                self.turn.last = int(places[begin + offset])
+                return int(rows[begin + offset])
         return None
 
     def _search_rows(self, acceptable: BoolArray | None) -> tuple[IntpArray, IntpArray]:

@@ -170,11 +170,11 @@ class LoopResult(msgspec.Struct):
 
     def resizes(self) -> list[ScaleUpInfo]:
         """The resizes of the loop, one for each group, for pods and for minimum sizes together."""
-        found = {each.group.name: each for each in self.scale_up.plan}
+        by_group = {each.group.name: each for each in self.scale_up.plan}
         for each in self.scale_up_to_min_size:
-            grown = found.get(each.group.name, each)
-            found[each.group.name] = ScaleUpInfo(each.group, grown.current_size, each.new_size)
-        return list(found.values())
+            grown = by_group.get(each.group.name, each)
+            by_group[each.group.name] = ScaleUpInfo(each.group, grown.current_size, each.new_size)
+        return list(by_group.values())
 
 
 class StaticAutoscaler:
@@ -193,29 +193,29 @@ class StaticAutoscaler:
         cluster = world.without_expendable()
         templates = node_templates(world, nodes, cluster)
         health = GroupHealth(nodes, world.groups, world.flags, world.now, templates)
-        found = LoopResult(templates, health.cluster_is_healthy, ScaleUp(NOT_TRIED), ScaleDown(NO_SCALE_DOWN))
-        if not found.healthy or self._gives_up_missing_nodes(world, health):
-            found.ignored = {pod.key: "cluster unhealthy" for pod in sorted(world.pending, key=lambda pod: pod.key)}
-            found.scale_down = self._planner.skip_loop(healthy=found.healthy)
-            return found
+        result = LoopResult(templates, health.cluster_is_healthy, ScaleUp(NOT_TRIED), ScaleDown(NO_SCALE_DOWN))
+        if not result.healthy or self._gives_up_missing_nodes(world, health):
+            result.ignored = {pod.key: "cluster unhealthy" for pod in sorted(world.pending, key=lambda pod: pod.key)}
+            result.scale_down = self._planner.skip_loop(healthy=result.healthy)
+            return result
         simulated, here = self._build_simulated_cluster(world, cluster, nodes, templates, health)
         waiting = self._in_some_order([cluster.shapes.info(pod) for pod in list_unschedulable_pods(world)])
-        found.placed, left = place_on_existing(simulated, waiting, self._hints)
+        result.placed, left = place_on_existing(simulated, waiting, self._hints)
         pods = filter_pods_to_help(world, left)
         helped = {pod.key for pod in pods}
-        found.ignored = {
+        result.ignored = {
             pod.key: why_ignored(pod, world)
             for pod in sorted(world.pending, key=lambda pod: pod.key)
-            if pod.key not in helped and pod.key not in found.placed
+            if pod.key not in helped and pod.key not in result.placed
         }
         if up:
             orchestrator = Orchestrator(world, simulated, templates, health)
-            found.scale_up = self._scale_up(world, orchestrator, nodes, pods)
+            result.scale_up = self._scale_up(world, orchestrator, nodes, pods)
             if world.flags.enforce_node_group_min_size:
-                _enforce_min_sizes(found, orchestrator)
+                _enforce_min_sizes(result, orchestrator)
         if down:
-            found.scale_down = self._planner.plan(world, simulated, here)
-        return found
+            result.scale_down = self._planner.plan(world, simulated, here)
+        return result
 
     def _in_some_order(self, items: list[T]) -> list[T]:
         if self._chance is not None:
@@ -283,20 +283,20 @@ class StaticAutoscaler:
         return simulated, [node for node in nodes if node.name not in starting]
 
 
-def _enforce_min_sizes(found: LoopResult, orchestrator: Orchestrator) -> None:
+def _enforce_min_sizes(loop_result: LoopResult, orchestrator: Orchestrator) -> None:
     """Scale up groups below their minimum size.
 
     If pods did not cause a scale-up, upstream processes only the status of this one: it is the result of the loop, and
     pods, which no scale-up was tried for, get no events.
     """
-    tried = found.scale_up
-    found.scale_up_to_min_size = orchestrator.scale_up_to_min_size(tried.plan)
+    tried = loop_result.scale_up
+    loop_result.scale_up_to_min_size = orchestrator.scale_up_to_min_size(tried.plan)
     if tried.result not in (NOT_NEEDED, LIMITED, IN_COOLDOWN):
         return
     why = NODES_TOTAL_REACHED if tried.result == LIMITED else _MORE_MAY_FOLLOW
-    found.overlooked = {pod.key: why for pod in sorted(tried.pods, key=lambda pod: pod.key)}
-    result = SUCCESSFUL if found.scale_up_to_min_size else NOT_NEEDED
-    found.scale_up = ScaleUp(result, plan=found.scale_up_to_min_size)
+    loop_result.overlooked = {pod.key: why for pod in sorted(tried.pods, key=lambda pod: pod.key)}
+    result = SUCCESSFUL if loop_result.scale_up_to_min_size else NOT_NEEDED
+    loop_result.scale_up = ScaleUp(result, plan=loop_result.scale_up_to_min_size)
 
 
 def _are_new(pods: Sequence[PodInfo], now: int) -> bool:

@@ -67,28 +67,28 @@ class CandidateSearch(msgspec.Struct):
 
 def find_candidates(world: KarpenterSnapshot, *, empty: bool) -> CandidateSearch:
     """The nodes that one of the methods may disrupt: empty ones, or underutilized ones where their pool allows it."""
-    found = CandidateSearch()
+    search = CandidateSearch()
     for node in world.cluster.nodes:
-        candidate = _candidate(world, node, found)
+        candidate = _candidate(world, node, search)
         if candidate is None or candidate.pool.spec.replicas is not None:
             continue
-        wanted = _of_empty(candidate, found) if empty else _of_any(candidate, found)
+        wanted = _of_empty(candidate, search) if empty else _of_any(candidate, search)
         if wanted and is_consolidatable(candidate.state.claim, candidate.pool, world.now):
-            found.candidates.append(candidate)
-    costs = {each.cost for each in found.candidates}
-    world.order.mattered |= len(costs) < len(found.candidates)
-    found.candidates.sort(key=lambda each: (each.cost, world.order.rank(each.name), each.name))
-    return found
+            search.candidates.append(candidate)
+    costs = {each.cost for each in search.candidates}
+    world.order.mattered |= len(costs) < len(search.candidates)
+    search.candidates.sort(key=lambda each: (each.cost, world.order.rank(each.name), each.name))
+    return search
 
 
-def _of_empty(candidate: Candidate, found: CandidateSearch) -> bool:
+def _of_empty(candidate: Candidate, search: CandidateSearch) -> bool:
     if _consolidates_never(candidate.pool):
-        found.record_reason(candidate.state, f'NodePool "{candidate.pool.name}" has consolidation disabled')
+        search.record_reason(candidate.state, f'NodePool "{candidate.pool.name}" has consolidation disabled')
         return False
     return not candidate.pods
 
 
-def _of_any(candidate: Candidate, found: CandidateSearch) -> bool:
+def _of_any(candidate: Candidate, search: CandidateSearch) -> bool:
     pool, labels = candidate.pool, candidate.state.labels
     if candidate.row is None:
         said = f'Instance Type "{labels.get(INSTANCE_TYPE, "")}" not found'
@@ -102,11 +102,11 @@ def _of_any(candidate: Candidate, found: CandidateSearch) -> bool:
         said = f'NodePool "{pool.name}" has non-empty consolidation disabled'
     else:
         return True
-    found.record_reason(candidate.state, said)
+    search.record_reason(candidate.state, said)
     return False
 
 
-def _candidate(world: KarpenterSnapshot, node: StateNode, found: CandidateSearch) -> Candidate | None:
+def _candidate(world: KarpenterSnapshot, node: StateNode, search: CandidateSearch) -> Candidate | None:
     if node.claim is None:
         return None
     blocked = _blocking_reason_of(node)
@@ -118,7 +118,7 @@ def _candidate(world: KarpenterSnapshot, node: StateNode, found: CandidateSearch
     if blocked is None:
         blocked = _pod_reason_of(world, pods)
     if blocked is not None or pool is None or types is None:
-        found.record_reason(node, blocked or "")
+        search.record_reason(node, blocked or "")
         return None
     name = node.labels.get(INSTANCE_TYPE, "")
     row = next((int(each) for each in types if world.catalogue.types[each].name == name), None)

@@ -67,19 +67,19 @@ class Consolidation(msgspec.Struct):
 
 def consolidate(world: KarpenterSnapshot, method: str) -> Consolidation:
     """One method of METHODS by itself, on the cluster as it is."""
-    found = find_candidates(world, empty=method == "empty")
-    if not found.candidates:
-        return Consolidation(found)
+    search = find_candidates(world, empty=method == "empty")
+    if not search.candidates:
+        return Consolidation(search)
     reason = "Empty" if method == "empty" else "Underutilized"
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, reason)
-    result = Consolidation(found, budgets)
+    result = Consolidation(search, budgets)
     if method == "empty":
-        empty = _within(found.candidates, budgets)
+        empty = _within(search.candidates, budgets)
         result.command = Command(tuple(empty)) if empty else None
     elif method == "multi":
-        result.command = _several(world, _within([each for each in found.candidates if each.pods], budgets), found)
+        result.command = _several(world, _within([each for each in search.candidates if each.pods], budgets), search)
     else:
-        result.command = _one(world, found, budgets)
+        result.command = _one(world, search, budgets)
     return result
 
 
@@ -87,12 +87,12 @@ def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[st
     """Every node with pods by itself, budgets aside: why nodes are no candidates, where the pods of the others would
     go, and how many disruptions the budgets of each pool allow.
     """
-    found = find_candidates(world, empty=False)
+    search = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
-    candidates = track([each for each in found.candidates if each.pods], "Trying", "nodes")
-    computed = ((each.name, _compute_consolidation(world, [each], found)) for each in candidates)
+    candidates = track([each for each in search.candidates if each.pods], "Trying", "nodes")
+    computed = ((each.name, _compute_consolidation(world, [each], search)) for each in candidates)
     commands = {name: command for name, command in computed if command is not None}
-    return found, commands, budgets
+    return search, commands, budgets
 
 
 def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:
@@ -105,7 +105,7 @@ def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list
     return kept
 
 
-def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], found: CandidateSearch) -> Command | None:
+def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], search: CandidateSearch) -> Command | None:
     """The longest prefix of candidates that can be consolidated together, by binary search."""
     if len(candidates) < 2:
         return None
@@ -114,7 +114,7 @@ def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], found: C
     while least <= most:
         middle = (least + most) // 2
         together = candidates[: middle + 1]
-        command = _compute_consolidation(world, together, found)
+        command = _compute_consolidation(world, together, search)
         if command is not None and command.replacements:
             command = command if _cheaper_than_same(world.catalogue, command) else None
         if command is None:
@@ -124,17 +124,17 @@ def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], found: C
     return best
 
 
-def _one(world: KarpenterSnapshot, found: CandidateSearch, budgets: Mapping[str, int]) -> Command | None:
+def _one(world: KarpenterSnapshot, search: CandidateSearch, budgets: Mapping[str, int]) -> Command | None:
     """The first candidate that can be consolidated; pools take turns."""
     by_pool: dict[str, list[Candidate]] = {}
-    for each in found.candidates:
+    for each in search.candidates:
         by_pool.setdefault(each.pool.name, []).append(each)
     queues = [by_pool[name] for name in world.order.arrange(by_pool)]
     for turn in zip_longest(*queues):
         for candidate in turn:
             if candidate is None or not candidate.pods or budgets.get(candidate.pool.name, 0) == 0:
                 continue
-            command = _compute_consolidation(world, [candidate], found)
+            command = _compute_consolidation(world, [candidate], search)
             if command is not None:
                 return command
     return None
@@ -144,11 +144,11 @@ def _one(world: KarpenterSnapshot, found: CandidateSearch, budgets: Mapping[str,
 
 
 def _compute_consolidation(
-    world: KarpenterSnapshot, candidates: Sequence[Candidate], found: CandidateSearch
+    world: KarpenterSnapshot, candidates: Sequence[Candidate], search: CandidateSearch
 ) -> Command | None:
     def refuse(text: str) -> None:
         if len(candidates) == 1:
-            found.record_reason(candidates[0].state, text)
+            search.record_reason(candidates[0].state, text)
 
     result, stuck = _simulate_scheduling(world, candidates)
     if stuck:

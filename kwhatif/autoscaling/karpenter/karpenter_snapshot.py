@@ -198,10 +198,10 @@ class KarpenterSnapshot:
     @cached_property
     def domains(self) -> Domains:
         """The domains of each label that machines of the NodePools may have."""
-        found = Domains()
+        domains = Domains()
         for offer in self.offers:
-            _add_domains(found, offer, self.catalogue)
-        return found
+            _add_domains(domains, offer, self.catalogue)
+        return domains
 
     @cached_property
     def provisionable_pods(self) -> list[Pod]:
@@ -211,8 +211,8 @@ class KarpenterSnapshot:
     @cached_property
     def refusals_by_pod(self) -> dict[str, list[str]]:
         """Those of them that are not scheduled at all, with the reasons."""
-        found = {pod.key: refusals(pod, self.catalogue.known, self.cluster.volumes) for pod in self.provisionable_pods}
-        return {pod: reasons for pod, reasons in found.items() if reasons}
+        by_pod = {pod.key: refusals(pod, self.catalogue.known, self.cluster.volumes) for pod in self.provisionable_pods}
+        return {pod: reasons for pod, reasons in by_pod.items() if reasons}
 
     @cached_property
     def unprovisionable_pods(self) -> list[str]:
@@ -244,7 +244,7 @@ def _by_name(pods: Iterable[Pod]) -> list[Pod]:
     return sorted(pods, key=lambda pod: (pod.namespace, pod.name))
 
 
-def _add_domains(found: Domains, offer: Offer, catalogue: Catalogue) -> None:
+def _add_domains(domains: Domains, offer: Offer, catalogue: Catalogue) -> None:
     pool = offer.pool
     if not len(offer.types):
         return
@@ -252,8 +252,8 @@ def _add_domains(found: Domains, offer: Offer, catalogue: Catalogue) -> None:
     for row in offer.types:
         for key, requirement in merge_requirements(required, *catalogue.types[row].requirements.values()).items():
             for value in requirement.values:
-                found.add(key, value, pool.taints)
+                domains.add(key, value, pool.taints)
     for key, requirement in required.items():
         if requirement.operator == "In":
             for value in requirement.values:
-                found.add(key, value, pool.taints)
+                domains.add(key, value, pool.taints)

@@ -26,9 +26,9 @@ class MapOrder:
 
     def arrange(self, equals: Iterable[str]) -> list[str]:
         """Equally good names in the order in which Go would visit them."""
-        found = sorted(equals)
-        self.mattered |= len(found) > 1
-        return found if self._drawn is None else sorted(found, key=self.rank)
+        keys = sorted(equals)
+        self.mattered |= len(keys) > 1
+        return keys if self._drawn is None else sorted(keys, key=self.rank)
 
     def rank(self, name: str) -> float:
         """The place of a name among equals; the same for all if they keep their order."""

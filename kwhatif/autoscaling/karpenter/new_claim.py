@@ -120,24 +120,24 @@ class NewClaim:
         self, pod_data: PodData, volume_requirements: Sequence[Requirements], *, relax_minimum: bool = False
     ) -> None:
         """Add the pod. Raises IncompatibleError if it does not fit."""
-        found = self._fit(pod_data, volume_requirements, relax_minimum=relax_minimum)
+        fit = self._fit(pod_data, volume_requirements, relax_minimum=relax_minimum)
         if not self.pods:
             before = self.requirements
             self.lowered_minimum = any(
-                (each.min_values or 0) > (found.requirements[key].min_values or 0)
+                (each.min_values or 0) > (fit.requirements[key].min_values or 0)
                 for key, each in before.items()
-                if each.min_values is not None and found.requirements[key].min_values is not None
+                if each.min_values is not None and fit.requirements[key].min_values is not None
             )
         self.pods.append(pod_data)
-        self.types, self.requests, self.requirements = found.types, found.requests, found.requirements
+        self.types, self.requests, self.requirements = fit.types, fit.requests, fit.requirements
         self._roomiest = None
         self._has_room.clear()
         topology = self._world.topology
         topology.register_host(self.hostname)
-        topology.record(pod_data, self._taints, found.requirements)
+        topology.record(pod_data, self._taints, fit.requirements)
         self._ports.take(pod_data.key, pod_data.ports)
-        self._world.reservations.hold(self.hostname, found.reserved)
-        self.reserved = found.reserved
+        self._world.reservations.hold(self.hostname, fit.reserved)
+        self.reserved = fit.reserved
 
     def can_never_add(self, pod_data: PodData) -> bool:
         """Whether the pod certainly does not fit: pods of its shape never do, or it is too large by now."""
@@ -235,14 +235,14 @@ class NewClaim:
         """The NodeClaim as it would be created: without a hostname, on reserved capacity if any is held, its types by
         price.
         """
-        found = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
+        requirements = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
         if self.reserved:
-            found[CAPACITY_TYPE] = Requirement.from_selector(CAPACITY_TYPE, "In", (RESERVED,))
+            requirements[CAPACITY_TYPE] = Requirement.from_selector(CAPACITY_TYPE, "In", (RESERVED,))
             label = self._world.catalogue.reservation_labels[0]
             held = Requirement.from_selector(label, "In", {each.reservation_id for each in self.reserved})
-            found = dict(merge_requirements(found, held))
-        self.requirements = found
-        self.types = self._world.catalogue.by_price(self.types, found)[:MOST_TYPES]
+            requirements = dict(merge_requirements(requirements, held))
+        self.requirements = requirements
+        self.types = self._world.catalogue.by_price(self.types, requirements)[:MOST_TYPES]
 
     def resolve_requirements(self) -> Requirements:
         """The requirements of the created NodeClaim: its types by name, and their capacity types."""
@@ -250,9 +250,13 @@ class NewClaim:
         names = [catalogue.types[row].name for row in self.types]
         there = self.requirements.get(INSTANCE_TYPE)
         named = Requirement.from_selector(INSTANCE_TYPE, "In", names, there.min_values if there else None)
-        found = merge_requirements(self.requirements, named)
-        kinds = {each.capacity_type for row in self.types for each in catalogue.offers_of(int(row), found)}
-        return merge_requirements(found, Requirement.from_selector(CAPACITY_TYPE, "In", kinds)) if kinds else found
+        requirements = merge_requirements(self.requirements, named)
+        kinds = {each.capacity_type for row in self.types for each in catalogue.offers_of(int(row), requirements)}
+        return (
+            merge_requirements(requirements, Requirement.from_selector(CAPACITY_TYPE, "In", kinds))
+            if kinds
+            else requirements
+        )
 
     def labels(self) -> Mapping[str, str]:
         """Its labels: the template's, and those with a single remaining value."""

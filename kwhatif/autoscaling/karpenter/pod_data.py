@@ -97,11 +97,11 @@ def amounts(quantities: Mapping[str, Quantity] | None) -> dict[str, int]:
 
 def total(parts: Iterable[Amounts]) -> dict[str, int]:
     """The sum by resource."""
-    found: dict[str, int] = {}
+    sums: dict[str, int] = {}
     for part in parts:
         for name, amount in part.items():
-            found[name] = found.get(name, 0) + amount
-    return found
+            sums[name] = sums.get(name, 0) + amount
+    return sums
 
 
 def subtract(amounts: Amounts, others: Amounts) -> dict[str, int]:
@@ -123,13 +123,13 @@ def in_units(amounts: Amounts) -> dict[str, Any]:
 
 def format_amounts(parts: Iterable[Mapping[str, Quantity]]) -> str:
     """The sum of quantities as messages have it."""
-    found: dict[str, Quantity] = {}
+    sums: dict[str, Quantity] = {}
     for part in parts:
         for name, quantity in part.items():
-            found[name] = found[name] + quantity if name in found else quantity
-    if not found:
+            sums[name] = sums[name] + quantity if name in sums else quantity
+    if not sums:
         return "{}"
-    return "{" + ",".join(f'"{name}":"{found[name].canonical}"' for name in sorted(found)) + "}"
+    return "{" + ",".join(f'"{name}":"{sums[name].canonical}"' for name in sorted(sums)) + "}"
 
 
 TOLERATES_PREFERENCES = Toleration(operator="Exists", effect="PreferNoSchedule")

@@ -287,11 +287,11 @@ NONE: Requirements = {}
 
 def merge_requirements(requirements: Requirements, *others: Requirement) -> Requirements:
     """The requirements and others besides."""
-    found = dict(requirements)
+    by_key = dict(requirements)
     for other in others:
-        there = found.get(other.key)
-        found[other.key] = other if there is None else other.intersect(there)
-    return found
+        there = by_key.get(other.key)
+        by_key[other.key] = other if there is None else other.intersect(there)
+    return by_key
 
 
 def of_labels(labels: Mapping[str, str] | None) -> Requirements:

@@ -382,7 +382,7 @@ def _compatible_daemons_relaxing(
 
     This changes the pods: afterwards they tolerate PreferNoSchedule, and terms that did not suit are relaxed.
     """
-    found = []
+    compatible = []
     for index, pod_data in enumerate(daemons):
         if not pod_data.tolerates_preferences:
             pod_data = pod_data.with_prefer_no_schedule_toleration()
@@ -393,8 +393,8 @@ def _compatible_daemons_relaxing(
             pod_data = rest or pod_data
         daemons[index] = pod_data
         if suits:
-            found.append(pod_data)
-    return found
+            compatible.append(pod_data)
+    return compatible
 
 
 def _daemon_overhead(pods: Sequence[PodData], with_ports: Sequence[PodData]) -> Daemons:
@@ -416,8 +416,8 @@ class Provisioning(msgspec.Struct, frozen=True):
 def provision(world: KarpenterSnapshot) -> Provisioning:
     """One round for all pending pods, and for those of nodes that are being deleted."""
     pods = [*world.waiting, *world.leaving]
-    found = simulate_round(world, world.staying, pods, strict=True) if pods else SchedulingResults()
-    return Provisioning(found, world.refusals_by_pod, world.unprovisionable_pods)
+    results = simulate_round(world, world.staying, pods, strict=True) if pods else SchedulingResults()
+    return Provisioning(results, world.refusals_by_pod, world.unprovisionable_pods)
 
 
 def simulate_round(

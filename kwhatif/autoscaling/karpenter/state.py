@@ -128,11 +128,11 @@ class StateNode(msgspec.Struct, eq=False, dict=True):
     def taints(self) -> list[Taint]:
         """Until the node is initialized, without ephemeral and startup taints."""
         spec = self.claim.spec if self.claim and (self.node is None or not self.is_registered) else None
-        found = list((spec.taints if spec else self.node.spec.taints if self.node else None) or ())
+        taints = list((spec.taints if spec else self.node.spec.taints if self.node else None) or ())
         if self.is_initialized or self.claim is None:
-            return found
+            return taints
         at_start = self.claim.spec.startup_taints or ()
-        return [each for each in found if not is_ephemeral(each) and not any(same(each, one) for one in at_start)]
+        return [each for each in taints if not is_ephemeral(each) and not any(same(each, one) for one in at_start)]
 
     @cached_property
     def capacity(self) -> Amounts:
@@ -185,24 +185,24 @@ class ClusterState:
                 self._pods.setdefault(pod.spec.node_name, []).append(pod)
         self._labels: dict[str, Requirements] = {}
         self._csi_nodes = {each.name: each for each in objects.list_all(CSINode)}
-        found: dict[str, StateNode] = {}
+        nodes: dict[str, StateNode] = {}
         for node in sorted(objects.list_all(Node), key=lambda node: node.name):
             provider_id = self._provider_id(node)
             if provider_id is not None:
-                found[provider_id] = self._state(node)
+                nodes[provider_id] = self._state(node)
         for claim in sorted(objects.list_all(NodeClaim), key=lambda claim: claim.name):
             provider_id = claim.status.provider_id
             if provider_id:
-                there = found.setdefault(provider_id, StateNode(None, None))
-                found[provider_id] = StateNode(there.node, claim, there.pods, there.ports, there.volumes)
-        self.nodes: list[StateNode] = list(found.values())
+                there = nodes.setdefault(provider_id, StateNode(None, None))
+                nodes[provider_id] = StateNode(there.node, claim, there.pods, there.ports, there.volumes)
+        self.nodes: list[StateNode] = list(nodes.values())
 
     def labels_of(self, node: Node) -> Requirements:
         """The requirements of a node's labels, computed once."""
-        found = self._labels.get(node.name)
-        if found is None:
-            found = self._labels[node.name] = of_labels(node.metadata.labels)
-        return found
+        labels = self._labels.get(node.name)
+        if labels is None:
+            labels = self._labels[node.name] = of_labels(node.metadata.labels)
+        return labels
 
     @staticmethod
     def _provider_id(node: Node) -> str | None:
@@ -330,9 +330,9 @@ class PodBudgets:
     def blocking(self, pods: Iterable[Pod]) -> list[str] | None:
         """The budgets of the first pod that may not be evicted now; None if all may."""
         for pod in pods:
-            found = self._blockers(pod, lambda budget: budget.allowed == 0)
-            if found is not None:
-                return found
+            blockers = self._blockers(pod, lambda budget: budget.allowed == 0)
+            if blockers is not None:
+                return blockers
         return None
 
     def is_reschedulable_now(self, pod: Pod) -> bool:

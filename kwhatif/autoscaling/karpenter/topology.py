@@ -66,9 +66,9 @@ class Topology:
             return
         if pod_data.terms("pod_anti_affinity", preferred=False):
             self._repels(pod_data, {})
-        found = [*self._spread(pod_data), *self._near(pod_data)]
+        groups = [*self._spread(pod_data), *self._near(pod_data)]
         owned = []
-        for group in found:
+        for group in groups:
             identity = group.identity
             if identity not in self._groups:
                 self._count(group)
@@ -166,15 +166,15 @@ class Topology:
         """What the constraints leave of a node's requirements for the pod, or the message about the first that cannot
         be met.
         """
-        found: Requirements = requirements
+        so_far: Requirements = requirements
         for group in self._matching(pod_data, taints, requirements):
             of_pod = requirement_of(pod_data.strict_requirements, group.key)
             of_node = requirement_of(requirements, group.key)
             left = group.next_domains(pod_data, of_pod, of_node)
             if not left.values:
                 return requirements, group.explain_no_domain(of_pod, of_node)
-            found = merge_requirements(found, left)
-        return found, None
+            so_far = merge_requirements(so_far, left)
+        return so_far, None
 
     def refuses(self, pod_data: PodData, requirements: Requirements) -> tuple[bool, bool]:
         """Whether the pod's own constraints leave nothing of a node's requirements, and whether that is for good, since
@@ -200,8 +200,8 @@ class Topology:
 
     def _owners(self, pod_data: PodData) -> Sequence[TopologyGroup]:
         """The pod's own constraints; none for a pod that is not registered."""
-        found = self._owned.get(id(pod_data.pod))
-        return found[1] if found else ()
+        entry = self._owned.get(id(pod_data.pod))
+        return entry[1] if entry else ()
 
     def applies_to(self, pod_data: PodData) -> bool:
         """Whether any constraint restricts where the pod goes."""

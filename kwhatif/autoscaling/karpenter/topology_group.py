@@ -65,10 +65,10 @@ class NodeFilter(msgspec.Struct, frozen=True):
 
 def _odd(items: Iterable[Hashable]) -> frozenset[Hashable]:
     """The items that are there an odd number of times: upstream's hash of a set cancels pairs."""
-    found: set[Hashable] = set()
+    odd: set[Hashable] = set()
     for item in items:
-        found ^= {item}
-    return frozenset(found)
+        odd ^= {item}
+    return frozenset(odd)
 
 
 def selector_identity(selector: LabelSelector | None) -> Hashable:
@@ -109,11 +109,11 @@ class TopologyGroup:
     # --- which pods and domains
 
     def selects(self, pod_data: PodData) -> bool:
-        found = self._selected.get(id(pod_data.pod))
-        if found is None:
-            found = pod_data.pod.namespace in self.namespaces and self._selects.matches(pod_data.labels)
-            self._selected[id(pod_data.pod)] = found
-        return found
+        selects = self._selected.get(id(pod_data.pod))
+        if selects is None:
+            selects = pod_data.pod.namespace in self.namespaces and self._selects.matches(pod_data.labels)
+            self._selected[id(pod_data.pod)] = selects
+        return selects
 
     def counts_pod(self, pod_data: PodData, taints: Sequence[Taint], requirements: Requirements) -> bool:
         """Whether a pod counts on a node that meets the requirements."""

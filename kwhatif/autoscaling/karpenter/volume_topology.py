@@ -85,7 +85,7 @@ class Volumes:
 
     def of_pod(self, pod: Pod) -> Used | None:
         """The pod's volumes by driver; None if one of them cannot be resolved. Missing claims do not count."""
-        found: dict[str, set[str]] = {}
+        by_driver: dict[str, set[str]] = {}
         for volume in pod.spec.volumes or ():
             try:
                 claim = self._claim(pod, volume)
@@ -98,8 +98,8 @@ class Volumes:
             except VolumeNotFound:
                 return None
             if driver:
-                found.setdefault(driver, set()).add(f"{claim.namespace}/{claim.name}")
-        return {driver: frozenset(names) for driver, names in found.items()}
+                by_driver.setdefault(driver, set()).add(f"{claim.namespace}/{claim.name}")
+        return {driver: frozenset(names) for driver, names in by_driver.items()}
 
     def _driver(self, claim: PersistentVolumeClaim) -> str:
         if claim.spec.volume_name:
@@ -120,13 +120,13 @@ class Volumes:
 
     def requirements_of(self, pod: Pod) -> Sequence[Requirements]:
         """Alternative requirements of the pod's volumes on a node: empty if there are none. Raises VolumeNotFound."""
-        found: list[Requirements] | None = None
+        so_far: list[Requirements] | None = None
         for volume in pod.spec.volumes or ():
             claim = self._claim(pod, volume)
             alternatives = self._of_claim(claim) if claim is not None else []
             if alternatives:
-                found = _combine_alternatives(found, alternatives)
-        return found or ()
+                so_far = _combine_alternatives(so_far, alternatives)
+        return so_far or ()
 
     def _of_claim(self, claim: PersistentVolumeClaim) -> list[Requirements]:
         if claim.spec.volume_name:
@@ -155,17 +155,17 @@ class Volumes:
         affinity = volume.spec.node_affinity
         if affinity is None or affinity.required is None:
             return []
-        found: list[Requirements] = []
+        terms: list[Requirements] = []
         for term in affinity.required.node_selector_terms or ():
             expressions = term.match_expressions or []
             # A volume of one node is lost with it: its pod may go to any other.
             local = volume.spec.local is not None or volume.spec.host_path is not None
             left = [each for each in expressions if not (local and each.key == HOSTNAME)]
             if left:
-                found.append(of_expressions(left))
+                terms.append(of_expressions(left))
             elif local and expressions:
-                found.append(NONE)
-        return found
+                terms.append(NONE)
+        return terms
 
     # --- what keeps a pod from being scheduled
 
@@ -220,10 +220,10 @@ class Volumes:
         return None
 
 
-def _combine_alternatives(found: list[Requirements] | None, alternatives: list[Requirements]) -> list[Requirements]:
+def _combine_alternatives(so_far: list[Requirements] | None, alternatives: list[Requirements]) -> list[Requirements]:
     """The product of two lists of alternatives: compatible pairs or, if none are, all."""
-    if found is None:
+    if so_far is None:
         return alternatives
-    pairs = [(one, other) for one in found for other in alternatives]
+    pairs = [(one, other) for one in so_far for other in alternatives]
     suiting = [(one, other) for one, other in pairs if not conflicts(one, other)]
     return [merge_requirements(one, *other.values()) for one, other in suiting or pairs]

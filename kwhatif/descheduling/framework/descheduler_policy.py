@@ -99,8 +99,8 @@ class DeschedulerPolicy(PolicyStruct):
     @property
     def prometheus(self) -> PrometheusServer | None:
         """The Prometheus that it asks, if it has an address."""
-        found = [each.prometheus for each in self.metrics_providers if each.source == PROMETHEUS_METRICS]
-        return found[-1] if found and found[-1] is not None and found[-1].url else None
+        servers = [each.prometheus for each in self.metrics_providers if each.source == PROMETHEUS_METRICS]
+        return servers[-1] if servers and servers[-1] is not None and servers[-1].url else None
 
 
 # --- what the arguments of several plugins have in common

@@ -64,26 +64,26 @@ def usage_data(metrics: Mapping[str, Any]) -> UsageData:
 
 
 def _each(items: Iterable[Any], read: Callable[[Any], T], place: str) -> list[T]:
-    found: list[T] = []
+    values: list[T] = []
     for number, item in enumerate(convert(items, list[Any])):
         try:
-            found.append(read(item))
+            values.append(read(item))
         except InputError as error:
             raise InputError(error.problem, place=f"{place}[{number}]{error.place.removeprefix('$')}") from None
-    return found
+    return values
 
 
 def node_usage_of(item: Mapping[str, Any]) -> tuple[str, dict[str, int]]:
     """A node and its resources in billionths. Raises InputError with the place."""
-    found = convert(item, _NodeMetrics)
-    return found.metadata.name, _amounts(found.usage)
+    metrics = convert(item, _NodeMetrics)
+    return metrics.metadata.name, _amounts(metrics.usage)
 
 
 def pod_usage_of(item: Mapping[str, Any]) -> tuple[str, list[dict[str, int]]]:
     """A pod and its containers, each resource in billionths. Raises InputError with the place."""
-    found = convert(item, _PodMetrics)
-    key = f"{found.metadata.namespace or 'default'}/{found.metadata.name}"
-    return key, [_amounts(container.usage) for container in found.containers or ()]
+    metrics = convert(item, _PodMetrics)
+    key = f"{metrics.metadata.namespace or 'default'}/{metrics.metadata.name}"
+    return key, [_amounts(container.usage) for container in metrics.containers or ()]
 
 
 def check_answer(answer: Any) -> Any:

@@ -118,17 +118,17 @@ class NodeFit:
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
         key = self._encoder.encode((pod.spec.node_selector, required, pod.spec.tolerations))
-        found = self._suitable.get(key)
-        if found is None:
+        suiting = self._suitable.get(key)
+        if suiting is None:
             wanted = RequiredNodeAffinity.from_pod_spec(pod.spec)
-            found = self._suitable[key] = np.array(
+            suiting = self._suitable[key] = np.array(
                 [
                     not node.spec.unschedulable and tolerates_all(pod, node) and required_affinity_matches(wanted, node)
                     for node in self._pods.all_nodes
                 ],
                 np.bool_,
             )
-        return found
+        return suiting
 
     def _has_room(self, pod: Pod) -> BoolArray:
         free = self._free_of("pods")
@@ -142,11 +142,11 @@ class NodeFit:
 
     def _free_of(self, resource: str) -> Int64Array:
         """``int64[N]``: thousandths of a resource that requests leave."""
-        found = self._free.get(resource)
-        if found is None:
+        free = self._free.get(resource)
+        if free is None:
             rows = range(len(self._row))
-            found = self._free[resource] = np.array([self._free_at(row, resource) for row in rows], np.int64)
-        return found
+            free = self._free[resource] = np.array([self._free_at(row, resource) for row in rows], np.int64)
+        return free
 
     def _free_at(self, row: int, resource: str) -> int:
         allocatable = (self._pods.all_nodes[row].status.allocatable or {}).get(resource)
@@ -209,10 +209,10 @@ class _Matching:
 
     def count_named(self, name: str) -> Int64Array:
         """``int64[N]``: those with this name."""
-        found = np.zeros(len(self.counts), np.int64)
+        counts = np.zeros(len(self.counts), np.int64)
         for row in self._rows.get(name, ()):
-            found[row] += 1
-        return found
+            counts[row] += 1
+        return counts
 
     def forget(self, pod: Pod, row: int) -> None:
         if self._selects(pod):

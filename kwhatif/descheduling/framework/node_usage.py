@@ -38,13 +38,13 @@ class RequestedUsage:
         self.resources, self._pods = resources, pods
 
     def node_usage(self, nodes: Sequence[Node]) -> dict[str, dict[str, int]]:
-        found = {}
+        by_node = {}
         for node in nodes:
             requested = self._pods.requested(node.name)
-            found[node.name] = {name: requested.get(name, 0) for name in self.resources}
+            by_node[node.name] = {name: requested.get(name, 0) for name in self.resources}
             if "pods" in self.resources:
-                found[node.name]["pods"] = len(self._pods.running(node.name)) * NANO
-        return found
+                by_node[node.name]["pods"] = len(self._pods.running(node.name)) * NANO
+        return by_node
 
     def pod_usage(self, pod: Pod) -> Amounts:
         requested = self._pods.requests(pod)
@@ -58,7 +58,7 @@ class MeasuredUsage:
         self.resources, self._pods, self._data = resources, pods, data
 
     def node_usage(self, nodes: Sequence[Node]) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {}
+        by_node: dict[str, dict[str, int]] = {}
         for node in nodes:
             measured = (self._data.nodes or {}).get(node.name)
             if measured is None:
@@ -69,8 +69,8 @@ class MeasuredUsage:
                 if name not in usage:
                     resource, of = go_quote(name), go_quote(node.name)
                     raise PluginFailure(f"unable to find {resource} resource for collected {of} node metric")
-            found[node.name] = {name: usage[name] for name in self.resources}
-        return found
+            by_node[node.name] = {name: usage[name] for name in self.resources}
+        return by_node
 
     def pod_usage(self, pod: Pod) -> Amounts | None:
         containers = (self._data.pods or {}).get(pod.key)
@@ -111,7 +111,7 @@ def prometheus_shares(answer: Any) -> Mapping[str, float]:
     kind = data.get("resultType")
     if kind != "vector":
         raise PluginFailure(f'expected query results to be of type "vector", got {go_quote(str(kind))} instead')
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for sample in data.get("result") or ():
         instance = section(sample, "metric").get("instance")
         if instance is None:
@@ -120,5 +120,5 @@ def prometheus_shares(answer: Any) -> Mapping[str, float]:
         if value < 0 or value > 1:
             outside = f"has value {go_number(value)} outside of <0; 1> interval"
             raise PluginFailure(f"the collected metrics sample for {go_quote(instance)} {outside}")
-        found[instance] = value
-    return found
+        shares[instance] = value
+    return shares

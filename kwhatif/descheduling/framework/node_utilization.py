@@ -32,17 +32,17 @@ A = TypeVar("A", bound=PluginArgs)
 
 def read_thresholds(raw: Any) -> dict[str, float]:
     """Thresholds as the policy has them. Raises ValueError for what is no number."""
-    found: dict[str, float] = {}
+    thresholds: dict[str, float] = {}
     if raw is not None and not isinstance(raw, Mapping):
         raise ValueError(f"json: cannot unmarshal {word_for(raw)} into Go value of type api.ResourceThresholds")
     for name, value in (raw or {}).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"json: cannot unmarshal the threshold of {name} into Go value of type float64")
         try:
-            found[str(name)] = float(value)
+            thresholds[str(name)] = float(value)
         except OverflowError:
             raise ValueError(f"json: cannot unmarshal the threshold of {name} into Go value of type float64") from None
-    return found
+    return thresholds
 
 
 def threshold_problems(thresholds: Thresholds) -> Iterator[str]:
@@ -65,11 +65,11 @@ def namespace_problems(namespaces: Namespaces | None) -> Iterator[str]:
 
 def capacity_of(node: Node) -> dict[str, int]:
     """The allocatable resources; the capacity where there are none."""
-    found = {
+    capacity = {
         name: quantity.nano() for name, quantity in (node.status.allocatable or node.status.capacity or {}).items()
     }
-    found[METRIC_RESOURCE] = 100 * NANO
-    return found
+    capacity[METRIC_RESOURCE] = 100 * NANO
+    return capacity
 
 
 def units_of(name: str, amount: int) -> int:
@@ -79,13 +79,13 @@ def units_of(name: str, amount: int) -> int:
 
 def percentages(usage: Mapping[str, int], capacity: Mapping[str, int]) -> dict[str, float]:
     """Usage in percent of the capacity; a resource that the node lacks has none."""
-    found: dict[str, float] = {}
+    percent: dict[str, float] = {}
     for name, amount in usage.items():
         if name not in capacity:
             continue
         has = units_of(name, capacity[name])
-        found[name] = units_of(name, amount) / has * 100 if has > 0 else 0.0
-    return found
+        percent[name] = units_of(name, amount) / has * 100 if has > 0 else 0.0
+    return percent
 
 
 def is_below(usage: Thresholds, thresholds: Thresholds) -> bool:
@@ -101,14 +101,14 @@ def is_above(usage: Thresholds, thresholds: Thresholds) -> bool:
 def room_up_to(node: Node, thresholds: Thresholds, resources: Collection[str]) -> dict[str, int]:
     """What may be used of the node: up to the thresholds, rounded down, and all of what has none."""
     capacity = capacity_of(node)
-    found: dict[str, int] = {}
+    room: dict[str, int] = {}
     for name in resources:
         has = capacity.get(name, 0)
         if name in thresholds and name in capacity:
             units = int(float(thresholds[name]) * 0.01 * float(units_of(name, has)))
             has = units * 10**6 if name == "cpu" else units * NANO
-        found[name] = has
-    return found
+        room[name] = has
+    return room
 
 
 def total_usage(usage: Mapping[str, int]) -> int:
@@ -250,9 +250,9 @@ def reason_to_stay(runs: Sequence[Utilization], plugin: str, pod: Pod, source: s
         return "the plugin has not run"
     use = last_run.nodes.get(pod.spec.node_name or "")
     if use is None or use.category != source:
-        found = "of no class" if use is None else use.category
+        category = "of no class" if use is None else use.category
         amounts = ", ".join(f"{name} {percent:.1f}%" for name, percent in sorted(use.percent.items())) if use else ""
-        return f"{pod.spec.node_name} is {found}, not {source}{f': {amounts}' if amounts else ''}"
+        return f"{pod.spec.node_name} is {category}, not {source}{f': {amounts}' if amounts else ''}"
     if last_run.stopped:
         return f"{pod.spec.node_name} is {source}, but the plugin stopped: {last_run.stopped}"
     return f"{pod.spec.node_name} is {source}, but others went first, there was no room left, or it could go nowhere"

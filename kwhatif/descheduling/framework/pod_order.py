@@ -42,8 +42,8 @@ def qos_class(pod: Pod) -> str:
     for container in (*(pod.spec.containers or ()), *(pod.spec.init_containers or ())):
         resources = container.resources
         _add(requests, (resources.requests if resources else None) or {})
-        found = _add(limits, (resources.limits if resources else None) or {})
-        limited = limited and len(found) == len(_COUNTED)
+        names = _add(limits, (resources.limits if resources else None) or {})
+        limited = limited and len(names) == len(_COUNTED)
     if not requests and not limits:
         return "BestEffort"
     return "Guaranteed" if limited and requests == limits else "Burstable"
@@ -51,7 +51,7 @@ def qos_class(pod: Pod) -> str:
 
 def _add(total: dict[str, int], amounts: ResourceList) -> list[str]:
     """Add cpu and memory; the names of those that were above zero."""
-    found = [name for name in _COUNTED if name in amounts and amounts[name].nano() > 0]
-    for name in found:
+    names = [name for name in _COUNTED if name in amounts and amounts[name].nano() > 0]
+    for name in names:
         total[name] = total.get(name, 0) + amounts[name].nano()
-    return found
+    return names

@@ -105,8 +105,8 @@ def _storage_class(pod: Pod, protected: Sequence[str], claims: Mapping[str, Pers
         if not claim.spec.storage_class_name:
             return f"failed to resolve storage class for pod {go_quote(pod.namespace)}/{go_quote(name)}"
         classes[claim.spec.storage_class_name] = None
-    found = next((name for name in classes if name in protected), None)
-    return "" if found is None else f"pod using protected storage class {go_quote(found)}"
+    name_of_class = next((name for name in classes if name in protected), None)
+    return "" if name_of_class is None else f"pod using protected storage class {go_quote(name_of_class)}"
 
 
 def _resource_claims(pod: Pod) -> str:

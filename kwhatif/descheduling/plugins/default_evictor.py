@@ -221,9 +221,9 @@ class DefaultEvictor:
 
     def refusals(self, pod: Pod) -> list[str]:
         """Why the pod may not be evicted: all reasons of Filter, else that of PreEvictionFilter."""
-        found = list(self._refusals(pod))
-        if found:
-            return found
+        reasons = list(self._refusals(pod))
+        if reasons:
+            return reasons
         late = self.refusal_before_eviction(pod)
         return [late] if late else []
 

@@ -78,6 +78,6 @@ class PodLifeTime(ScopedPlugin[PodLifeTimeArgs]):
         yield from waiting_reasons(pod.status.container_statuses)
 
     def _reason(self, pod: Pod) -> str:
-        found = f"it is {self.age_of(pod)} s old, more than {self.args.max_pod_life_time_seconds} s"
+        reason = f"it is {self.age_of(pod)} s old, more than {self.args.max_pod_life_time_seconds} s"
         state = next((state for state in self._states_of(pod) if state in self.args.states), "")
-        return f"{found}, and its state is {state}" if state else found
+        return f"{reason}, and its state is {state}" if state else reason

@@ -55,18 +55,18 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
         yield from scope_problems(args.namespaces)
 
     def run(self) -> None:
-        found = self._find()
+        search = self._find()
         landing: dict[bytes, list[str]] = {}
-        for owner in sorted(found.duplicates, key=str):
-            by_node = found.duplicates[owner]
+        for owner in sorted(search.duplicates, key=str):
+            by_node = search.duplicates[owner]
             targets = self._targets((pod for pods in by_node.values() for pod in pods), landing)
             if targets < 2:
                 continue
-            at_most = math.ceil(found.occurrences[owner] / targets)
+            at_most = math.ceil(search.occurrences[owner] / targets)
             for node, pods in sorted(by_node.items()):
                 reason = (
                     f"{len(pods) + 1} pods of {owner.kind} {owner.namespace}/{owner.name} were on {node}, more than "
-                    f"the {at_most} that each of {targets} nodes would have of {found.occurrences[owner]}"
+                    f"the {at_most} that each of {targets} nodes would have of {search.occurrences[owner]}"
                 )
                 # The first pod of a node is no duplicate.
                 for pod in pods[at_most - 1 :]:
@@ -87,7 +87,7 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
 
     def _find(self) -> _Found:
         scope = PodScope.of(self.args.namespaces)
-        found = _Found()
+        search = _Found()
         for node in self.handle.nodes:
             met: set[tuple[str, ...]] = set()
             for pod in self.handle.pods.running(node.name):
@@ -98,7 +98,7 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                     continue
                 images = sorted(container.image or "" for container in pod.spec.containers)
                 mine = [_Owner(pod.namespace, each.kind or "", each.name or "", "#".join(images)) for each in owners]
-                found.occurrences.update(mine)
+                search.occurrences.update(mine)
                 keys = tuple(
                     sorted(f"{each.namespace}/{each.kind}/{each.name}/{image}" for each in mine for image in images)
                 )
@@ -106,8 +106,8 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                     met.add(keys)
                     continue
                 for each in mine:
-                    found.duplicates.setdefault(each, {}).setdefault(node.name, []).append(pod)
-        return found
+                    search.duplicates.setdefault(each, {}).setdefault(node.name, []).append(pod)
+        return search
 
     def _targets(self, pods: Iterable[Pod], known: dict[bytes, list[str]]) -> int:
         """On how many nodes some of the pods could land; one that could land on a single node adds none."""
@@ -130,9 +130,9 @@ def _constraints(pod: Pod) -> bytes:
 def _landing(pod: Pod, nodes: Sequence[Node]) -> list[str]:
     """Where taints and affinity let the pod land, if that is more than one node. Cordoned or not is not looked at."""
     wanted = RequiredNodeAffinity.from_pod_spec(pod.spec)
-    found = [
+    names = [
         node.name
         for node in nodes
         if tolerates_all(pod, node) and required_affinity_matches(wanted, node, if_unreadable=True)
     ]
-    return found if len(found) > 1 else []
+    return names if len(names) > 1 else []

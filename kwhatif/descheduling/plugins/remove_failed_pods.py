@@ -66,8 +66,8 @@ class RemoveFailedPods(ScopedPlugin[RemoveFailedPodsArgs]):
         if args.including_init_containers:
             statuses.append(status.init_container_statuses)
         if args.reasons:
-            found = {reason for each in statuses for reason in failure_reasons(each)} | {status.reason or ""} - {""}
-            if found.isdisjoint(args.reasons):
+            reasons = {reason for each in statuses for reason in failure_reasons(each)} | {status.reason or ""} - {""}
+            if reasons.isdisjoint(args.reasons):
                 return True
         return bool(args.exit_codes) and {code for each in statuses for code in exit_codes(each)}.isdisjoint(
             args.exit_codes

@@ -85,24 +85,24 @@ class _PodsByLabel:
         """Those that match, in their order."""
         if selector.nothing:
             return []
-        found: Sequence[int] = range(len(self._pods))
+        places: Sequence[int] = range(len(self._pods))
         for requirement in selector.requirements:
             if requirement.operator == "In":
                 by_value = self._by_value(requirement.key)
-                found = sorted(place for value in set(requirement.values) for place in by_value.get(value, ()))
+                places = sorted(place for value in set(requirement.values) for place in by_value.get(value, ()))
                 break
-        pods = (self._pods[place] for place in found)
+        pods = (self._pods[place] for place in places)
         return [pod for pod in pods if selector.matches(pod.metadata.labels or {})]
 
     def _by_value(self, key: str) -> dict[str, list[int]]:
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = {}
+        by_value = self._places.get(key)
+        if by_value is None:
+            by_value = self._places[key] = {}
             for place, pod in enumerate(self._pods):
                 labels = pod.metadata.labels or {}
                 if key in labels:
-                    found.setdefault(labels[key], []).append(place)
-        return found
+                    by_value.setdefault(labels[key], []).append(place)
+        return by_value
 
 
 class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolatingTopologySpreadConstraintArgs]):
@@ -151,7 +151,7 @@ class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolati
     def _constraints(self, pods: Sequence[Pod]) -> list[_Constraint]:
         """The constraints of these pods, each once."""
         actions = self.args.constraints or _ACTIONS[:1]
-        found: dict[_Constraint, None] = {}
+        constraints: dict[_Constraint, None] = {}
         for pod in pods:
             if not pod.spec.topology_spread_constraints:
                 continue
@@ -163,16 +163,16 @@ class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolati
                 except SelectorError:
                     # Upstream logs it, and goes on.
                     continue
-                found[compiled] = None
-        return list(found)
+                constraints[compiled] = None
+        return list(constraints)
 
     def _eligible(self, constraint: _Constraint) -> list[Node]:
         """The nodes of the cycle that the constraint's policies let count."""
         look = constraint.affinity, constraint.tolerations
-        found = self._eligible_nodes.get(look)
-        if found is None:
-            found = self._eligible_nodes[look] = [node for node in self.handle.nodes if constraint.includes(node)]
-        return found
+        nodes = self._eligible_nodes.get(look)
+        if nodes is None:
+            nodes = self._eligible_nodes[look] = [node for node in self.handle.nodes if constraint.includes(node)]
+        return nodes
 
     def _balance(self, constraint: _Constraint, pods: _PodsByLabel) -> list[tuple[Pod, str]]:
         """Which pods one constraint would have moved (upstream: balanceDomains)."""
@@ -192,25 +192,25 @@ class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolati
 
     def _domains(self, constraint: _Constraint, eligible: Sequence[Node], pods: _PodsByLabel) -> dict[str, list[Pod]]:
         """The pods of each domain: of those of eligible nodes, and of others that have pods."""
-        found: dict[str, list[Pod]] = {}
+        domains: dict[str, list[Pod]] = {}
         for node in eligible:
             labels = node.metadata.labels or {}
             if constraint.key in labels:
-                found.setdefault(labels[constraint.key], [])
+                domains.setdefault(labels[constraint.key], [])
         for pod in pods.select(constraint.selector):
             if pod.metadata.deletion_timestamp:
                 continue
             labels = self.handle.pods.by_name[pod.spec.node_name or ""].metadata.labels or {}
             if constraint.key in labels:
-                found.setdefault(labels[constraint.key], []).append(pod)
-        return found
+                domains.setdefault(labels[constraint.key], []).append(pod)
+        return domains
 
     def _move(
         self, constraint: _Constraint, domains: list[_Domain], average: float, below: BoolArray
     ) -> list[tuple[Pod, str]]:
         insists = self.args.topology_balance_node_fit is not False
         fits: dict[str, bool] = {}
-        found: list[tuple[Pod, str]] = []
+        moves: list[tuple[Pod, str]] = []
         i, j = 0, len(domains) - 1
         while i < j:
             if len(domains[j].pods) <= average:
@@ -238,10 +238,10 @@ class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolati
                 f"{constraint.key}={high.value} has {len(high.pods)} pods of {constraint.selector}, {low.value} has "
                 f"{len(low.pods)}: a skew of {skew}, more than {constraint.max_skew}"
             )
-            found += [(pod, reason) for pod in moved if fits[pod.key] or not insists]
+            moves += [(pod, reason) for pod in moved if fits[pod.key] or not insists]
             del high.pods[-count:]
             low.pods += moved
-        return found
+        return moves
 
 
 def _order(pod: Pod) -> tuple[bool, bool, int]:

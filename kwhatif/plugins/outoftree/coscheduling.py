@@ -233,27 +233,27 @@ def _label(pod: PodInfo) -> str:
 @cached_per_cluster
 def _groups(cluster: Cluster) -> Mapping[str, tuple[CoschedulingPodGroup, Time]]:
     """Groups by ``namespace/name``, with the moment they were made; one that is not made yet comes before its pods."""
-    found = {}
+    groups = {}
     for group in cluster.objects.list_all(CoschedulingPodGroup):
         made = start_time(group.metadata.creation_timestamp)
         time = (1, -1) if made == NEVER_STARTED else (0, made)
-        found[f"{group.namespace or 'default'}/{group.name}"] = group, time
-    return found
+        groups[f"{group.namespace or 'default'}/{group.name}"] = group, time
+    return groups
 
 
 def _group_of(pod: PodInfo, cluster: Cluster) -> tuple[str, CoschedulingPodGroup | None]:
     name = _label(pod)
-    found = _groups(cluster).get(name) if name else None
-    return name, None if found is None else found[0]
+    entry = _groups(cluster).get(name) if name else None
+    return name, None if entry is None else entry[0]
 
 
 def _siblings(cluster: Cluster, group: str) -> dict[str, bool]:
     """All pods of a group by uid, and whether each is gated; those on nodes and on their way out count."""
     pending = cluster.pending.pods_with_label(POD_GROUP_LABEL, group)
-    found = {uid: bool(pod.spec.scheduling_gates) for uid, pod in pending.items()}
+    gated = {uid: bool(pod.spec.scheduling_gates) for uid, pod in pending.items()}
     for uid, (info, _) in followed_by_label(cluster, POD_GROUP_LABEL, in_namespace=True).pods_of(group).items():
-        found[uid] = bool(info.shape.spec.scheduling_gates)
-    return found
+        gated[uid] = bool(info.shape.spec.scheduling_gates)
+    return gated
 
 
 def _assigned_pods_of(cluster: Cluster, group: str) -> set[str]:

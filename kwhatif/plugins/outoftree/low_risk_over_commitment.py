@@ -107,17 +107,17 @@ class LowRiskOverCommitment(Plugin[None, None]):
             return np.zeros(nodes.size, np.int64)
         cluster, served = nodes.cluster, watcher_metrics_of(nodes.cluster)
         self._amounts = {} if len(self._amounts) > len(cluster.shapes) else self._amounts
-        found = []
+        scores = []
         for row in range(nodes.size) if nodes.rows is None else nodes.rows.tolist():
             node = cluster.columns.nodes[row]
             metrics = metrics_of(served, node.name)
             if metrics is None:
-                found.append(0)
+                scores.append(0)
                 continue
             others = self._sums([info.shape for info in cluster.pods_on[row]])
             risks = [self._risk(name, metrics, node, others, (requests, limits)) for name in (CPU, MEMORY)]
-            found.append(go_round_one((1 - max(risk.total for risk in risks)) * MAX_SCORE))
-        return np.array(found, np.int64)
+            scores.append(go_round_one((1 - max(risk.total for risk in risks)) * MAX_SCORE))
+        return np.array(scores, np.int64)
 
     def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
         own, cluster, row = _requests_and_limits(pod.shape), nodes.cluster, nodes.row(place)

@@ -113,7 +113,7 @@ class NetworkOverhead(Plugin[Overhead, None]):
     def _rows(self, cluster: Cluster, group: str, selectors: set[str]) -> _Scheduled:
         """Where pods of the group run, those that wait for a permit left aside."""
         pods: FollowedPods = followed_by_label(cluster, APP_GROUP_LABEL)
-        found: dict[str, Counter[int]] = {}
+        by_selector: dict[str, Counter[int]] = {}
         some = False
         for info, row in pods.pods_of(group).values():
             if info.uid in self.handle.waiting:
@@ -121,8 +121,8 @@ class NetworkOverhead(Plugin[Overhead, None]):
             some = True
             selector = info.shape.labels.get(WORKLOAD_LABEL, "")
             if selector in selectors:
-                found.setdefault(selector, Counter())[row] += 1
-        return _Scheduled(found, some)
+                by_selector.setdefault(selector, Counter())[row] += 1
+        return _Scheduled(by_selector, some)
 
     def _overhead(
         self, cluster: Cluster, topology: NetworkTopology, by_dependency: Mapping[tuple[int, str, int], int]
@@ -241,8 +241,8 @@ def _costs(topology: NetworkTopology, weights_name: str | None, place: Place) ->
             level = search_halves(levels, lambda level: level.topology_key, key) if origin else None
             origins = (level.origin_list if level is not None else None) or []
             origins = sorted(origins, key=lambda each: each.origin) if is_sorted else origins
-            found = search_halves(origins, lambda each: each.origin, origin)
-            for each in (found.cost_list if found is not None else None) or ():
+            origin_costs = search_halves(origins, lambda each: each.origin, origin)
+            for each in (origin_costs.cost_list if origin_costs is not None else None) or ():
                 costs[origin, each.destination] = each.network_cost
     return costs
 

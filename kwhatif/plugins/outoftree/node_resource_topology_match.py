@@ -287,8 +287,8 @@ def _scored_requests(spec: PodSpec, *, as_whole: bool) -> list[tuple[str, dict[s
 
 def _at(places: IntpArray, describe: Callable[[int], str]) -> Callable[[int], str]:
     """The reasons of some places of a view, by the places of the whole view."""
-    found = {place: k for k, place in enumerate(places.tolist())}
-    return lambda place: describe(found[place])
+    numbers = {place: k for k, place in enumerate(places.tolist())}
+    return lambda place: describe(numbers[place])
 
 
 def _kind_of(container: Container) -> str:
@@ -300,5 +300,5 @@ def _has_resource(cluster: Cluster, name: str) -> BoolArray:
     """bool[N]: nodes that have a resource at all, were it none of it."""
     if name in ("cpu", "memory", "pods", "ephemeral-storage"):
         return np.ones(len(cluster), np.bool_)
-    found = [is_scalar(name) and name in node.status.for_pods for node in cluster.columns.nodes]
-    return np.array(found, np.bool_)
+    mask = [is_scalar(name) and name in node.status.for_pods for node in cluster.columns.nodes]
+    return np.array(mask, np.bool_)

@@ -73,8 +73,8 @@ class Peaks(Plugin[None, None]):
         served, request = watcher_metrics_of(nodes.cluster), _request_of(pod)
         rows = range(nodes.size) if nodes.rows is None else nodes.rows.tolist()
         of = nodes.cluster.columns.nodes
-        found = [self._rise(of[row], metrics_of(served, of[row].name) or [], request) for row in rows]
-        return np.array(found, np.int64)
+        costs = [self._rise(of[row], metrics_of(served, of[row].name) or [], request) for row in rows]
+        return np.array(costs, np.int64)
 
     def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
         node, request = nodes.columns.nodes[nodes.row(place)], _request_of(pod)

@@ -57,14 +57,14 @@ class SySched(Plugin[None, None]):
         if not own:
             # Upstream's score is the highest number there is, and becomes 100 everywhere, as 0 does.
             return np.zeros(nodes.size, np.int64)
-        cluster, found = nodes.cluster, []
+        cluster, scores = nodes.cluster, []
         for row in range(nodes.size) if nodes.rows is None else nodes.rows.tolist():
             running = {info.pod.name: info for info in reversed(cluster.pods_on[row]) if _is_running(info.pod)}
             calls = [self._calls(info.pod, profiles) for info in running.values()]
             of_node = frozenset[str]().union(*calls)
             then = of_node | own
-            found.append(len(of_node - own) + sum(len(then - each) for each in calls))
-        return np.array(found, np.int64)
+            scores.append(len(of_node - own) + sum(len(then - each) for each in calls))
+        return np.array(scores, np.int64)
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
         return default_normalize(scores, reverse=True)

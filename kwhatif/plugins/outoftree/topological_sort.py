@@ -59,5 +59,5 @@ class TopologicalSort(Plugin[None, None]):
         known = None if cluster is None else first_named(cluster, AppGroup, self.handle.args.namespaces, group)
         places = (known.status.topology_order if known is not None else None) or []
         wanted = pod.shape.labels.get(WORKLOAD_LABEL, "")
-        found = search_halves(places, lambda place: place.workload.selector, wanted)
-        return -1 if found is None else found.index
+        item = search_halves(places, lambda place: place.workload.selector, wanted)
+        return -1 if item is None else item.index

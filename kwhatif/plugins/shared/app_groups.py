@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 def first_named(cluster: Cluster, kind: type[R], namespaces: Sequence[str], name: str) -> R | None:
     """The object of this name in the first of the namespaces that has one."""
-    found = {each.namespace: each for each in cluster.objects.list_all(kind) if each.name == name}
-    return next((found[namespace] for namespace in namespaces if namespace in found), None)
+    by_namespace = {each.namespace: each for each in cluster.objects.list_all(kind) if each.name == name}
+    return next((by_namespace[namespace] for namespace in namespaces if namespace in by_namespace), None)
 
 
 def search_halves(items: Sequence[T], key: Callable[[T], str], wanted: str) -> T | None:
@@ -26,10 +26,10 @@ def search_halves(items: Sequence[T], key: Callable[[T], str], wanted: str) -> T
     low, high = 0, len(items) - 1
     while low <= high:
         middle = (low + high) // 2
-        found = key(items[middle])
-        if found == wanted:
+        middle_key = key(items[middle])
+        if middle_key == wanted:
             return items[middle]
-        if found < wanted:
+        if middle_key < wanted:
             low = middle + 1
         else:
             high = middle - 1

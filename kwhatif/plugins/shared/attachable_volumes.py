@@ -87,19 +87,19 @@ def is_attachable(volume: Volume) -> bool:
 
 def volumes_of(pod: Pod, storage: Storage, *, new: bool) -> tuple[frozenset[Found], str]:
     """The pod's attachable volumes, and for a ``new`` pod the error if they cannot be resolved."""
-    found = {named for volume in pod.spec.volumes or () if (named := _disk(volume, zone="")) is not None}
+    named_volumes = {named for volume in pod.spec.volumes or () if (named := _disk(volume, zone="")) is not None}
     namespace = pod.metadata.namespace or "default"
     for name, _ in claim_names(pod):
         claim = storage.claims.get((namespace, name))
         if claim is None:
             if new:
                 problem = f'looking up PVC {namespace}/{name}: persistentvolumeclaim "{name}" not found'
-                return frozenset(found), problem
+                return frozenset(named_volumes), problem
             continue
         named = _behind(claim, storage)
         if named is not None:
-            found.add(named)
-    return frozenset(found), ""
+            named_volumes.add(named)
+    return frozenset(named_volumes), ""
 
 
 def with_claims_alone(pod: Pod) -> Pod:
@@ -175,14 +175,14 @@ def _ebs_name(volume_id: str) -> str | None:
 def attached_by_api(storage: Storage, names: Sequence[str]) -> list[set[Named]]:
     """For each node, the volumes that VolumeAttachments say are attached."""
     rows = {name: row for row, name in enumerate(names)}
-    found: list[set[Named]] = [set() for _ in names]
+    by_node: list[set[Named]] = [set() for _ in names]
     for attachment in storage.attachments:
         spec = attachment.spec
         row = rows.get(spec.node_name)
         volume = storage.volumes.get(spec.source.persistent_volume_name or "")
         if row is not None and spec.attacher and volume is not None and volume.spec.csi is not None:
-            found[row].add((spec.attacher, volume.spec.csi.volume_handle or ""))
-    return found
+            by_node[row].add((spec.attacher, volume.spec.csi.volume_handle or ""))
+    return by_node
 
 
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
@@ -250,8 +250,8 @@ def migrated_terms(volume: PersistentVolume, plugin: str) -> list[NodeSelectorTe
 
 
 def _rename_key(term: NodeSelectorTerm, old: str, new: str) -> NodeSelectorTerm:
-    found = [replace(e, key=new) if e.key == old else e for e in term.match_expressions or ()]
-    return replace(term, match_expressions=found)
+    expressions = [replace(e, key=new) if e.key == old else e for e in term.match_expressions or ()]
+    return replace(term, match_expressions=expressions)
 
 
 def has_claims(pod: PodInfo, cluster: Cluster) -> bool:

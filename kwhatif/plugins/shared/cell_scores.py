@@ -98,10 +98,10 @@ def fewest_cells(
     for requests in wanted:
         if not any(name in cell for cell in have for name in requests):
             continue
-        found = _fewest(cells, have, requests)
-        if found is None:
+        fewest = _fewest(cells, have, requests)
+        if fewest is None:
             return 0
-        numbers, is_nearest = found
+        numbers, is_nearest = fewest
         nearest &= is_nearest
         most = max(most, len(numbers))
         if len(wanted) > 1:

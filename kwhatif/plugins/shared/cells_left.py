@@ -55,16 +55,16 @@ class CellsLeft:
 
     def _amounts_of(self, info: PodInfo) -> tuple[IntpArray, Int64Array]:
         """Columns of resources and thousandths of them; the same for pods of one shape."""
-        found = self._taken.get(info.shape.index)
-        if found is None:
+        amounts = self._taken.get(info.shape.index)
+        if amounts is None:
             names = self._cells.names
             requests = amounts_of(effective_requests(info.shape.spec)).items()
             known = [(names[name], amount) for name, amount in requests if name in names]
-            found = self._taken[info.shape.index] = (
+            amounts = self._taken[info.shape.index] = (
                 np.array([column for column, _ in known], np.intp),
                 np.array([amount for _, amount in known], np.int64),
             )
-        return found
+        return amounts
 
 
 @cached_per_cluster

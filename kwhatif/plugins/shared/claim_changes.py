@@ -80,13 +80,13 @@ def _easier(
 def _taints(want: RequestData, ledger: Ledger, rows: Sequence[int]) -> list[DeviceTaint]:
     """Taints that keep devices from the request, which they would serve otherwise."""
     assert want.selection is not None
-    found: dict[tuple[str, str | None, str], DeviceTaint] = {}
+    taints: dict[tuple[str, str | None, str], DeviceTaint] = {}
     for unit in (u for row in rows for pool in ledger.inventory.pools[row] for u in pool.units):
         if want.tainted[unit.number] and want.selection.passes[unit.number]:
             for taint in unit.device.taints or ():
                 if not any(toleration.tolerates(taint) for toleration in want.tolerations):
-                    found.setdefault((taint.key, taint.value, taint.effect), taint)
-    return list(found.values())[:MOST_TAINTS]
+                    taints.setdefault((taint.key, taint.value, taint.effect), taint)
+    return list(taints.values())[:MOST_TAINTS]
 
 
 def _without_constraints(claim: ResourceClaim) -> Iterator[Edit]:

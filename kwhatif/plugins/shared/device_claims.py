@@ -63,8 +63,8 @@ class ClaimsOfPod:
     def __init__(self, pod: PodInfo, cluster: Cluster, named: list[ResourceClaim]) -> None:
         self.pod, self.cluster = pod, cluster
         self.named = named
-        found = ((claim, cluster.devices.pending_allocation(claim)) for claim in named)
-        self.pending = {claim.identity: allocation for claim, allocation in found if allocation is not None}
+        pending = ((claim, cluster.devices.pending_allocation(claim)) for claim in named)
+        self.pending = {claim.identity: allocation for claim, allocation in pending if allocation is not None}
         self.special = self._special()
         self.claims = [*named, *([self.special] if self.special else [])]
         self.allocated: dict[str, Allocation] = {}
@@ -74,8 +74,8 @@ class ClaimsOfPod:
 
     def forget_nodes(self) -> None:
         """Drop per-node data: once the pod is bound, only its claims matter."""
-        for name, found in vars(type(self)).items():
-            if isinstance(found, cached_property):
+        for name, attribute in vars(type(self)).items():
+            if isinstance(attribute, cached_property):
                 self.__dict__.pop(name, None)
 
     @property
@@ -107,9 +107,9 @@ class ClaimsOfPod:
         devices = self.cluster.devices
         if not devices.serving or not any(name in devices.serving for name in self._extended_resources):
             return None
-        found = devices.extended_claim(self.pod.pod)
-        if found is not None:
-            return found
+        claim = devices.extended_claim(self.pod.pod)
+        if claim is not None:
+            return claim
         owner = OwnerReference(
             api_version="v1", kind="Pod", name=self.pod.pod.metadata.name, uid=self.pod.uid, controller=True
         )
@@ -131,12 +131,12 @@ class ClaimsOfPod:
     def _by_devices(self) -> dict[str, BoolArray]:
         """Extended resource -> bool[N]: nodes where devices have to serve it, since no device plugin does."""
         served = self.cluster.devices.serving
-        found = {}
+        by_name = {}
         for name in self._extended_resources:
             if name in served:
                 has = nodes_with(self.cluster, name) if not self._reuse else self._column(name) > 0
-                found[name] = ~has
-        return found
+                by_name[name] = ~has
+        return by_name
 
     def _column(self, name: str) -> Int64Array:
         return self.cluster.shapes.resources.amounts(self.cluster.columns.allocatable, name)
@@ -144,20 +144,20 @@ class ClaimsOfPod:
     @cached_property
     def lacks_extended_resource(self) -> BoolArray:
         """bool[N]: nodes that lack an extended resource which no class serves."""
-        found = np.zeros(len(self.cluster), np.bool_)
+        mask = np.zeros(len(self.cluster), np.bool_)
         if self.special is not None:
             for name in self._extended_resources:
                 if name not in self.cluster.devices.serving:
-                    found |= ~nodes_with(self.cluster, name)
-        return found
+                    mask |= ~nodes_with(self.cluster, name)
+        return mask
 
     @cached_property
     def served_by_device_plugins(self) -> BoolArray:
         """bool[N]: nodes where device plugins serve all there is, and nothing is left to do."""
-        found = np.full(len(self.cluster), self.special is not None and not self.named, np.bool_)
+        mask = np.full(len(self.cluster), self.special is not None and not self.named, np.bool_)
         for where in self._by_devices.values():
-            found &= ~where
-        return found
+            mask &= ~where
+        return mask
 
     # --- allocated claims
 
@@ -180,10 +180,10 @@ class ClaimsOfPod:
     @cached_property
     def lacks_allocated_claim(self) -> BoolArray:
         """bool[N]: nodes where some allocated claim is not available."""
-        found = np.zeros(len(self.cluster), np.bool_)
+        mask = np.zeros(len(self.cluster), np.bool_)
         for _, away in self.allocated_claims:
-            found |= away
-        return found
+            mask |= away
+        return mask
 
     # --- claims to be allocated
 
@@ -192,7 +192,7 @@ class ClaimsOfPod:
         everywhere = np.ones(len(self.cluster), np.bool_)
         if self.special is None:
             return [(everywhere, self.to_allocate, ())] if self.to_allocate else []
-        found = []
+        layout = []
         names = sorted(self._by_devices)
         code = np.zeros(len(self.cluster), np.int64)
         for bit, name in enumerate(names):
@@ -203,8 +203,8 @@ class ClaimsOfPod:
                 self.pod.shape.spec, resources, self.cluster.devices.serving, reuse=self._reuse
             )
             claims = [*self.to_allocate, replace(self.special, spec=spec)]
-            found.append((code == value, claims, mappings))
-        return found
+            layout.append((code == value, claims, mappings))
+        return layout
 
     def groups(self) -> Iterator[Group]:
         """What there is to allocate, as things stand."""
@@ -225,13 +225,13 @@ class ClaimsOfPod:
         return self._chosen[1]
 
     def _allocate(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:
-        found = self._allocate_own(row)
+        own = self._allocate_own(row)
         if not self.pending:
-            return found
+            return own
         # What is on its way comes last, whatever the order of the claims: upstream then mixes them up.
-        results = [*(allocation for _, allocation in found), *self.pending.values()]
+        results = [*(allocation for _, allocation in own), *self.pending.values()]
         open_claims = [claim for claim in self.named if claim.status.allocation is None]
-        own_special = [claim for claim, _ in found if claim.identity not in {each.identity for each in self.named}]
+        own_special = [claim for claim, _ in own if claim.identity not in {each.identity for each in self.named}]
         return list(zip([*open_claims, *own_special], results, strict=False))
 
     def _allocate_own(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:

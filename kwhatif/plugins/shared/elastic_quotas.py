@@ -53,9 +53,9 @@ def beyond(requests: Mapping[str, int], used: Mapping[str, int], limit: Mapping[
     A limit that does not name cpu, memory or ephemeral storage has none of it; of others it has ``unnamed``. Of these,
     only what is asked for is looked at.
     """
-    found = [name for name in _ALWAYS if requests.get(name, 0) + used.get(name, 0) > limit.get(name, 0)]
+    names = [name for name in _ALWAYS if requests.get(name, 0) + used.get(name, 0) > limit.get(name, 0)]
     others = (name for name in requests if name not in _ALWAYS)
-    return found + [name for name in others if requests[name] + used.get(name, 0) > limit.get(name, unnamed)]
+    return names + [name for name in others if requests[name] + used.get(name, 0) > limit.get(name, unnamed)]
 
 
 class Quota(msgspec.Struct):
@@ -106,10 +106,10 @@ class Quotas:
 
     def requests_of(self, info: PodInfo) -> Amounts:
         """A pod's requests, computed once a shape."""
-        found = self._asked.get(info.shape.index)
-        if found is None:
-            found = self._asked[info.shape.index] = asked_by(info.shape.spec)
-        return found
+        amounts = self._asked.get(info.shape.index)
+        if amounts is None:
+            amounts = self._asked[info.shape.index] = asked_by(info.shape.spec)
+        return amounts
 
     def come(self, info: PodInfo, row: int) -> None:
         quota = self._by_namespace.get(info.shape.namespace)

@@ -80,9 +80,9 @@ class FollowedPods:
     def leave(self, info: PodInfo, row: int) -> None:
         key = self._key(info)
         if key:
-            found = self._pods[key]
-            del found[info.uid]
-            if not found:
+            pods = self._pods[key]
+            del pods[info.uid]
+            if not pods:
                 del self._pods[key]
 
 

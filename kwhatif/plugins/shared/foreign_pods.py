@@ -39,8 +39,8 @@ class ForeignPods:
     def on_rows(self, rows: IntpArray) -> BoolArray:
         """bool[n]: whether there is one on these nodes."""
         self._following.catch_up()
-        found: BoolArray = self._number[rows] > 0
-        return found
+        mask: BoolArray = self._number[rows] > 0
+        return mask
 
     def come(self, info: PodInfo, row: int) -> None:
         self._number[row] += self._is_foreign(info, row)

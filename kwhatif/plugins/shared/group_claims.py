@@ -23,11 +23,11 @@ def consumers_of(pod: PodInfo, groups: PodGroupStates, devices: Devices) -> list
     """
     group = groups.of(pod) if devices.features.dra_workload_resource_claims else None
     shared = (group.spec.resource_claims or ()) if group is not None else ()
-    found = []
+    consumers = []
     for claim in pod.pod.spec.resource_claims or ():
         is_shared = group is not None and any(_is_same(claim, each) for each in shared)
-        found.append(_consumer(group) if group is not None and is_shared else consumer_of(pod.pod))
-    return found
+        consumers.append(_consumer(group) if group is not None and is_shared else consumer_of(pod.pod))
+    return consumers
 
 
 def _consumer(group: PodGroup) -> ClaimConsumer:

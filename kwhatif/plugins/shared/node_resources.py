@@ -124,8 +124,8 @@ def left_to_devices(name: str, nodes: NodeView) -> BoolArray:
     if cluster.devices.features.extended_resources_reuse_devices:
         column: Int64Array = cluster.shapes.resources.amounts(nodes.allocatable, name)
         return column <= 0
-    found: BoolArray = nodes.take_rows(~nodes_with(cluster, name))
-    return found
+    mask: BoolArray = nodes.take_rows(~nodes_with(cluster, name))
+    return mask
 
 
 @cached_per_cluster

@@ -42,8 +42,8 @@ def affinity_of(volume: PersistentVolume) -> Affinity | None:
 
 def _compile_terms(terms: Iterable[NodeSelectorTerm] | None) -> Affinity:
     """Upstream matches a node that has labels but no name, so ``matchFields`` do not count."""
-    found = (NodeTerm.from_term(term) for term in terms or ())
-    return tuple(NodeTerm(term.expressions, (), term.broken) for term in found if term is not None)
+    node_terms = (NodeTerm.from_term(term) for term in terms or ())
+    return tuple(NodeTerm(term.expressions, (), term.broken) for term in node_terms if term is not None)
 
 
 @cached_per_cluster
@@ -57,11 +57,11 @@ def reach(cluster: Cluster, affinity: Affinity | None) -> IntpArray:
 
 def reachable(volume: PersistentVolume, cluster: Cluster) -> BoolArray:
     """bool[N]: nodes from which a bound volume can be reached, by the rules of the driver that each of them runs."""
-    found = _mask(affinity_of(volume), cluster)
+    mask = _mask(affinity_of(volume), cluster)
     plugin = migrated_plugin(volume)
     if plugin is not None:
-        found = np.where(migrates(cluster, plugin), _mask(_by_driver(volume, plugin), cluster), found)
-    return found
+        mask = np.where(migrates(cluster, plugin), _mask(_by_driver(volume, plugin), cluster), mask)
+    return mask
 
 
 def _by_driver(volume: PersistentVolume, plugin: str) -> Affinity | None:

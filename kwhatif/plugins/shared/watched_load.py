@@ -68,8 +68,8 @@ def watcher_metrics_of(cluster: Cluster) -> WatcherMetrics | None:
 
 def metrics_of(served: WatcherMetrics | None, node: str) -> list[Metric] | None:
     """A node's metrics; None where there are none."""
-    found = (served.data.nodes or {}).get(node) if served is not None else None
-    return (found.metrics or None) if found is not None else None
+    load = (served.data.nodes or {}).get(node) if served is not None else None
+    return (load.metrics or None) if load is not None else None
 
 
 class Amount(msgspec.Struct, frozen=True):
