@@ -15,9 +15,10 @@ of up to 100 nodes are treated in the same way.
 
 For each case the race is played ``--runs`` times, and every node that was ever taken is a claim: that it is taken in so
 many of the cases. One JSON line a tenth of probability: the mean of what was ``said``, how many ``claims`` there are by
-weight, and the share that ``happened``, with its standard ``error``. With ``--fit`` the parameter is fitted to every
-second case, of clusters up to 100 nodes: one line a value with the mean logarithm of what was said of what happened, in
-the cases it was fitted to and in the others. ``even`` is that of a draw.
+weight, the share that ``happened``, and between which shares it lies in 95 of 100 such recordings if what was said is
+right. Of the claims about one case at most one happens, so this counts cases. With ``--fit`` the parameter is fitted to
+every second case, of clusters up to 100 nodes: one line a value with the mean logarithm of what was said of what
+happened, in the cases it was fitted to and in the others. ``even`` is that of a draw.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,6 @@ WORKERS = 16
 MINOR = "1.36"
 VALUES = (0.0, 40.0, 160.0, 320.0, 640.0, 960.0, 1280.0, 1600.0, 1920.0, 2560.0)
 """Values of the parameter that are tried."""
-
-
-UNSEEN = 0.03
-"""The share of searches whose start is taken to be unknown, for all that was seen before."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +118,9 @@ class SearchFilter:
             return None
         agreeing = [each for each in asked if each.row == row]
         if agreeing:
-            self._starts = self._starts_after(spread_ends(agreeing, self._runs))
+            self._starts = spread_ends(agreeing, self._runs)
         else:
-            # Something rare happened, or the start moved in cycles that are not recorded: the next bindings tell.
+            # The order or the state is not as it was, or something rare happened: the next bindings tell.
             elsewhere = [each for each in self._ask(pod, self._draw_starts(self._runs)) if each.row == row]
             if not elsewhere:
                 self._starts = spread_ends(asked, self._runs)
@@ -143,11 +140,6 @@ class SearchFilter:
         if asked.next_start is not None:
             size = len(self._cluster.names)
             self._starts = [(each + asked.next_start - start) % size for each in self._starts]
-
-    def _starts_after(self, ends: list[int]) -> list[int]:
-        """These, but for the few that stand for cycles which nothing tells of."""
-        unseen = int(self._runs * UNSEEN)
-        return ends[unseen:] + self._draw_starts(unseen) if unseen else ends
 
     def _draw_starts(self, number: int) -> list[int]:
         found: list[int] = self._random.integers(len(self._cluster.names), size=number).tolist()
@@ -267,24 +259,32 @@ def fit(cases: Sequence[Case], runs: int) -> Iterator[dict[str, Any]]:
 
 def calibrate(cases: Iterable[Claims]) -> list[dict[str, Any]]:
     """By tenth of what was said, how much of it happened."""
-    tenths: dict[int, list[float]] = {}
+    tenths: dict[int, list[tuple[float, int, int, int]]] = {}
     for case in cases:
-        tries = sum(case.taken.values())
+        tries, found = sum(case.taken.values()), dict[int, list[float]]()
         for row, said in case.said.items():
-            found = tenths.setdefault(min(int(said * 10), 9), [0.0, 0.0, 0.0])
-            found[0] += tries * said
-            found[1] += tries
-            found[2] += case.taken.get(row, 0)
-    return [
-        {
-            "from": tenth / 10,
-            "said": round(said / claims, 4),
-            "claims": int(claims),
-            "happened": round(happened / claims, 4),
-            "error": round(sqrt(max(happened * (claims - happened), 1) / claims) / claims, 4),
-        }
-        for tenth, (said, claims, happened) in sorted(tenths.items())
-    ]
+            sums = found.setdefault(min(int(said * 10), 9), [0.0, 0, 0])
+            sums[0], sums[1], sums[2] = sums[0] + said, sums[1] + tries, sums[2] + case.taken.get(row, 0)
+        for tenth, (said, claims, happened) in found.items():
+            tenths.setdefault(tenth, []).append((min(said, 1.0), tries, int(claims), int(happened)))
+    return [_row_of(tenth / 10, found) for tenth, found in sorted(tenths.items())]
+
+
+def _row_of(tenth: float, cases: Sequence[tuple[float, int, int, int]]) -> dict[str, Any]:
+    """Of cases (what was said of all claims together, tries, claims, how many happened) of one tenth."""
+    claims = sum(number for _, _, number, _ in cases)
+    likely = np.ones(1)
+    for said, tries, _, _ in cases:
+        for _ in range(tries):
+            likely = np.convolve(likely, (1 - said, said))
+    up_to = np.cumsum(likely)
+    return {
+        "from": tenth,
+        "said": round(sum(said * tries for said, tries, _, _ in cases) / claims, 4),
+        "claims": claims,
+        "happened": round(sum(happened for _, _, _, happened in cases) / claims, 4),
+        "between": [round(int(np.searchsorted(up_to, share)) / claims, 4) for share in (0.025, 0.975)],
+    }
 
 
 def chart(rows: Sequence[dict[str, Any]]) -> str:

@@ -31,7 +31,7 @@ from kwhatif.simulation.placement.placements import totals
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import place_in_turn
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule, Session
@@ -208,7 +208,7 @@ class _SideRun(msgspec.Struct, frozen=True):
 
 def _run(side: Side, prefers: Choices, expects: Choices) -> _SideRun:
     moves, expanded = _MoveObserver(expects), side.expand()
-    run = place_in_turn(
+    run = place_pods(
         side.new_session(prefers=prefers, observer=moves),
         side.pods_to_schedule,
         replayed=side.replayed.pods,

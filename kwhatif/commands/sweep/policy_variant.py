@@ -25,7 +25,7 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.placement.run import Run
-from kwhatif.simulation.placement.runs import place_in_turn
+from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.replay import ReplayedPods
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.simulation.study import StudyBase
@@ -230,7 +230,7 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
     with pods_to_make(site.most_pods):
         rollouts = site.again().rollouts if site.again is not None else []
         scenario = site.base.scenario
-        return place_in_turn(
+        return place_pods(
             session,
             scenario.pods_to_schedule,
             replayed=site.replayed.pods,

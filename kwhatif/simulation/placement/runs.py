@@ -111,6 +111,7 @@ def place_pods(
     session: Session,
     pods_to_schedule: Sequence[PodToSchedule],
     *,
+    replayed: Sequence[PodToSchedule] = (),
     rollouts: Sequence[Rollout] = (),
     unknown_kinds: Sequence[str] = (),
     scaler: Scaler | None = None,
@@ -121,10 +122,10 @@ def place_pods(
     """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
     nothing is updated, the first attempts evict no pod and no pod would move after them, they are the whole run.
     Otherwise it is simulated from the beginning, after ``prepare``: controllers act while pods leave and wait. Groups
-    of pods are scheduled in rounds. ``unknown_kinds`` are those of the input, for the fidelity report. With
-    autoscalers, nodes come for pods that find none. ``replaced`` are pods that lost their nodes, each with the one that
-    was made of it, in the order of ``pods_to_schedule``. Where many runs go out from one snapshot, its ``origins`` is
-    made once.
+    of pods are scheduled in rounds, and pods that are ``replayed`` come first, as given. ``unknown_kinds`` are those of
+    the input, for the fidelity report. With autoscalers, nodes come for pods that find none. ``replaced`` are pods that
+    lost their nodes, each with the one that was made of it, in the order of ``pods_to_schedule``. Where many runs go
+    out from one snapshot, its ``origins`` is made once.
     """
     emptied = [old for old, _ in replaced]
     in_turn = partial(
@@ -148,9 +149,9 @@ def place_pods(
         origins=origins,
     )
     prepare()
-    if session.setup.extenders is not None:
-        # Extenders are not called twice for the same run.
-        return in_turn(scaler=scaler)
+    if replayed or session.setup.extenders is not None:
+        # Replayed pods have their own order, and extenders are not called twice for the same run.
+        return in_turn(replayed=replayed, scaler=scaler)
     if rollouts and not takes_groups(session.driver):
         return over_time()
     begin, run = StartingPoint(session, pods_to_schedule), PlacementRun(session, spares_futile=bool(replaced))

@@ -36,7 +36,7 @@ class RolloutDeadlock(Rule[Parameters]):
             yield self.finding_about(
                 unit,
                 "the update gets stuck",
-                f"{plan.unfinished}. When it stands still, {format_count(left, 'old pod')} still run.{said}",
+                f"{plan.unfinished}. When it stands still, {format_count(left, 'old pod')} still run{'s' * (left == 1)}.{said}",
                 numbers={
                     "steps": len(plan.steps),
                     "pending": len(waiting),
