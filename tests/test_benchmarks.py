@@ -244,6 +244,16 @@ def test_above_100_nodes_the_start_of_searches_is_unknown_at_first_and_then_foll
     assert likeliest["from"] >= 0.5
 
 
+def test_a_tenth_has_the_shares_between_which_chance_leaves_what_happened() -> None:
+    with mock.patch.object(sys, "path", [str(BENCHMARKS), *sys.path]):
+        calibration = runpy.run_path(str(BENCHMARKS / "calibration.py"))
+    cases = [calibration["Claims"]({0: 0.75, 1: 0.15, 2: 0.1}, {int(case >= 45): 1}) for case in range(53)]
+    low, high = calibration["calibrate"](cases)
+    # Of two claims of a case about the same tenth one happens at most: that is as one claim of 25%.
+    assert low == {"from": 0.1, "said": 0.125, "claims": 106, "happened": 0.0755, "between": [0.066, 0.1887]}
+    assert high == {"from": 0.7, "said": 0.75, "claims": 53, "happened": 0.8491, "between": [0.6226, 0.8679]}
+
+
 def test_a_working_week_is_the_same_for_a_seed_and_its_updates_go_through(tmp_path: Path) -> None:
     week, same, other = (tmp_path / name for name in ("week.json", "same.json", "other.json"))
     run("working_week.py", "--manifests", str(tmp_path / "git"), "-o", str(week))

@@ -111,7 +111,11 @@ class ReplayQuestion(Question[R_co]):
         scenario = scenario.with_snapshot(snapshot)
         prepared = super().expand(scenario, scenarios)
         return ReplayScenario.from_loaded(
-            scenario, prepared.expanded, expand_again=prepared.expand_again, replayed=replayed
+            scenario,
+            prepared.expanded,
+            expand_again=prepared.expand_again,
+            before_change=prepared.before_change,
+            replayed=replayed,
         )
 
     def select_pods(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:

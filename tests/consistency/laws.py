@@ -293,6 +293,14 @@ def who_waits_on_a_side_of_a_diff_is_in_its_text(answers: Answers) -> Iterator[s
 
 
 @law
+def a_side_of_a_diff_is_what_place_leaves(answers: Answers) -> Iterator[str]:
+    sides = answers.ask("diff", "--old", answers.scaled, "--new", answers.change)
+    for side, manifest in (("a", answers.scaled), ("b", answers.change)):
+        place = what_is_left(answers.ask("place", manifest)["outcome"])
+        yield from differences(place, what_is_left(sides[side]["outcome"]), f"place and side {side}")
+
+
+@law
 def nodes_of_an_upgrade_add_up(answers: Answers) -> Iterator[str]:
     """As many nodes of the pool afterwards as there were, in JSON, text and on the page."""
     words, page = ("upgrade", "--pool", "pool=general", "--strategy", "surge"), answers.folder / "upgrade.html"

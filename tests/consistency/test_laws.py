@@ -37,6 +37,7 @@ def test_the_same_seed_makes_the_same_world(tmp_path: Path) -> None:
         pytest.param("who_is_asked_again_does_not_move", 100, id="an update evicts a pod later on"),
         pytest.param("who_is_asked_again_does_not_move", 102, id="an update deletes what was made for a victim"),
         pytest.param("a_lost_zone_is_its_nodes_removed_and_a_no_where_pods_wait", 215, id="the lost evict others"),
+        pytest.param("a_side_of_a_diff_is_what_place_leaves", 433, id="replicas that an autoscaler brings down"),
         pytest.param("a_copy_costs_what_place_says", 313, id="a quota lets in half a copy"),
     ],
 )

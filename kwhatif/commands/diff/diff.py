@@ -30,7 +30,7 @@ from kwhatif.simulation.placement.conclusion import outcome_of
 from kwhatif.simulation.placement.placements import totals
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.rollout_progress import roll_out_all
-from kwhatif.simulation.placement.run import Run
+from kwhatif.simulation.placement.run import FirstMoment, Run
 from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayedPods
@@ -70,7 +70,8 @@ class Side(msgspec.Struct, frozen=True):
     """One of the two: a cluster with its scheduler, of which every run has a session, and the pods ``asked`` about.
 
     ``expand`` says what becomes of manifests, with updates that can be begun. ``replayed`` pods were taken off the
-    cluster's nodes before. ``make_scaler`` makes autoscalers for each run, if any are to help.
+    cluster's nodes before. ``make_scaler`` makes autoscalers for each run, if any are to help. ``first_moments`` come
+    before autoscalers of pods act.
     """
 
     label: str
@@ -80,6 +81,7 @@ class Side(msgspec.Struct, frozen=True):
     replayed: ReplayedPods = msgspec.field(default_factory=ReplayedPods)
     unknown_kinds: Sequence[str] = ()
     make_scaler: Callable[[], Scaler] | None = None
+    first_moments: tuple[FirstMoment, ...] = ()
 
 
 def compare_sides(a: Side, b: Side) -> Answer[DecisionDiff]:
@@ -222,7 +224,7 @@ def _run(side: Side, prefers: Choices, expects: Choices) -> _SideRun:
         for step in plan.steps
         for name in step.removes
     }
-    run = structs.replace(run, refusals=expanded.refusals, failed=expanded.failed)
+    run = structs.replace(run, refusals=expanded.refusals, failed=expanded.failed, first_moments=side.first_moments)
     return _SideRun(run, expanded, gone, moves.scores, moves.leaned)
 
 

@@ -12,6 +12,7 @@ from kwhatif.commands.diff.options import DiffOptions
 from kwhatif.errors import UsageError
 from kwhatif.results.diff import DecisionDiff
 from kwhatif.simulation.inputs import Files, Notes, SchedulerOptions
+from kwhatif.simulation.placement.scaled_out import find_first_moments
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.replay import ReplayQuestion, ReplayScenario
 from kwhatif.simulation.scenario import PreparedScenario, Scenario
@@ -70,6 +71,7 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
 
     def _side(self, number: int, scenario: ReplayScenario) -> Side:
         label, replayed = self._label(number, scenario), scenario.replayed
+        moments = () if replayed.pods else find_first_moments(scenario, scenario.manifests, self.select_pods)
         return Side(
             label,
             scenario.new_session,
@@ -78,6 +80,7 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
             replayed,
             scenario.unknown_kinds,
             scenario.autoscalers,
+            tuple(moments),
         )
 
     def _label(self, side: int, scenario: PreparedScenario) -> str:

@@ -30,6 +30,7 @@ from kwhatif.simulation.fidelity.gaps import (
     server_gaps,
     unattempted_gaps,
     update_gaps,
+    update_time_gaps,
 )
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import PodToSchedule, Session, pending_pods
@@ -203,6 +204,7 @@ def _assess_alone(run: Run) -> Fidelity:
     seen |= {gap.what for gap in gaps}
     gaps += [gap for gap in doubt_gaps(session.doubts, {item.pod.key for item in asked}) if gap.what not in seen]
     gaps += update_gaps(snapshot, session.covered, rollouts)
+    gaps += [] if run.timeline else update_time_gaps(session, asked, rollouts)
     assumed = [rollout.name for rollout in rollouts if rollout.assumed]
     if assumed:
         gaps.append(template_gap(snapshot.dropped, assumed))

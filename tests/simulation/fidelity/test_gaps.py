@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+import kwhatif
 from kwhatif.api.kinds import READ_KINDS, Kind
 from kwhatif.results.base import Gap
 from kwhatif.results.place import PlaceResult
@@ -72,3 +74,20 @@ def test_what_the_commands_print_closes_all_gaps_for_missing_kinds(tmp_path: Pat
 def place(*words: str) -> PlaceResult:
     ran = run(*words)
     return msgspec.json.decode(ran.out, type=PlaceResult)
+
+
+@pytest.mark.parametrize(
+    ("gates", "options", "said"),
+    [
+        pytest.param({"GenericWorkload": True, "GangScheduling": True}, {}, True, id="groups are scheduled in rounds"),
+        pytest.param({"GenericWorkload": True, "GangScheduling": True}, {"timeline": True}, False, id="not over time"),
+        pytest.param({}, {}, False, id="without groups updates take their time"),
+    ],
+)
+def test_where_an_update_takes_its_steps_at_once_a_gap_says_so(
+    gates: dict[str, bool], options: dict[str, Any], said: bool
+) -> None:
+    cluster: dict[str, Any] = {"snapshot": "samples/gate/snapshot.json", "kubernetes_version": "1.36"}
+    result = kwhatif.place("samples/gate/head/shop/web.yaml", **cluster, **options, feature_gates=gates)
+    found = [gap for gap in result.fidelity.gaps if "an update takes its steps at once" in gap.what]
+    assert [bool(gap.pods) for gap in found] == [True] * said
