@@ -19,6 +19,7 @@ from kwhatif import bounds
 from kwhatif.api.kinds import READ_KINDS
 from kwhatif.commands.gate.rule import Parameters, in_tree
 from kwhatif.legacy import policy_structs as legacy
+from kwhatif.serve.gauges import GAUGES
 from kwhatif.versions import SUPPORTED_MINORS, VersionRule, rows
 from kwhatif.versions.gates import stage_of
 from kwhatif.versions.minors import number_of
@@ -213,12 +214,20 @@ def _texts() -> Iterator[str]:
     yield ", ".join(f"`{name}`" for name in sorted(texts_in_dumps()))
 
 
+def _gauges() -> Iterator[str]:
+    rows = (
+        (f"`{name}`", ", ".join(f"`{each}`" for each in gauge.labels), gauge.help) for name, gauge in GAUGES.items()
+    )
+    yield from _table(("gauge", "labels", "meaning"), rows)
+
+
 TABLES: dict[str, dict[str, Callable[[], Iterator[str]]]] = {
     "kubernetes-versions.md": {"gates": _gates, "behaviour": _behaviour},
     "legacy-policies.md": {"predicates": _predicates, "priorities": _priorities, "old names": _old_names},
     "operators.md": {"kinds": _operators},
     "limits.md": {"limits": _limits},
     "gate.md": {"rules": _gate_rules},
+    "metrics.md": {"gauges": _gauges},
     "snapshot-contents.md": {"kinds": _snapshot_kinds, "texts": _texts},
 }
 """Page of the reference -> name of the table -> its lines."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.console import blocks
 from tests.reference_tables import TABLES, filled
 
 ROOT = Path(__file__).parent.parent
@@ -35,3 +36,12 @@ def test_decisions_are_numbered_without_gaps_and_titled_with_their_number() -> N
 def test_a_page_of_the_reference_has_the_tables_that_the_program_makes(page: str) -> None:
     found, expected = filled(page)
     assert found == expected, "python -m tests.reference_tables writes them anew"
+
+
+def test_the_programs_of_the_page_about_python_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    for program in blocks((ROOT / "docs/how-to/ask-from-python.md").read_text("utf-8"), "python"):
+        exec(compile(program, "ask-from-python.md", "exec"), {})
+    assert "0 Fits: 4 of 4 pods placed\nshop/web-canary-1 general-a-1\n" in capsys.readouterr().out

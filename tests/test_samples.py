@@ -12,6 +12,8 @@ import yaml
 from kwhatif.api.core import Node, Pod
 from kwhatif.commands.conformance.scenario_files import replay_scenario
 from kwhatif.commands.conformance.scheduler_replay import SchedulerScenario
+from kwhatif.commands.parameters import parameters_of
+from kwhatif.commands.snapshot.dump.question import Dump
 from kwhatif.framework.outside import load_outside
 from kwhatif.policy.configuration_file import examine, load_configuration
 from kwhatif.results.explain import ExplainResult
@@ -47,6 +49,7 @@ FILES = {
     *(f"sweep/{name}.yaml" for name in ("cluster", "prices", "space", "training")),
     *(f"operators/{name}.yaml" for name in ("farm", "kinds", "ray")),
     *(f"deschedule/{name}.yaml" for name in ("policy", "quiet")),
+    "dump/cronjob.yaml",
     *(f"serve/{name}.yaml" for name in ("deployment", "rbac", "webhook", "metrics/alerts", "metrics/watch")),
     "serve/metrics/dashboard.json",
     *(f"upgrade/{name}.yaml" for name in ("ends", "hangs")),
@@ -105,6 +108,18 @@ def by_pod(result: PlaceResult) -> dict[str, Placement]:
 def test_every_sample_is_known_here() -> None:
     found = {str(path.relative_to(SAMPLES)) for path in SAMPLES.rglob("*.*") if path.is_file()}
     assert {name for name in found if "__pycache__" not in name} == FILES | {"__init__.py"}
+
+
+def test_the_job_that_dumps_is_let_in_and_names_options_of_the_command() -> None:
+    manifests = load_manifests([str(SAMPLES / "dump/cronjob.yaml")])
+    (pod,) = expand(manifests, load_snapshot([CLUSTER])).pods
+    (container,) = pod.pod.spec.containers or []
+    (job,) = (each.raw for each in manifests if each.obj.kind == "CronJob")
+    (written,) = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    options = {each.flag.name for each in parameters_of(Dump)}
+    assert written["args"][:2] == ["snapshot", "dump"]
+    assert {each.partition("=")[0] for each in written["args"][2:]} <= options
+    assert container.resources is not None
 
 
 def test_the_cluster_is_sound() -> None:

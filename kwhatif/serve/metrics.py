@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from kwhatif.serve.gauges import GAUGES
 from kwhatif.serve.service import Service
 from kwhatif.serve.watch import Answer, LastRound, Watch
 
@@ -23,28 +24,6 @@ MOST = 50
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 Sample = tuple[str, Mapping[str, str], float]
-
-HELP = {
-    "kwhatif_cluster_known": "Whether the cluster has been read.",
-    "kwhatif_cluster_nodes": "Nodes of the cluster.",
-    "kwhatif_cluster_pods": "Pods of the cluster.",
-    "kwhatif_question_answered": "Whether the question was answered when it was last asked.",
-    "kwhatif_question_answer_timestamp_seconds": "When the question was last answered.",
-    "kwhatif_question_duration_seconds": "How long the last answer took.",
-    "kwhatif_question_good": "Whether the last answer is a yes.",
-    "kwhatif_question_pending_pods": "Pods that find no node in the last answer, after whichever failures, each once.",
-    "kwhatif_question_evicted_pods": "Pods that lose their node in the last answer.",
-    "kwhatif_question_unknowns": "What may change the last answer and is not known.",
-    "kwhatif_failures": "Failures that were tried, by whether the cluster survives them.",
-    "kwhatif_failure_pending_pods": "Pods that find no node after a failure; of each question the worst failures.",
-    "kwhatif_nodes_tried": "Nodes for which the question was asked, by whether the answer is a yes.",
-    "kwhatif_pending_pods": "Pods that find no node, by cause.",
-    "kwhatif_pool_allocatable": "What the nodes of a pool have to give: cpu in millicores, else bytes or pieces.",
-    "kwhatif_pool_requested": "What pods on the nodes of a pool ask for, likewise.",
-    "kwhatif_capacity_fits": "How many more of the pods or releases fit.",
-    "kwhatif_capacity_pods": "How many more pods fit, by pool.",
-}
-"""All metrics; each is a gauge."""
 
 
 def routes(service: Service) -> list[Route]:
@@ -64,7 +43,7 @@ def exposition(samples: Iterable[Sample]) -> str:
     for name, labels, value in samples:
         pairs = ",".join(f'{key}="{_label(text)}"' for key, text in labels.items())
         lines.setdefault(name, []).append(f"{name}{{{pairs}}} {value!r}" if pairs else f"{name} {value!r}")
-    heads = {name: (f"# HELP {name} {HELP[name]}", f"# TYPE {name} gauge") for name in lines}
+    heads = {name: (f"# HELP {name} {GAUGES[name].help}", f"# TYPE {name} gauge") for name in lines}
     return "".join(f"{line}\n" for name, own in lines.items() for line in (*heads[name], *own))
 
 

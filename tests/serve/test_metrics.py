@@ -16,7 +16,8 @@ from msgspec.structs import replace
 pytest.importorskip("starlette")
 
 from kwhatif.errors import InputError
-from kwhatif.serve.metrics import HELP, exposition
+from kwhatif.serve.gauges import GAUGES
+from kwhatif.serve.metrics import exposition
 from kwhatif.serve.replies import JSON, Reply, problem_reply
 from kwhatif.serve.watch import Watch, Watched, read_watched
 from kwhatif.serve.worker import NODES
@@ -52,7 +53,9 @@ def scraped(questions: tuple[Watched, ...], workers: Answering | None = None) ->
 
 def test_the_questions_of_the_sample_are_answered_as_gauges() -> None:
     metrics = scraped(read_watched(str(WATCHED)))
-    assert set(metrics) == set(HELP)
+    assert set(metrics) == set(GAUGES)
+    labels = {name: {frozenset(labels) for labels, _ in samples} for name, samples in metrics.items()}
+    assert labels == {name: {frozenset(gauge.labels)} for name, gauge in GAUGES.items()}
     names = {"zones", "drains", "probe", "pending"}
     assert {labels["question"] for labels, value in metrics["kwhatif_question_answered"] if value} == names
     zones = {labels["name"] for labels, _ in metrics["kwhatif_failure_pending_pods"]}
@@ -137,6 +140,6 @@ def test_alerts_and_dashboard_of_the_samples_ask_for_metrics_that_there_are() ->
     panels = dashboard["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
     asked = [rule["expr"] for rule in rules] + [each["expr"] for panel in panels for each in panel["targets"]]
-    assert {name for text in asked for name in re.findall(r"kwhatif_\w+", text)} <= set(HELP)
+    assert {name for text in asked for name in re.findall(r"kwhatif_\w+", text)} <= set(GAUGES)
     names = {question.name for question in read_watched(str(WATCHED))}
     assert {name for text in asked for name in re.findall(r'question="(\w+)"', text)} == names
