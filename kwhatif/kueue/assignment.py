@@ -33,7 +33,7 @@ class FlavorChoice(msgspec.Struct):
 
     name: str
     mode: Mode
-    borrowing: int
+    borrowing_level: int
     tried: int = 0
 
 
@@ -80,7 +80,7 @@ class Assignment:
     def __init__(self, workload: Workload, generation: int, cycle: int) -> None:
         self.workload = workload
         self.pod_sets: list[PodSetChoice] = []
-        self.borrowing = 0
+        self.borrowing_level = 0
         self.quota: Quantities = {}
         self.progress = ScanProgress([], generation, cycle)
         self.topology: TopologyRequests = {}
@@ -93,7 +93,7 @@ class Assignment:
         self._usage = None
         tried: dict[str, int] = {}
         for resource, flavor in choice.flavors.items():
-            self.borrowing = max(self.borrowing, flavor.borrowing)
+            self.borrowing_level = max(self.borrowing_level, flavor.borrowing_level)
             key = flavor.name, resource
             self.quota[key] = add(self.quota.get(key, 0), choice.requests.get(resource, 0))
             tried[resource] = flavor.tried

@@ -44,12 +44,12 @@ def group_for(covered: frozenset[str], flavors: tuple[str, ...]) -> Group:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """Who may be preempted. Without ``borrows`` nobody is while the preemptor would borrow."""
+    """Who may be preempted. Without ``borrow_within_cohort`` nobody is while the preemptor would borrow."""
 
-    within: str = NEVER
-    reclaim: str = NEVER
-    borrows: bool = False
-    threshold: int | None = None
+    within_cluster_queue: str = NEVER
+    reclaim_within_cohort: str = NEVER
+    borrow_within_cohort: bool = False
+    max_priority_threshold: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class ClusterQueue(QuotaNode):
 
     def rank_of(self, preemptor: Workload) -> tuple[int, int]:
         """What of a preemptor decides whom its queue's policies let it preempt."""
-        by_age = LOWER_OR_NEWER in (self.preemption.within, self.preemption.reclaim)
+        by_age = LOWER_OR_NEWER in (self.preemption.within_cluster_queue, self.preemption.reclaim_within_cohort)
         return preemptor.priority, preemptor.queue_time if by_age else 0
 
     @property
@@ -194,12 +194,12 @@ class ClusterQueue(QuotaNode):
         del self.workloads[workload.key]
         self.discount(workload.usage if with_topology else workload.usage.without_topology)
 
-    def free(self, key: FlavorResource) -> int:
+    def free_quota(self, key: FlavorResource) -> int:
         """What may be used right now; none where more is used than there is."""
         return max(0, self.available(key))
 
     def has_quota_for(self, usage: Usage) -> bool:
-        return all(self.free(key) >= amount for key, amount in usage.quota.items())
+        return all(self.free_quota(key) >= amount for key, amount in usage.quota.items())
 
     def has_room_for(self, usage: Usage) -> bool:
         """Whether the domains still have room; the number of pods is not looked at, as upstream has it."""

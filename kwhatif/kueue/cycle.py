@@ -89,7 +89,7 @@ class SchedulingCycle:
     def _process(self, heads: Sequence[Entry]) -> Cycle:
         entries = [each for each in heads if self._nominate(each)]
         # From here on heads count, until the cycle is over.
-        self._oracle.is_settled = False
+        self._oracle.usage_is_stable = False
         rejected = [each for each in heads if each.result == INADMISSIBLE]
         ordered = []
         for entry in self._order(entries):
@@ -205,7 +205,7 @@ class SchedulingCycle:
             return
         if assignment.mode is Mode.PREEMPT and not entry.targets:
             entry.requeue = NO_CANDIDATES
-            if queue.preemption.reclaim != ANY:
+            if queue.preemption.reclaim_within_cohort != ANY:
                 queue.count(Usage(_quota_to_reserve(assignment, queue), entry.usage.topology))
             return
         if any(target.workload.key in self._leaving for target in entry.targets):
@@ -296,7 +296,7 @@ def _quota_to_reserve(assignment: Assignment, queue: ClusterQueue) -> Quantities
     found: Quantities = {}
     for key, amount in assignment.quota.items():
         quota, used = queue.quota(key), queue.used_amount(key)
-        if assignment.borrowing > 0:
+        if assignment.borrowing_level > 0:
             limit = UNLIMITED if quota.borrowing_limit is None else quota.borrowing_limit
             most = amount if quota.borrowing_limit is None else subtract(add(quota.nominal, limit), used)
             found[key] = min(amount, most)

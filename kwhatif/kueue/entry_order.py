@@ -34,8 +34,8 @@ def classical_order(entries: Sequence[E]) -> list[E]:
     """Those that borrow least, then those of high priority, then the oldest."""
 
     def order(entry: E) -> tuple[int, int, int]:
-        borrowing = entry.assignment.borrowing if entry.assignment is not None else 0
-        return borrowing, -entry.workload.priority, entry.workload.queue_time
+        borrowing_level = entry.assignment.borrowing_level if entry.assignment is not None else 0
+        return borrowing_level, -entry.workload.priority, entry.workload.queue_time
 
     return sorted(entries, key=order)
 
@@ -88,9 +88,9 @@ def _run_tournament(cohort: CohortNode, left: Mapping[ClusterQueue, E], shares: 
 
     def order(one: E, other: E) -> int:
         mine, theirs = shares[cohort, one.workload.key], shares[cohort, other.workload.key]
-        borrowing = mine.is_borrowing_on(one.usage.quota), theirs.is_borrowing_on(other.usage.quota)
-        if borrowing[0] != borrowing[1]:
-            return 1 if borrowing[0] else -1
+        is_borrowing = mine.is_borrowing_on(one.usage.quota), theirs.is_borrowing_on(other.usage.quota)
+        if is_borrowing[0] != is_borrowing[1]:
+            return 1 if is_borrowing[0] else -1
         if (by_share := compare(mine, theirs)) != 0:
             return by_share
         if one.workload.priority != other.workload.priority:

@@ -32,13 +32,13 @@ from kwhatif.kueue.workload import Workload
 _PODS = "pods"
 
 
-class Fit(enum.IntEnum):
+class PreemptionMode(enum.IntEnum):
     """How a flavor could be had, the worst first: by nothing, by preemption if only somebody were a candidate, by
     preempting workloads of the own queue, by reclaiming quota of others, or at once.
     """
 
     NO_FIT = 0
-    NO_CANDIDATES = 1
+    NO_PREEMPTION_CANDIDATES = 1
     PREEMPT = 2
     RECLAIM = 3
     FIT = 4
@@ -49,25 +49,25 @@ class Fit(enum.IntEnum):
 
 
 _MODES = (Mode.NO_FIT, Mode.PREEMPT, Mode.PREEMPT, Mode.PREEMPT, Mode.FIT)
-"""By ``Fit``."""
+"""By ``PreemptionMode``."""
 
 
-class Grade(NamedTuple):
-    """How good a flavor is: how it could be had, and how far up the quota is borrowed."""
+class GranularMode(NamedTuple):
+    """How good a flavor is: how it could be had, and the height of the subtree that it borrows from (0: its own)."""
 
-    fit: Fit
-    borrowing: int
+    preemption_mode: PreemptionMode
+    borrowing_level: int
 
 
-_BEST, _WORST = Grade(Fit.FIT, 0), Grade(Fit.NO_FIT, UNLIMITED)
+_BEST, _WORST = GranularMode(PreemptionMode.FIT, 0), GranularMode(PreemptionMode.NO_FIT, UNLIMITED)
 
 
 class Oracle(Protocol):
     """Says what preemption could do for a resource in a flavor, and keeps what is known of a queue's tree."""
 
-    def answers_for(self, queue: ClusterQueue) -> dict[Hashable, Any]: ...
+    def memo_of(self, queue: ClusterQueue) -> dict[Hashable, Any]: ...
 
-    def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> Grade: ...
+    def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> GranularMode: ...
 
 
 class FlavorAssigner:
@@ -87,9 +87,11 @@ class FlavorAssigner:
     ) -> None:
         self._workload, self._queue, self._flavors, self._oracle = workload, queue, flavors, oracle
         self._cycle, self._ignores_undeclared, self._pinned = cycle, ignores_undeclared, pinned
-        self._grades = oracle.answers_for(queue).setdefault(("grades", queue.name, queue.rank_of(workload)), {})
+        self._modes = oracle.memo_of(queue).setdefault(("modes", queue.name, queue.rank_of(workload)), {})
         preemption = queue.preemption
-        self._may_preempt_while_borrowing = preemption.borrows or (fair and preemption.reclaim != NEVER)
+        self._may_preempt_while_borrowing = preemption.borrow_within_cohort or (
+            fair and preemption.reclaim_within_cohort != NEVER
+        )
 
     def assign(self, counts: Sequence[int] | None = None) -> Assignment:
         """Flavors for all pod sets; ``counts`` for fewer pods than they would have."""
@@ -114,7 +116,7 @@ class FlavorAssigner:
         """Flavors for pod sets that go together; False if there are none."""
         requests = totals[members[0]].requests
         if len(members) > 1:
-            requests = sum_requests(totals[k].requests for k in members)
+            requests = sum_requests(totals[index].requests for index in members)
         flavors: dict[str, FlavorChoice] | None = {}
         reasons: list[str] = []
         for resource, amount in requests.items():
@@ -130,10 +132,10 @@ class FlavorAssigner:
             flavors |= chosen
             reasons += why
         complete = True
-        for k in members:
-            total = totals[k]
+        for index in members:
+            total = totals[index]
             choice = PodSetChoice(total.name, total.count, total.requests, reasons=list(reasons))
-            choice.flavors = self._flavors_of(k, total, flavors or {})
+            choice.flavors = self._flavors_of(index, total, flavors or {})
             assignment.append(choice)
             complete = complete and not choice.has_failed
         return complete
@@ -144,8 +146,8 @@ class FlavorAssigner:
         """Those of the group that the pod set asks for; one that asks for nothing goes where its group goes."""
         if total.requests:
             return {resource: choice for resource, choice in flavors.items() if resource in total.requests}
-        wish = self._workload.pod_sets[member].topology_request
-        if wish is None or wish.pod_set_group_name is None:
+        request = self._workload.pod_sets[member].topology_request
+        if request is None or request.pod_set_group_name is None:
             return {}
         return {resource: choice for resource, choice in flavors.items() if choice.name in self._queue.topologies}
 
@@ -160,13 +162,13 @@ class FlavorAssigner:
             return {}, [f"resource {resource} unavailable in ClusterQueue"]
         covered = {name: amount for name, amount in requests.items() if name in group.covered}
         best: dict[str, FlavorChoice] = {}
-        best_grade = _WORST
+        best_mode = _WORST
         reasons: list[str] = []
         tried = -1
         progress = self._workload.progress
         first = progress.next_flavor(members[0], resource) if progress is not None else 0
-        for k in range(first, len(group.flavors)):
-            tried, name = k, group.flavors[k]
+        for index in range(first, len(group.flavors)):
+            tried, name = index, group.flavors[index]
             if self._pinned is not None and not self._is_pinned(members, resource, name):
                 reasons.append(
                     f"skipping flavor {name} as it is not found in the nomination mapping for resource {resource}"
@@ -175,68 +177,68 @@ class FlavorAssigner:
             if problem := self._flavor_problem(members, group, name):
                 reasons.append(problem)
                 continue
-            choices, grade = self._grade_flavor(name, covered, assignment, reasons)
-            if not _should_try_next(grade, self._queue.fungibility):
-                best, best_grade = choices, grade
+            choices, mode = self._assess_flavor(name, covered, assignment, reasons)
+            if not _should_try_next(mode, self._queue.fungibility):
+                best, best_mode = choices, mode
                 break
-            if _is_preferred(grade, best_grade, self._queue.fungibility):
-                best, best_grade = choices, grade
+            if _is_preferred(mode, best_mode, self._queue.fungibility):
+                best, best_mode = choices, mode
         for choice in best.values():
             choice.tried = -1 if tried == len(group.flavors) - 1 else tried
-        return best, [] if best_grade.fit is Fit.FIT else reasons
+        return best, [] if best_mode.preemption_mode is PreemptionMode.FIT else reasons
 
     def _is_pinned(self, members: Sequence[int], resource: str, flavor: str) -> bool:
-        names = (self._workload.pod_sets[k].name for k in members)
+        names = (self._workload.pod_sets[index].name for index in members)
         return any((self._pinned or {}).get(name, {}).get(resource) == flavor for name in names)
 
     def _flavor_problem(self, members: Sequence[int], group: Group, name: str) -> str:
-        for k in members:
-            if problem := self._flavors.problem(name, group, self._queue, self._workload, k):
+        for index in members:
+            if problem := self._flavors.problem(name, group, self._queue, self._workload, index):
                 return problem
         return ""
 
-    def _grade_flavor(
+    def _assess_flavor(
         self, flavor: str, requests: Requests, assignment: Assignment, reasons: list[str]
-    ) -> tuple[dict[str, FlavorChoice], Grade]:
-        """How the flavor could be had for all of these resources: as for the worst of them."""
+    ) -> tuple[dict[str, FlavorChoice], GranularMode]:
+        """How the flavor could be had for all of these resources: as for the worst (upstream: representativeMode)."""
         choices: dict[str, FlavorChoice] = {}
         worst = _BEST
         for resource, amount in requests.items():
             key = flavor, resource
             asked = key, assignment.quota.get(key, 0), amount
-            known = self._grades.get(asked)
+            known = self._modes.get(asked)
             if known is None:
-                known = self._grades[asked] = self._grade_resource(*asked)
-            grade, reason = known
+                known = self._modes[asked] = self._fits_resource_quota(*asked)
+            mode, reason = known
             if reason:
                 reasons.append(reason)
-            if _is_preferred(worst, grade, self._queue.fungibility):
-                worst = grade
-            if worst.fit is not Fit.NO_FIT:
-                choices[resource] = FlavorChoice(flavor, grade.fit.mode, grade.borrowing)
+            if _is_preferred(worst, mode, self._queue.fungibility):
+                worst = mode
+            if worst.preemption_mode is not PreemptionMode.NO_FIT:
+                choices[resource] = FlavorChoice(flavor, mode.preemption_mode.mode, mode.borrowing_level)
         return choices, worst
 
-    def _grade_resource(self, key: FlavorResource, assumed: int, amount: int) -> tuple[Grade, str]:
+    def _fits_resource_quota(self, key: FlavorResource, assumed: int, amount: int) -> tuple[GranularMode, str]:
         """Upstream: fitsResourceQuota. ``assumed`` is what pod sets before this one use."""
         flavor, resource = key
         queue = self._queue
         total = add(assumed, amount)
-        most = queue.potential_available(key)
-        if total > most:
-            return Grade(Fit.NO_FIT, 0), (
+        max_capacity = queue.potential_available(key)
+        if total > max_capacity:
+            return GranularMode(PreemptionMode.NO_FIT, 0), (
                 f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
                 f"({limit_text(resource, assumed)}) + current podset request ({quantity_text(resource, amount)}) > "
-                f"maximum capacity ({limit_text(resource, most)})"
+                f"maximum capacity ({limit_text(resource, max_capacity)})"
             )
-        free = queue.free(key)
+        available = queue.free_quota(key)
         height, may_reclaim = queue.borrowing_height(key, total)
-        if total <= free:
-            return Grade(Fit.FIT, height), ""
-        missing = limit_text(resource, subtract(total, free))
+        if total <= available:
+            return GranularMode(PreemptionMode.FIT, height), ""
+        missing = limit_text(resource, subtract(total, available))
         reason = f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"
         if queue.quota(key).nominal >= total or may_reclaim or self._may_preempt_while_borrowing:
             return self._oracle.simulate(queue, self._workload, key, total), reason
-        return Grade(Fit.NO_FIT, height), reason
+        return GranularMode(PreemptionMode.NO_FIT, height), reason
 
     # --- the topology
 
@@ -266,32 +268,37 @@ def _groups_of(pod_sets: Sequence[WorkloadPodSet]) -> Iterable[Sequence[int]]:
     if len(pod_sets) == 1:
         return ((0,),)
     groups: dict[str, list[int]] = {}
-    for k, pod_set in enumerate(pod_sets):
-        wish = pod_set.topology_request
-        group = wish.pod_set_group_name if wish else None
-        groups.setdefault(str(k) if group is None else group, []).append(k)
+    for index, pod_set in enumerate(pod_sets):
+        request = pod_set.topology_request
+        group = request.pod_set_group_name if request else None
+        groups.setdefault(str(index) if group is None else group, []).append(index)
     return groups.values()
 
 
-def _should_try_next(grade: Grade, fungibility: Fungibility) -> bool:
-    if grade.fit in (Fit.NO_FIT, Fit.NO_CANDIDATES):
+def _should_try_next(mode: GranularMode, fungibility: Fungibility) -> bool:
+    if mode.preemption_mode in (PreemptionMode.NO_FIT, PreemptionMode.NO_PREEMPTION_CANDIDATES):
         return True
-    if grade.fit in (Fit.PREEMPT, Fit.RECLAIM) and fungibility.when_can_preempt == TRY_NEXT:
+    if (
+        mode.preemption_mode in (PreemptionMode.PREEMPT, PreemptionMode.RECLAIM)
+        and fungibility.when_can_preempt == TRY_NEXT
+    ):
         return True
-    return grade.borrowing != 0 and fungibility.when_can_borrow == TRY_NEXT
+    return mode.borrowing_level != 0 and fungibility.when_can_borrow == TRY_NEXT
 
 
-def _is_preferred(left: Grade, right: Grade, fungibility: Fungibility) -> bool:
+def _is_preferred(left: GranularMode, right: GranularMode, fungibility: Fungibility) -> bool:
     """Whether the left one is better."""
-    if left.fit is Fit.NO_FIT or right.fit is Fit.NO_FIT:
-        return left.fit is not Fit.NO_FIT
-    if (left.fit is Fit.NO_CANDIDATES) != (right.fit is Fit.NO_CANDIDATES):
-        return left.fit is not Fit.NO_CANDIDATES
-    if fungibility.prefers_preemption and left.borrowing != right.borrowing:
-        return left.borrowing < right.borrowing
-    if left.fit != right.fit:
-        return left.fit > right.fit
-    return left.borrowing < right.borrowing
+    if left.preemption_mode is PreemptionMode.NO_FIT or right.preemption_mode is PreemptionMode.NO_FIT:
+        return left.preemption_mode is not PreemptionMode.NO_FIT
+    # Preemption without candidates gives nothing now, however little it would borrow.
+    in_vain = [each.preemption_mode is PreemptionMode.NO_PREEMPTION_CANDIDATES for each in (left, right)]
+    if in_vain[0] != in_vain[1]:
+        return in_vain[1]
+    if fungibility.prefers_preemption and left.borrowing_level != right.borrowing_level:
+        return left.borrowing_level < right.borrowing_level
+    if left.preemption_mode != right.preemption_mode:
+        return left.preemption_mode > right.preemption_mode
+    return left.borrowing_level < right.borrowing_level
 
 
 def _topology_requests(assignment: Assignment, queue: ClusterQueue) -> TopologyRequests:

@@ -73,14 +73,14 @@ def _topology_problem(
     problem = ""
     if not is_topology_requested(pod_set, queue):
         problem = "" if flavor.spec.topology_name is None else "supports only TopologyAwareScheduling"
-    elif (wish := pod_set.topology_request) is None or not wish.is_explicit:
+    elif (request := pod_set.topology_request) is None or not request.is_explicit:
         pass
     elif flavor.spec.topology_name is None:
         # A flavor without topology may give quota for what pods themselves do not ask for.
         problem = "does not support TopologyAwareScheduling" if group.covered & requests.keys() else ""
     elif (topology := queue.topologies.get(flavor.name)) is None:
         problem = "information missing in TAS cache"
-    elif not has_levels(topology.tree, wish):
+    elif not has_levels(topology.tree, request):
         problem = "does not contain the requested level"
     return f"Flavor {go_quote(flavor.name)} {problem}" if problem else ""
 

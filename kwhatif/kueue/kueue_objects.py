@@ -185,7 +185,7 @@ class KueueState:
         queue.generation += 1
         if queue.parent is not None:
             queue.parent.root.accumulate()
-        queue.root.answers.clear()
+        queue.root.memo.clear()
 
     def hold_quota(self, workload: Workload) -> None:
         """Count what it uses, if it holds quota."""
@@ -194,7 +194,7 @@ class KueueState:
             return
         self._counted.add(workload.key)
         queue.workloads[workload.key] = workload
-        queue.root.answers.clear()
+        queue.root.memo.clear()
         for key, amount in workload.usage.quota.items():
             queue.add_usage(key, amount)
         self._count_topology(workload.usage, 1)
@@ -205,7 +205,7 @@ class KueueState:
             return
         self._counted.discard(workload.key)
         del queue.workloads[workload.key]
-        queue.root.answers.clear()
+        queue.root.memo.clear()
         for key, amount in usage.quota.items():
             queue.remove_usage(key, amount)
         self._count_topology(usage, -1)

@@ -52,7 +52,7 @@ class QuotaNode:
         self._local_quotas: Quantities
         self.set_quotas(groups)
         self.usage: Quantities = {}
-        self.answers: dict[Hashable, Any] = {}
+        self.memo: dict[Hashable, Any] = {}
         """Of a root: what was worked out of its tree as it is. Whoever changes the usage for good clears it."""
         weight = fair_sharing.weight if fair_sharing else None
         self.fair_weight = _DEFAULT_WEIGHT if weight is None else _divide(weight.nano(), 10**9)
@@ -63,7 +63,7 @@ class QuotaNode:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """With all of its tree. Quotas are shared, and nothing is known of the new tree."""
         made = memo[id(self)] = copy.copy(self)
-        made.usage, made.answers = dict(self.usage), {}
+        made.usage, made.memo = dict(self.usage), {}
         made.parent = copy.deepcopy(self.parent, memo)
         return made
 

@@ -207,4 +207,4 @@ def _assignment_trace(entry: Entry) -> tuple[object, ...]:
         (each.count, tuple(sorted((name, flavor.name) for name, flavor in each.flavors.items())), each.topology)
         for each in entry.assignment.pod_sets
     )
-    return entry.assignment.mode, entry.assignment.borrowing, tried
+    return entry.assignment.mode, entry.assignment.borrowing_level, tried

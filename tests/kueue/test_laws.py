@@ -179,7 +179,7 @@ def test_at_rest_another_look_changes_nothing(objects: OBJECTS, fair: bool) -> N
 @given(clusters(), st.booleans())
 def test_what_is_kept_of_a_quota_tree_decides_nothing(objects: OBJECTS, fair: bool) -> None:
     kept = answer(rest(objects, fair=fair))
-    with patch.object(PreemptionOracle, "answers_for", lambda *_: {}):
+    with patch.object(PreemptionOracle, "memo_of", lambda *_: {}):
         assert answer(rest(objects, fair=fair)) == kept
 
 

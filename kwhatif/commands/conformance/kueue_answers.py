@@ -164,8 +164,8 @@ def _head(entry: Entry) -> dict[str, Any]:
     assignment = entry.assignment
     if assignment is not None and entry.result != INADMISSIBLE:
         answer["mode"] = assignment.mode.text
-        if assignment.borrowing:
-            answer["borrowing"] = assignment.borrowing
+        if assignment.borrowing_level:
+            answer["borrowing"] = assignment.borrowing_level
         answer["podSets"] = [_pod_set(each.as_admission()) for each in assignment.pod_sets]
     if entry.targets:
         answer["targets"] = [

@@ -158,8 +158,8 @@ class _Report:
 
     def all_that_moved_or_wait(self) -> list[QueuedWorkload]:
         """First who was admitted on the way, then who waits, queue by queue, then all others without quota."""
-        state, borrowing = self._state, self._decisions.borrowing
-        moved = [each for key, each in state.workloads.items() if key in borrowing and each.status != "pending"]
+        state, borrowing_levels = self._state, self._decisions.borrowing_levels
+        moved = [each for key, each in state.workloads.items() if key in borrowing_levels and each.status != "pending"]
         lined = [each for line in self._lines.values() for each in line]
         seen = {each.key for each in lined}
         others = [each for key, each in state.workloads.items() if each.status == "pending" and key not in seen]
@@ -186,7 +186,7 @@ class _Report:
             behind=tuple(each.key for each in line[: min(place, _MOST_BEFORE)]) if place else (),
             message=self._message(workload, line, place, queue) if waits else "",
             pod_sets=tuple(map(_assigned_pods, workload.admission or ())),
-            borrows=self._decisions.borrowing.get(key, 0) > 0 and not waits,
+            borrows=self._decisions.borrowing_levels.get(key, 0) > 0 and not waits,
             preempted=tuple(self._losses_for(key)),
             checks=tuple(f"{each.name}: {each.state}" for each in workload.checks) if not waits else (),
             lacks=tuple(self._lacks(workload, queue)) if waits and queue is not None else (),

@@ -40,23 +40,23 @@ class Target(msgspec.Struct, frozen=True):
 class Preemptor(msgspec.Struct, frozen=True):
     """Who needs what: the workload, its queue, what of it only others can give, and all that it would use.
 
-    ``answers`` are those that are known of the queue's tree.
+    ``memo`` is what was worked out of the queue's tree.
     """
 
     workload: Workload
     queue: ClusterQueue
-    needs: frozenset[FlavorResource]
+    needs_preemption: frozenset[FlavorResource]
     usage: Usage
     topology: TopologyRequests
     now: int
-    answers: dict[Hashable, Any]
+    memo: dict[Hashable, Any]
 
     def fits(self, *, may_borrow: bool) -> bool:
         """Whether it would fit as things are."""
         for key, amount in self.usage.quota.items():
             if not may_borrow and self.queue.is_borrowing_with(key, amount):
                 return False
-            if amount > self.queue.free(key):
+            if amount > self.queue.free_quota(key):
                 return False
         return not any(isinstance(place, str) for place in self.queue.place(self.topology).values())
 
@@ -102,12 +102,12 @@ def satisfies_policy(preemptor: Workload, candidate: Workload, policy: str) -> b
 
 def fill_back(preemptor: Preemptor, targets: list[Target], *, may_borrow: bool, with_topology: bool) -> list[Target]:
     """Leave out whom the preemptor can do without, beginning with the last but one."""
-    for k in range(len(targets) - 2, -1, -1):
-        target = targets[k]
+    for index in range(len(targets) - 2, -1, -1):
+        target = targets[index]
         target.queue.add_workload(target.workload, with_topology=with_topology)
         if preemptor.fits(may_borrow=may_borrow):
             # The last one takes its place, which decides the order of what is tried next.
-            targets[k] = targets[-1]
+            targets[index] = targets[-1]
             targets.pop()
         else:
             target.queue.remove_workload(target.workload, with_topology=with_topology)

@@ -48,27 +48,27 @@ class Variant(enum.Enum):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A workload that may go. ``common`` is the lowest Cohort above both queues; None within one."""
+    """A workload that may go. ``common_cohort`` is the lowest Cohort above both queues; None within one."""
 
     workload: Workload
     queue: ClusterQueue
-    common: CohortNode | None
+    common_cohort: CohortNode | None
     variant: Variant
     order: tuple[bool, int, int, str]
 
 
 def find_targets(preemptor: Preemptor) -> list[Target]:
     """Whom to preempt; nobody if that would not help."""
-    key = "candidates", preemptor.queue.name, preemptor.needs, preemptor.queue.rank_of(preemptor.workload)
-    known: Candidates | None = preemptor.answers.get(key)
+    key = "candidates", preemptor.queue.name, preemptor.needs_preemption, preemptor.queue.rank_of(preemptor.workload)
+    known: Candidates | None = preemptor.memo.get(key)
     if known is None:
-        known = preemptor.answers[key] = _candidates_of(preemptor)
+        known = preemptor.memo[key] = _candidates_of(preemptor)
     if (not known.own and not known.others) or not preemptor.could_fit(known.usage):
         return []
     hierarchical, by_priority = _by_advantage(preemptor, known.others)
     own = [Candidate(workload, queue, None, Variant.WITHIN_QUEUE, order) for workload, queue, order in known.own]
     candidates = _in_order(hierarchical, by_priority, own)
-    forbidden = not preemptor.queue.preemption.borrows
+    forbidden = not preemptor.queue.preemption.borrow_within_cohort
     if not (hierarchical or by_priority) or (forbidden and not _is_under_nominal(preemptor)):
         attempts = [True]
     elif forbidden and not hierarchical:
@@ -80,7 +80,7 @@ def find_targets(preemptor: Preemptor) -> list[Target]:
     for may_borrow in attempts:
         targets: list[Target] = []
         for each in candidates:
-            if not _is_valid(each, preemptor, may_borrow=may_borrow):
+            if not _candidate_is_valid(each, preemptor, may_borrow=may_borrow):
                 continue
             each.queue.remove_workload(each.workload, with_topology=with_topology)
             targets.append(Target(each.workload, each.variant.reason, each.queue))
@@ -94,7 +94,7 @@ def find_targets(preemptor: Preemptor) -> list[Target]:
 
 def _is_under_nominal(preemptor: Preemptor) -> bool:
     queue = preemptor.queue
-    return all(queue.quota(key).nominal > queue.used_amount(key) for key in preemptor.needs)
+    return all(queue.quota(key).nominal > queue.used_amount(key) for key in preemptor.needs_preemption)
 
 
 def _in_order(*lists: list[Candidate]) -> list[Candidate]:
@@ -103,18 +103,18 @@ def _in_order(*lists: list[Candidate]) -> list[Candidate]:
     return sorted(ordered, key=lambda each: each.order[0])
 
 
-def _is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
+def _candidate_is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
     """Whether it still is one: its queue, and the Cohorts up to the common one, must have more than is theirs."""
     if candidate.queue is preemptor.queue:
         return True
     if may_borrow and candidate.variant is Variant.WITHOUT_BORROWING:
         return False
-    if candidate.queue.is_within_nominal(preemptor.needs):
+    if candidate.queue.is_within_nominal(preemptor.needs_preemption):
         return False
     for node in candidate.queue.ancestors:
-        if node is candidate.common:
+        if node is candidate.common_cohort:
             break
-        if node.is_within_nominal(preemptor.needs):
+        if node.is_within_nominal(preemptor.needs_preemption):
             return False
     return True
 
@@ -136,11 +136,11 @@ class Candidates(NamedTuple):
 
 def _candidates_of(preemptor: Preemptor) -> Candidates:
     queue = preemptor.queue
-    lists = [] if queue.preemption.within == NEVER else [_holders(preemptor, queue)]
+    lists = [] if queue.preemption.within_cluster_queue == NEVER else [_holders(preemptor, queue)]
     own = lists[0].holders if lists else ()
     others: dict[CohortNode, Sequence[Holder]] = {}
     before: CohortNode | None = None
-    for subtree in queue.ancestors if queue.preemption.reclaim != NEVER else ():
+    for subtree in queue.ancestors if queue.preemption.reclaim_within_cohort != NEVER else ():
         found = [each for each in _holders_below(preemptor, subtree, before) if each.holders]
         if found:
             others[subtree] = [*chain.from_iterable(each.holders for each in found)]
@@ -158,20 +158,20 @@ class Holders(NamedTuple):
 
 def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Holders:
     policies = preemptor.queue.preemption
-    policy = policies.within if queue is preemptor.queue else policies.reclaim
+    policy = policies.within_cluster_queue if queue is preemptor.queue else policies.reclaim_within_cohort
     # By a policy of any workload the preemptor has no say, so that all queues of the tree share what is found.
     rank = None if policy == ANY else preemptor.queue.rank_of(preemptor.workload)
-    key = "holders", queue.name, preemptor.needs, policy, rank
-    known: Holders | None = preemptor.answers.get(key)
+    key = "holders", queue.name, preemptor.needs_preemption, policy, rank
+    known: Holders | None = preemptor.memo.get(key)
     if known is None:
         found = [
             workload
             for workload in queue.workloads.values()
-            if not workload.used_flavors.isdisjoint(preemptor.needs)
+            if not workload.used_flavors.isdisjoint(preemptor.needs_preemption)
             and satisfies_policy(preemptor.workload, workload, policy)
         ]
         usage = add_quantities(each.usage.quota for each in found)
-        known = preemptor.answers[key] = Holders(
+        known = preemptor.memo[key] = Holders(
             [(each, queue, order_within(each, preemptor.now)) for each in found], usage
         )
     return known
@@ -179,10 +179,10 @@ def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Holders:
 
 def _holders_below(preemptor: Preemptor, cohort: CohortNode, skip: CohortNode | None) -> Iterator[Holders]:
     for child in cohort.cohorts:
-        if child is not skip and not child.is_within_nominal(preemptor.needs):
+        if child is not skip and not child.is_within_nominal(preemptor.needs_preemption):
             yield from _holders_below(preemptor, child, None)
     for queue in active_members(cohort):
-        if queue is not preemptor.queue and not queue.is_within_nominal(preemptor.needs):
+        if queue is not preemptor.queue and not queue.is_within_nominal(preemptor.needs_preemption):
             yield _holders(preemptor, queue)
 
 
@@ -196,7 +196,7 @@ def _by_advantage(
     advantage, rest = preemptor.queue.fit_in_quota(preemptor.usage.quota)
     for subtree in preemptor.queue.ancestors if others else ():
         for workload, queue, order in others.get(subtree, ()):
-            variant = Variant.HIERARCHICAL if advantage else _variant_of(preemptor, workload)
+            variant = Variant.HIERARCHICAL if advantage else _classify_variant(preemptor, workload)
             (hierarchical if advantage else by_priority).append(Candidate(workload, queue, subtree, variant, order))
         fits, rest = subtree.fit_in_quota(rest)
         # Once a subtree has the quota, so do all those around it.
@@ -204,10 +204,10 @@ def _by_advantage(
     return hierarchical, by_priority
 
 
-def _variant_of(preemptor: Preemptor, workload: Workload) -> Variant:
+def _classify_variant(preemptor: Preemptor, workload: Workload) -> Variant:
     policies = preemptor.queue.preemption
-    if not policies.borrows or workload.priority >= preemptor.workload.priority:
+    if not policies.borrow_within_cohort or workload.priority >= preemptor.workload.priority:
         return Variant.WITHOUT_BORROWING
-    if policies.threshold is not None and workload.priority > policies.threshold:
+    if policies.max_priority_threshold is not None and workload.priority > policies.max_priority_threshold:
         return Variant.WITHOUT_BORROWING
     return Variant.WHILE_BORROWING

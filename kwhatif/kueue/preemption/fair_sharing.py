@@ -32,15 +32,17 @@ def find_targets(preemptor: Preemptor, strategies: Sequence[str]) -> list[Target
     if not candidates or not preemptor.could_fit(add_quantities(each.usage.quota for each in candidates)):
         return []
     candidates = sorted(candidates, key=preemptor.order_of)
-    # Shares are those with the workload admitted.
+    # 1. Shares are compared as if the preemptor were admitted (upstream: SimulateUsageAddition).
     preemptor.queue.count(preemptor.usage)
-    fits, targets, left = _first_strategy(preemptor, candidates, strategies[0])
+    # 2. The first strategy, and the second one for those that the first one spared.
+    fits, targets, retry_candidates = _run_first_strategy(preemptor, candidates, strategies[0])
     if not fits and len(strategies) > 1:
-        fits = _second_strategy(preemptor, left, targets)
+        fits = _run_second_strategy(preemptor, retry_candidates, targets)
     preemptor.queue.discount(preemptor.usage)
     if not fits:
         restore(targets, with_topology=True)
         return []
+    # 3. Whoever need not have gone stays.
     targets = fill_back(preemptor, targets, may_borrow=True, with_topology=True)
     restore(targets, with_topology=True)
     return targets
@@ -49,18 +51,19 @@ def find_targets(preemptor: Preemptor, strategies: Sequence[str]) -> list[Target
 def _find_candidates(preemptor: Preemptor) -> list[Workload]:
     queue, policies = preemptor.queue, preemptor.queue.preemption
 
-    def those_of(other: ClusterQueue, policy: str) -> list[Workload]:
+    def candidates_of(other: ClusterQueue, policy: str) -> list[Workload]:
         return [
             each
             for each in other.workloads.values()
-            if satisfies_policy(preemptor.workload, each, policy) and not each.used_flavors.isdisjoint(preemptor.needs)
+            if satisfies_policy(preemptor.workload, each, policy)
+            and not each.used_flavors.isdisjoint(preemptor.needs_preemption)
         ]
 
-    found = [] if policies.within == NEVER else those_of(queue, policies.within)
-    if queue.parent is not None and policies.reclaim != NEVER:
+    found = [] if policies.within_cluster_queue == NEVER else candidates_of(queue, policies.within_cluster_queue)
+    if queue.parent is not None and policies.reclaim_within_cohort != NEVER:
         for other in active_queues(queue.parent.root):
-            if other is not queue and other.is_borrowing(preemptor.needs):
-                found += those_of(other, policies.reclaim)
+            if other is not queue and other.is_borrowing(preemptor.needs_preemption):
+                found += candidates_of(other, policies.reclaim_within_cohort)
     return found
 
 
@@ -77,54 +80,59 @@ def _take(targets: list[Target], workload: Workload, queue: ClusterQueue, reason
     targets.append(Target(workload, reason, queue))
 
 
-def _first_strategy(
+def _run_first_strategy(
     preemptor: Preemptor, candidates: Sequence[Workload], strategy: str
 ) -> tuple[bool, list[Target], list[Workload]]:
-    """Whether it fits after it, who goes, and who may go by the second one."""
-    order = _QueueOrder(preemptor, candidates)
+    """Whether it fits after it, who goes, and who may go by the second one (upstream: runFirstFsStrategy)."""
+    order = _TargetClusterQueueOrdering(preemptor, candidates)
     targets: list[Target] = []
-    left: list[Workload] = []
-    entitled = not preemptor.queue.is_borrowing(preemptor.needs)
+    retry_candidates: list[Workload] = []
+    is_within_nominal = not preemptor.queue.is_borrowing(preemptor.needs_preemption)
     for queue in order:
-        if queue is preemptor.queue or entitled:
+        if queue is preemptor.queue or is_within_nominal:
             reason = IN_CLUSTER_QUEUE if queue is preemptor.queue else IN_COHORT_RECLAMATION
             _take(targets, order.pop(queue), queue, reason)
             if _fits(preemptor):
                 return True, targets, []
             continue
-        mine, theirs = order.nodes_below_common(queue)
-        new, old = share_of(mine), share_of(theirs)
-        if math.isinf(new.weighted_ratio) and not math.isinf(old.weighted_ratio):
+        preemptor_node, target_node = order.nodes_below_common(queue)
+        preemptor_new_share, target_old_share = share_of(preemptor_node), share_of(target_node)
+        if math.isinf(preemptor_new_share.weighted_ratio) and not math.isinf(target_old_share.weighted_ratio):
             # No candidate of this queue can pass either strategy.
             while order.has_workload(queue):
-                left.append(order.pop(queue))
+                retry_candidates.append(order.pop(queue))
             continue
         while order.has_workload(queue):
             workload = order.pop(queue)
             queue.discount(workload.usage)
-            after = share_of(theirs)
+            target_new_share = share_of(target_node)
             queue.count(workload.usage)
-            if not _allows(strategy, new, old, after):
-                left.append(workload)
+            if not _allows(strategy, preemptor_new_share, target_old_share, target_new_share):
+                retry_candidates.append(workload)
                 continue
             _take(targets, workload, queue, IN_COHORT_FAIR_SHARING)
             if _fits(preemptor):
                 return True, targets, []
             # Another queue may borrow most by now.
             break
-    return False, targets, left
+    return False, targets, retry_candidates
 
 
-def _allows(strategy: str, new: Share, old: Share, after: Share) -> bool:
-    return compare(new, after) <= 0 if strategy == FINAL_SHARE else compare(new, old) < 0
+def _allows(strategy: str, preemptor_new_share: Share, target_old_share: Share, target_new_share: Share) -> bool:
+    if strategy == FINAL_SHARE:
+        return compare(preemptor_new_share, target_new_share) <= 0
+    return compare(preemptor_new_share, target_old_share) < 0
 
 
-def _second_strategy(preemptor: Preemptor, candidates: Sequence[Workload], targets: list[Target]) -> bool:
-    """At most one workload of each queue, where the preemptor's share stays below what the queue's was."""
-    order = _QueueOrder(preemptor, candidates)
+def _run_second_strategy(preemptor: Preemptor, candidates: Sequence[Workload], targets: list[Target]) -> bool:
+    """At most one workload of each queue, where the preemptor's share stays below what the queue's was.
+
+    Upstream: runSecondFsStrategy, which goes by LessThanInitialShare whatever the strategies are.
+    """
+    order = _TargetClusterQueueOrdering(preemptor, candidates)
     for queue in order:
-        mine, theirs = order.nodes_below_common(queue)
-        allowed = compare(share_of(mine), share_of(theirs)) < 0
+        preemptor_node, target_node = order.nodes_below_common(queue)
+        allowed = compare(share_of(preemptor_node), share_of(target_node)) < 0
         workload = order.pop(queue)
         if allowed:
             _take(targets, workload, queue, IN_COHORT_FAIR_SHARING)
@@ -134,7 +142,7 @@ def _second_strategy(preemptor: Preemptor, candidates: Sequence[Workload], targe
     return False
 
 
-class _QueueOrder:
+class _TargetClusterQueueOrdering:
     """ClusterQueues with candidates: from the root down, always the child with the largest share.
 
     Upstream: TargetClusterQueueOrdering. Between two steps a workload is popped or the queue is dropped.
@@ -158,7 +166,7 @@ class _QueueOrder:
         self._pruned.add(queue)
 
     def nodes_below_common(self, queue: ClusterQueue) -> tuple[QuotaNode, QuotaNode]:
-        """The preemptor's node and the other's right below the lowest Cohort above both."""
+        """The preemptor's node and the other's right below the lowest Cohort above both (upstream: getAlmostLCAs)."""
         common = next((node for node in queue.ancestors if node in self._ancestors), None)
         return _below(self._preemptor.queue, common), _below(queue, common)
 
@@ -170,11 +178,11 @@ class _QueueOrder:
             return
         root = own.parent.root
         while root not in self._pruned:
-            queue = self._next(root)
+            queue = self._next_target(root)
             if queue is not None:
                 yield queue
 
-    def _next(self, cohort: CohortNode) -> ClusterQueue | None:
+    def _next_target(self, cohort: CohortNode) -> ClusterQueue | None:
         """None where something was pruned instead."""
         queue, of_queue = self._largest_queue(cohort)
         child, of_child = self._largest_cohort(cohort)
@@ -183,7 +191,7 @@ class _QueueOrder:
             return None
         # On a tie the Cohort: within it the one that is least fair can be taken.
         if child is not None and compare(of_child, of_queue) >= 0:
-            return self._next(child)
+            return self._next_target(child)
         return queue
 
     def _largest_queue(self, cohort: CohortNode) -> tuple[ClusterQueue | None, Share]:

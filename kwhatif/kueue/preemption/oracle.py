@@ -12,7 +12,7 @@ from kwhatif.kueue.amounts import FlavorResource
 from kwhatif.kueue.assignment import Assignment
 from kwhatif.kueue.cluster_queue import ClusterQueue
 from kwhatif.kueue.configuration import Configuration
-from kwhatif.kueue.flavor_assigner import Fit, Grade
+from kwhatif.kueue.flavor_assigner import GranularMode, PreemptionMode
 from kwhatif.kueue.preemption import classical, fair_sharing
 from kwhatif.kueue.preemption.candidates import REASONS, Preemptor, Target
 from kwhatif.kueue.topology.pod_set_request import TopologyRequests
@@ -22,35 +22,35 @@ from kwhatif.kueue.workload import JOB_UID_LABEL, Usage, Workload
 class PreemptionOracle:
     """The rules of one configuration at one time.
 
-    ``is_settled`` while the usage of all trees is that between two cycles, so that answers may be kept.
+    ``usage_is_stable`` while the usage of all trees is that between two cycles, so that answers may be kept.
     """
 
     def __init__(self, configuration: Configuration, now: int) -> None:
         self._configuration, self._now = configuration, now
-        self.is_settled = True
+        self.usage_is_stable = True
 
-    def answers_for(self, queue: ClusterQueue) -> dict[Hashable, Any]:
+    def memo_of(self, queue: ClusterQueue) -> dict[Hashable, Any]:
         """What was worked out of the queue's tree as it is, to be added to."""
-        return queue.root.answers if self.is_settled else {}
+        return queue.root.memo if self.usage_is_stable else {}
 
     def targets(self, workload: Workload, queue: ClusterQueue, assignment: Assignment) -> list[Target]:
         """Who would have to leave for the assignment; nobody if that would not help."""
         usage = Usage(assignment.preemptor_quota)
         return self._find(workload, queue, assignment.needs_preemption, usage, assignment.topology)
 
-    def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> Grade:
+    def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> GranularMode:
         """What preemption would give one resource in one flavor (upstream: SimulatePreemption)."""
         usage = Usage({key: amount})
         targets = self._find(workload, queue, frozenset((key,)), usage, {})
         if not targets:
-            return Grade(Fit.NO_CANDIDATES, queue.borrowing_height(key, amount)[0])
+            return GranularMode(PreemptionMode.NO_PREEMPTION_CANDIDATES, queue.borrowing_height(key, amount)[0])
         for target in targets:
             target.queue.discount(target.workload.usage.without_topology)
         height, _ = queue.borrowing_height(key, amount)
         for target in targets:
             target.queue.count(target.workload.usage.without_topology)
         own = any(target.queue is queue for target in targets)
-        return Grade(Fit.PREEMPT if own else Fit.RECLAIM, height)
+        return GranularMode(PreemptionMode.PREEMPT if own else PreemptionMode.RECLAIM, height)
 
     def _find(
         self,
@@ -60,7 +60,7 @@ class PreemptionOracle:
         usage: Usage,
         topology: TopologyRequests,
     ) -> list[Target]:
-        preemptor = Preemptor(workload, queue, needs, usage, topology, self._now, self.answers_for(queue))
+        preemptor = Preemptor(workload, queue, needs, usage, topology, self._now, self.memo_of(queue))
         if self._configuration.is_fair:
             return fair_sharing.find_targets(preemptor, self._configuration.strategies)
         return classical.find_targets(preemptor)

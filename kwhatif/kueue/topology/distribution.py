@@ -68,12 +68,12 @@ def put_leader_first(domains: list[Domain], want: Want, *, in_slices: bool) -> l
         return domains
     needed = want.pods // want.size if in_slices else want.pods
     there = sum(each.slices if in_slices else each.pods for each in domains)
-    for k, domain in enumerate(domains):
+    for index, domain in enumerate(domains):
         if domain.leaders < want.leaders:
             continue
         cost = domain.slices - domain.slices_with_leader if in_slices else domain.pods - domain.pods_with_leader
         if there - cost >= needed:
-            return domains if not k else [domain, *domains[:k], *domains[k + 1 :]]
+            return domains if not index else [domain, *domains[:index], *domains[index + 1 :]]
     return domains
 
 
@@ -83,8 +83,8 @@ def distribute(domains: list[Domain], want: Want, *, in_slices: bool) -> list[Do
     rest = want.pods // want.size if in_slices else want.pods
     leaders = want.leaders
     found = []
-    for k, domain in enumerate(domains):
-        others = domains[k:]
+    for index, domain in enumerate(domains):
+        others = domains[index:]
         if leaders > 0:
             taken, rest, leaders, complete = _give_with_leader(domain, others, rest, leaders, want, in_slices=in_slices)
             found.append(taken)

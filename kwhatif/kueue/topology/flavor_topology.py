@@ -89,8 +89,8 @@ class FlavorTopology:
     def place(self, requests: Sequence[PodSetTopologyRequest], assumed: Assumed, *, empty: bool) -> PlacementResults:
         """Place the pod sets one after the other, groups together (upstream: FindTopologyAssignmentsForFlavor)."""
         groups: dict[str, list[PodSetTopologyRequest]] = {}
-        for k, request in enumerate(requests):
-            groups.setdefault(str(k) if request.group is None else request.group, []).append(request)
+        for index, request in enumerate(requests):
+            groups.setdefault(str(index) if request.group is None else request.group, []).append(request)
         found: PlacementResults = {}
         for group in groups.values():
             workers, leader = group[0], None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kwhatif.api.kueue import PodSetTopologyRequest as Wish
+from kwhatif.api.kueue import PodSetTopologyRequest as TopologyRequest
 from kwhatif.api.kueue import SliceConstraint
 from kwhatif.api.kueue_topology import TopologyAssignment
 from kwhatif.golang.formatting import go_quote
@@ -78,21 +78,21 @@ def _inner_sizes(tree: TopologyTree, layers: Iterable[SliceConstraint], size: in
     return found
 
 
-def level_key(tree: TopologyTree, wish: Wish | None) -> str | None:
-    """The level that a wish names; None where it names none."""
-    if wish is None:
+def level_key(tree: TopologyTree, request: TopologyRequest | None) -> str | None:
+    """The level that a request names; None where it names none."""
+    if request is None:
         return None
-    if wish.required is not None or wish.preferred is not None:
-        return wish.required if wish.required is not None else wish.preferred
-    if wish.slice_constraints:
+    if request.required is not None or request.preferred is not None:
+        return request.required if request.required is not None else request.preferred
+    if request.slice_constraints:
         return tree.levels[0]
-    return tree.levels[-1] if wish.unconstrained else None
+    return tree.levels[-1] if request.unconstrained else None
 
 
-def has_levels(tree: TopologyTree, wish: Wish) -> bool:
-    """Whether the topology has all levels that a wish names (upstream: HasLevel)."""
-    key = level_key(tree, wish)
-    return key in tree.levels and all(layer.topology in tree.levels for layer in wish.slice_constraints)
+def has_levels(tree: TopologyTree, request: TopologyRequest) -> bool:
+    """Whether the topology has all levels that a request names (upstream: HasLevel)."""
+    key = level_key(tree, request)
+    return key in tree.levels and all(layer.topology in tree.levels for layer in request.slice_constraints)
 
 
 class Placement:
@@ -196,23 +196,23 @@ class Placement:
         leaders = want.leaders
         ordered = put_leader_first(ordered, want, in_slices=True)
         found = []
-        k = 0
-        while leaders > 0 and k < len(ordered) and ordered[k].leaders > 0:
-            domain = ordered[k]
+        index = 0
+        while leaders > 0 and index < len(ordered) and ordered[index].leaders > 0:
+            domain = ordered[index]
             if not want.unconstrained and domain.slices_with_leader >= rest:
-                domain = best_fit_for_slices(ordered[k:], rest, leaders)
+                domain = best_fit_for_slices(ordered[index:], rest, leaders)
             found.append(domain)
             leaders -= domain.leaders
             rest -= domain.slices_with_leader
-            k += 1
+            index += 1
         if leaders > 0:
             return self._not_fit(want.leaders - leaders, total, level)
-        ordered = sort_domains(ordered[k:], unconstrained=want.unconstrained)
-        for k, domain in enumerate(ordered):
+        ordered = sort_domains(ordered[index:], unconstrained=want.unconstrained)
+        for index, domain in enumerate(ordered):
             if rest <= 0:
                 break
             if not want.unconstrained and domain.slices >= rest:
-                domain = best_fit_for_slices(ordered[k:], rest, 0)
+                domain = best_fit_for_slices(ordered[index:], rest, 0)
             found.append(domain)
             rest -= domain.slices
         if rest > 0:

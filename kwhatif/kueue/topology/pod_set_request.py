@@ -32,25 +32,25 @@ class PodSetTopologyRequest(msgspec.Struct, frozen=True):
     @property
     def group(self) -> str | None:
         """Pod sets of one group are placed together: a leader and its workers."""
-        wish = self.pod_set.topology_request
-        return None if wish is None else wish.pod_set_group_name
+        request = self.pod_set.topology_request
+        return None if request is None else request.pod_set_group_name
 
     @property
     def is_required(self) -> bool:
-        wish = self.pod_set.topology_request
-        return wish is not None and wish.required is not None
+        request = self.pod_set.topology_request
+        return request is not None and request.required is not None
 
     @property
     def is_for_slices_only(self) -> bool:
-        wish = self.pod_set.topology_request
-        if wish is None or wish.required is not None or wish.preferred is not None:
+        request = self.pod_set.topology_request
+        if request is None or request.required is not None or request.preferred is not None:
             return False
-        return bool(wish.slice_constraints)
+        return bool(request.slice_constraints)
 
     @property
     def is_unconstrained(self) -> bool:
-        wish = self.pod_set.topology_request
-        return (wish is not None and bool(wish.unconstrained)) or self.implied or self.is_for_slices_only
+        request = self.pod_set.topology_request
+        return (request is not None and bool(request.unconstrained)) or self.implied or self.is_for_slices_only
 
 
 TopologyRequests = dict[str, list[PodSetTopologyRequest]]

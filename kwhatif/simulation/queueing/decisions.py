@@ -55,7 +55,7 @@ class Decisions:
     run: KueueRun
     before: KueueRun
     cycles: int = 0
-    borrowing: dict[str, int] = field(default_factory=dict)
+    borrowing_levels: dict[str, int] = field(default_factory=dict)
     preempted: dict[str, list[Target]] = field(default_factory=dict)
 
     @property
@@ -72,6 +72,6 @@ class Decisions:
             for entry in cycle.entries:
                 key = entry.workload.key
                 if entry.result == ADMITTED and entry.assignment is not None:
-                    self.borrowing[key] = entry.assignment.borrowing
+                    self.borrowing_levels[key] = entry.assignment.borrowing_level
                 elif entry.result == PREEMPTING:
                     self.preempted.setdefault(key, []).extend(entry.targets)

@@ -221,7 +221,7 @@ class _QueuedScenario:
             else:
                 self._held[pod.key] = describe_wait(workload)
                 yield pod
-        for key in sorted(self._decisions.borrowing.keys() - seen - there):
+        for key in sorted(self._decisions.borrowing_levels.keys() - seen - there):
             self._started += self._make_pods(self._state.workloads[key])
 
     def _lose(self, pod: Pod, workload: Workload) -> None:
