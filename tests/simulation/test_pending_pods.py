@@ -124,6 +124,30 @@ def test_pods_that_a_quota_lets_in_by_now_may_come(
     assert [(gap.effect, gap.pods) for gap in gaps] == wanted
 
 
+def web_on_two_nodes(at: Path, started: tuple[str, str], *more: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """A cluster in which a pod waits, full with the two pods of a Deployment; and the Deployment with one."""
+    amounts = {"cpu": "1", "memory": "8Gi", "pods": "10"}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}
+
+    def owned(obj: dict[str, object], kind: str, owner: str) -> dict[str, object]:
+        reference = {"apiVersion": "apps/v1", "kind": kind, "name": owner, "uid": owner, "controller": True}
+        metadata = {**METADATA, **obj["metadata"], "ownerReferences": [reference]}  # type: ignore[dict-item]
+        return {**obj, "metadata": metadata}
+
+    pods = []
+    for number, time in enumerate(started, 1):
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": f"2026-01-01T{time}:00Z"}
+        pod = object_of("Pod", f"web-{number}", {**ONE_CPU, "nodeName": f"node-{number}"})
+        pods.append(owned({**pod, "status": {"phase": "Running", "conditions": [ready]}}, "ReplicaSet", "web-1"))
+    waits = object_of("Pod", "a", ONE_CPU)
+    waits["metadata"] = {"name": "a", "namespace": "shop", "uid": "a", "creationTimestamp": "2026-01-01T12:00:00Z"}
+    replicas = owned({**object_of("ReplicaSet", "web-1", spec), "apiVersion": "apps/v1"}, "Deployment", "web")
+    deployment = {**object_of("Deployment", "web", spec), "apiVersion": "apps/v1"}
+    nodes = [object_of("Node", f"node-{n}", {}, allocatable=amounts, capacity=amounts) for n in (1, 2)]
+    cluster = write_objects(at / "cluster.json", *nodes, deployment, replicas, *pods, waits, *more)
+    return cluster, {**deployment, "metadata": {"name": "web", "namespace": "shop"}, "spec": {**spec, "replicas": 1}}
+
+
 @pytest.mark.parametrize(
     ("started", "said"),
     [
@@ -134,24 +158,25 @@ def test_pods_that_a_quota_lets_in_by_now_may_come(
 def test_room_that_one_of_two_equal_pods_leaves_may_come_elsewhere(
     started: tuple[str, str], said: list[str], tmp_path: Path
 ) -> None:
-    amounts = {"cpu": "1", "memory": "8Gi", "pods": "10"}
-    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}
-    pods = []
-    for number, time in enumerate(started, 1):
-        ready = {"type": "Ready", "status": "True", "lastTransitionTime": f"2026-01-01T{time}:00Z"}
-        pod = object_of("Pod", f"web-{number}", {**ONE_CPU, "nodeName": f"node-{number}"}, phase="Running")
-        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "web-1", "controller": True}
-        pod["metadata"] = {**METADATA, "name": f"web-{number}", "uid": f"w{number}", "ownerReferences": [owner]}
-        pod["status"] = {"phase": "Running", "conditions": [ready]}
-        pods.append(pod)
-    waits = object_of("Pod", "a", ONE_CPU)
-    waits["metadata"] = {"name": "a", "namespace": "shop", "uid": "a", "creationTimestamp": "2026-01-01T12:00:00Z"}
-    replicas = {**object_of("ReplicaSet", "web-1", spec), "apiVersion": "apps/v1"}
-    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "web", "controller": True}
-    replicas["metadata"] = {**METADATA, "name": "web-1", "uid": "web-1", "ownerReferences": [owner]}
-    deployment = {**object_of("Deployment", "web", spec), "apiVersion": "apps/v1"}
-    nodes = [object_of("Node", f"node-{n}", {}, allocatable=amounts, capacity=amounts) for n in (1, 2)]
-    cluster = write_objects(tmp_path / "cluster.json", *nodes, deployment, replicas, *pods, waits)
-    change = {**deployment, "metadata": {"name": "web", "namespace": "shop"}, "spec": {**spec, "replicas": 1}}
+    cluster, change = web_on_two_nodes(tmp_path, started)
     result = kwhatif.place([change], with_pending=True, snapshot=cluster)
     assert [gap.pods for gap in result.fidelity.gaps if "deletes first" in gap.what] == [tuple(said)] * bool(said)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "said"),
+    [
+        pytest.param(1, ["2 pods of ReplicaSet shop/r may come and take room"], id="a pod leaves"),
+        pytest.param(2, [], id="no pod leaves"),
+    ],
+)
+def test_pods_that_a_full_quota_refused_may_come_once_an_update_frees_some_of_it(
+    replicas: int, said: list[str], tmp_path: Path
+) -> None:
+    quota = object_of("ResourceQuota", "limit", {"hard": {"pods": "3"}}, hard={"pods": "3"}, used={"pods": "3"})
+    refused = object_of("ReplicaSet", "r", {"replicas": 2, "template": TEMPLATE}, conditions=REFUSED)
+    cluster, change = web_on_two_nodes(tmp_path, ("09:00", "11:00"), quota, {**refused, "apiVersion": "apps/v1"})
+    change = {**change, "spec": {**change["spec"], "replicas": replicas}}  # type: ignore[dict-item]
+    result = kwhatif.place([change], with_pending=True, snapshot=cluster)
+    gaps = [gap.effect for gap in result.fidelity.gaps if gap.what.startswith("when controllers try again")]
+    assert gaps == said

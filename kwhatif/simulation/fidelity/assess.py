@@ -184,6 +184,8 @@ def _deletion_gaps(run: Run) -> Iterator[Gap]:
 def _assess_alone(run: Run) -> Fidelity:
     session, asked, rollouts = run.session, run.pods_to_schedule, run.updates
     snapshot, setup = session.snapshot, session.setup
+    freed = {each.namespace for each in rollouts if each.plan is not None and each.plan.removed_pods}
+    freed |= {each.pod.partition("/")[0] for each in run.victims}
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
@@ -193,7 +195,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *_budget_gap(session, run.placements, run.evicted),
         *_retry_gaps(run),
         *_deletion_gaps(run),
-        *creation_gaps(session, asked, rollouts),
+        *creation_gaps(session, asked, rollouts, freed),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),
         *_extender_gaps(session, asked),

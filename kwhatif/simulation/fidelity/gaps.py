@@ -300,8 +300,12 @@ def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterato
         )
 
 
-def creation_gaps(session: Session, pods: Sequence[PodToSchedule], rollouts: Sequence[Rollout]) -> Iterator[Gap]:
-    """Pods of other workloads that a quota refused and lets in by now: they come at the end of a backoff."""
+def creation_gaps(
+    session: Session, pods: Sequence[PodToSchedule], rollouts: Sequence[Rollout], freed: Collection[str]
+) -> Iterator[Gap]:
+    """Pods of other workloads that a quota refused and lets in by now, or may where pods leave a namespace that is
+    ``freed`` so: they come at the end of a backoff.
+    """
     snapshot, coming, quotas = session.snapshot, [], dict[str, Quotas]()
     if not pods or not snapshot.whole.get("ResourceQuota"):
         return
@@ -317,7 +321,7 @@ def creation_gaps(session: Session, pods: Sequence[PodToSchedule], rollouts: Seq
             if namespace not in quotas:
                 quotas[namespace] = Quotas(build_object_store(snapshot, {namespace}), session.setup.features)
             rooms = quotas[namespace].rooms([pod]).values()
-            if number := min([missing, *rooms] if rooms else [0]):
+            if number := min([missing, *(() if namespace in freed else rooms)] if rooms else [0]):
                 coming.append(f"{format_count(number, 'pod')} of {name}")
     if coming:
         yield Gap(
