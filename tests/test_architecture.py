@@ -532,7 +532,7 @@ def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
 
 MAPPINGS_OF_OURS = {
     "matches of our patterns": {
-        *("admission.validation.rows read", "api.selectors found", "cel.declarations found"),
+        *("admission.validation.rows read", "api.selectors found", "cel.declarations match"),
         *("commands.diff.run found", "commands.gate.excerpts found", "commands.gate.excerpts item"),
         "simulation.explanation.workload_changes found",
         *("fleet.executor_selection found", "golang.parsing values", "redaction.component_texts found"),
@@ -553,7 +553,7 @@ MAPPINGS_OF_OURS = {
         *("policy.profile expanded", "policy.profile names"),
     },
     "tables and defaults of all names that are read": {
-        *("admission.kinds.namespace_limits found", "cli.answer words", "commands.autoscale.karpenter_plan methods"),
+        *("admission.kinds.namespace_limits by_field", "cli.answer words", "commands.autoscale.karpenter_plan methods"),
         *("plugins.dynamic_resources known", "redaction.object_rules KINDS", "redaction.redact RULES"),
         *("simulation.autoscalers.ec2_machines AMI_FAMILIES", "snapshot.kustomize.build specs"),
         *("snapshot.kustomize.build accumulated.configuration.specs", "snapshot.live.dump listings"),

@@ -19,13 +19,13 @@ Amounts = dict[str, Quantity]
 
 def amounts(listed: Mapping[str, Any] | None) -> Amounts:
     """A resource list as quantities. Raises InputError, though only of objects that no API server ever saw."""
-    found: Amounts = {}
+    quantities: Amounts = {}
     for name, value in (listed or {}).items():
         try:
-            found[name] = Quantity.from_json(value)
+            quantities[name] = Quantity.from_json(value)
         except QuantityError as error:
             raise InputError(str(error), place=f"resource {name}") from None
-    return found
+    return quantities
 
 
 def pod_level_resource(name: str) -> bool:

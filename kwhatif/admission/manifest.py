@@ -154,8 +154,8 @@ def unreadable(value: Any, name: str) -> str | None:
 def _type_error_at(
     value: Any, type_: FieldType, go: tuple[str, ...], path: str, *, digits: bool = False
 ) -> FieldTypeError:
-    found = f"number {json.dumps(value)}" if digits else word_for(value)
-    text = f"json: cannot unmarshal {found} into Go struct field {'.'.join(go)} of type {type_.go}"
+    kind = f"number {json.dumps(value)}" if digits else word_for(value)
+    text = f"json: cannot unmarshal {kind} into Go struct field {'.'.join(go)} of type {type_.go}"
     return FieldTypeError(text, path, value)
 
 
@@ -184,8 +184,8 @@ def _find_misfit(value: Any, type_: FieldType, types: Types) -> str | None:
         return misfit(value, type_.name, types)
     if type_.item is not None:
         items = value if isinstance(value, list) else value.values()
-        found = (_find_misfit(item, type_.item, types) for item in items if item is not None)
-        return next(filter(None, found), None)
+        misfits = (_find_misfit(item, type_.item, types) for item in items if item is not None)
+        return next(filter(None, misfits), None)
     match type_.name:
         case "int32" | "int64" if isinstance(value, float) and not value.is_integer():
             return f"cannot convert float64 to {type_.name}"
@@ -239,7 +239,7 @@ def _items(value: Sequence[Any], type_: FieldType, types: Types, path: str) -> I
                 )
                 continue
             keys = ((key, item.get(key, _DEFAULT_KEYS.get(key))) for key in type_.keys)
-            place = "[" + ",".join(f"{key}={json.dumps(found)}" for key, found in keys if found is not None) + "]"
+            place = "[" + ",".join(f"{key}={json.dumps(part)}" for key, part in keys if part is not None) + "]"
         if type_.keys:
             if place in seen:
                 yield f"{path}: duplicate entries for key {place}"
@@ -380,8 +380,8 @@ def _not_served(address: str, sent: UserRequest, types: Types) -> RequestRefusal
             400, "BadRequest", f'{sent.kind} in version "{address}" cannot be handled as a {known}: {why}'
         )
     group = address.rpartition("/")[0]
-    found = NOT_FOUND if group in types.groups - {"extensions"} else NO_PAGE
-    return replace(found, hint=_elsewhere(address, sent.kind, types))
+    refusal = NOT_FOUND if group in types.groups - {"extensions"} else NO_PAGE
+    return replace(refusal, hint=_elsewhere(address, sent.kind, types))
 
 
 def _elsewhere(address: str, kind: str, types: Types) -> str:

@@ -86,11 +86,11 @@ class ObjectStore:
         unread = self._unread.pop(kind, None)
         if unread is not None:
             # They were there before all that was put since.
-            found = {key: plain(obj, kind) for key, obj in unread.items()} | self._by_kind.get(kind, {})
+            objects = {key: plain(obj, kind) for key, obj in unread.items()} | self._by_kind.get(kind, {})
             homes: dict[tuple[str, str], dict[str, Object]] = {}
-            for (namespace, name), obj in found.items():
+            for (namespace, name), obj in objects.items():
                 homes.setdefault((kind, namespace), {})[name] = obj
-            self._by_kind[kind] = found
+            self._by_kind[kind] = objects
             self._by_home |= homes
             self._sketches.setdefault(kind, set()).update(unread)
         return self._by_kind.setdefault(kind, {})
@@ -175,8 +175,8 @@ class ObjectStore:
 
     def all(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
         """The objects of a kind, of one namespace or of all."""
-        found = self._of_kind(kind)
-        yield from list((found if namespace is None else self._by_home.get((kind, namespace), {})).values())
+        objects = self._of_kind(kind)
+        yield from list((objects if namespace is None else self._by_home.get((kind, namespace), {})).values())
 
     def knows(self, kind: str, namespace: str | None = None) -> bool:
         """Whether this kind was read, in a namespace or in all of them, so that an object which is not here does not
@@ -202,8 +202,8 @@ def sketch(obj: Object) -> Object:
 
 def plain(obj: Resource, kind: str) -> Object:
     """An object as plain values: of its fields those that scheduling reads."""
-    found: Object = msgspec.to_builtins(obj, enc_hook=plain_quantity)
-    return {"apiVersion": kind_named(kind).api_version(), **found, "kind": kind}
+    values: Object = msgspec.to_builtins(obj, enc_hook=plain_quantity)
+    return {"apiVersion": kind_named(kind).api_version(), **values, "kind": kind}
 
 
 def name_of(obj: Object) -> str:

@@ -161,17 +161,17 @@ class Compiler:
     def _field_kind(self, node: Node, kind: Kind, name: str, *, optional: bool) -> Kind:
         inner = kind.params[0] if kind.name == "optional_type" else kind
         if inner.name == "map":
-            found: Kind | None = inner.params[1]
+            kind_of_field: Kind | None = inner.params[1]
         elif inner.loose:
-            found = DYN
+            kind_of_field = DYN
         elif inner.name in self._fields:
-            found = self._fields[inner.name].get(name)
-            if found is None:
+            kind_of_field = self._fields[inner.name].get(name)
+            if kind_of_field is None:
                 self.fail(node, f"undefined field '{name}'")
         else:
             self.fail(node, f"type '{kind}' does not support field selection")
-        assert found is not None
-        return optional_of(found) if optional or kind.name == "optional_type" else found
+        assert kind_of_field is not None
+        return optional_of(kind_of_field) if optional or kind.name == "optional_type" else kind_of_field
 
     def _lookup(self, of: Code, key: Run, kind: Kind, *, optional: bool, test: bool = False) -> Code:
         get = of.run
@@ -250,17 +250,17 @@ class Compiler:
         ]
 
         def run(scope: Scope) -> Any:
-            found: dict[Any, Any] = {}
+            entries: dict[Any, Any] = {}
             for key_of, value_of, maybe in runs:
                 key, value = key_of(scope), value_of(scope)
                 if isinstance(key, dict | list):
                     raise Fault(f"unsupported key type: {name_of(key)}")
                 if not maybe:
-                    found[key] = value
+                    entries[key] = value
                 elif value.there:
-                    found[key] = value.value
+                    entries[key] = value.value
             scope.spend(MAP_COST)
-            return found
+            return entries
 
         return Code(kind, run)
 

@@ -67,14 +67,14 @@ def kind_of(text: str) -> Kind:
 
 def parts(text: str) -> list[str]:
     """What stands between the commas that are in no parentheses."""
-    found, depth = [""], 0
+    texts, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
         if letter == "," and not depth:
-            found.append("")
+            texts.append("")
         else:
-            found[-1] += letter
-    return found if text else []
+            texts[-1] += letter
+    return texts if text else []
 
 
 def list_of(item: Kind) -> Kind:
@@ -211,11 +211,11 @@ def define(
         for choice in choices.split():
             yield from define(re.sub(rf"\b{word}\b", choice, signature), run, cost, room)
         return
-    found = _SIGNATURE.fullmatch(signature)
-    assert found, signature
-    params = ([found["of"]] if found["of"] else []) + parts(found["params"])
-    overload = Overload(tuple(map(kind_of, params)), kind_of(found["result"]), run, bool(found["of"]), cost, room)
-    yield found["name"], overload
+    match = _SIGNATURE.fullmatch(signature)
+    assert match, signature
+    params = ([match["of"]] if match["of"] else []) + parts(match["params"])
+    overload = Overload(tuple(map(kind_of, params)), kind_of(match["result"]), run, bool(match["of"]), cost, room)
+    yield match["name"], overload
 
 
 def merge_definitions(*definitions: Iterator[tuple[str, Overload]]) -> Table:

@@ -47,10 +47,10 @@ def _quantity(text: str) -> Quantity:
 
 
 def _integer(quantity: Quantity) -> int:
-    found = quantity.exact_int()
-    if found is None:
+    number = quantity.exact_int()
+    if number is None:
         raise Fault("cannot convert value to integer")
-    return found
+    return number
 
 
 def _order(left: Any, right: Any) -> int:
@@ -78,12 +78,12 @@ def _semver(text: str, normalize: bool = False) -> Semver:
 
 def _ip(text: str) -> Address:
     try:
-        found = ip_address(text)
+        address = ip_address(text)
     except ValueError:
         raise Fault(f'IP Address "{text}" parse error during conversion from string: ParseAddr("{text}")') from None
-    if _mapped_or_zoned(text, found):
+    if _mapped_or_zoned(text, address):
         raise Fault(f'IP address "{text}" with zone value or IPv4-mapped is not allowed')
-    return found
+    return address
 
 
 def _mapped_or_zoned(text: str, address: Address) -> bool:
@@ -94,10 +94,10 @@ def _cidr(text: str) -> Network:
     try:
         if "/" not in text:
             raise ValueError
-        found = ip_interface(text)
-        if _mapped_or_zoned(text, found.ip):
+        network = ip_interface(text)
+        if _mapped_or_zoned(text, network.ip):
             raise ValueError
-        return found
+        return network
     except ValueError:
         raise Fault(f"network address parse error during conversion from string: {text}") from None
 
@@ -171,18 +171,18 @@ def _slice(items: list[Any], start: int, end: int) -> list[Any]:
 def _flat(items: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise Fault("level must be non-negative")
-    found: list[Any] = []
+    flat: list[Any] = []
     for item in items:
-        found += _flat(item, depth - 1) if isinstance(item, list) and depth else [item]
-    return found
+        flat += _flat(item, depth - 1) if isinstance(item, list) and depth else [item]
+    return flat
 
 
 def _distinct(items: list[Any]) -> list[Any]:
-    found: list[Any] = []
+    distinct: list[Any] = []
     for item in items:
-        if not contains(item, found):
-            found.append(item)
-    return found
+        if not contains(item, distinct):
+            distinct.append(item)
+    return distinct
 
 
 def _range(count: int) -> list[int]:
@@ -299,8 +299,8 @@ def parse_url(text: str) -> Url:
         raise wrong("empty url")
     if any(letter < " " or letter == "\x7f" for letter in text):
         raise wrong("net/url: invalid control character in URL")
-    found = _SCHEME.fullmatch(text)
-    scheme, rest = (found[1].lower(), found[2]) if found else ("", text)
+    match = _SCHEME.fullmatch(text)
+    scheme, rest = (match[1].lower(), match[2]) if match else ("", text)
     if not scheme and text.startswith(":"):
         raise wrong("missing protocol scheme")
     if not rest.startswith("/"):
@@ -348,10 +348,10 @@ def _port(url: Url) -> str:
 
 
 def _query(url: Url) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for key, value in parse_qsl(url.query, keep_blank_values=True):
-        found.setdefault(key, []).append(value)
-    return found
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def url_definitions() -> Iterator[tuple[str, Overload]]:

@@ -162,13 +162,13 @@ def _list_maker(variables: int, *, keep: bool) -> Macro:
         made = None if keep else walk.codes[-1]
 
         def run(scope: Scope) -> list[Any]:
-            found = []
+            items = []
             for values in walk.elements(scope):
                 if test(scope):
-                    found.append(values[0] if made is None else made.run(scope))
+                    items.append(values[0] if made is None else made.run(scope))
                     scope.spend(11)
                 scope.spend(1)
-            return found
+            return items
 
         return Code(list_of(walk.kinds[0] if made is None else made.kind), run)
 

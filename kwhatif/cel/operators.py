@@ -41,8 +41,8 @@ def equal(left: Any, right: Any) -> bool:
     if mine == "map":
         if len(left) != len(right):
             return False
-        found = ((value, *find(right, key)) for key, value in left.items())
-        return all(there and equal(value, other) for value, there, other in found)
+        pairs = ((value, *find(right, key)) for key, value in left.items())
+        return all(there and equal(value, other) for value, there, other in pairs)
     if isinstance(left, Semver):
         return bool(left.rank == right.rank)
     return bool(left == right)

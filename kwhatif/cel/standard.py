@@ -347,8 +347,8 @@ def _room_to_join(texts: list[Any], separator: str = "") -> int:
 
 
 def _room_to_replace(text: str, old: str, new: str, times: int = -1) -> int:
-    found = text.count(old)
-    return len(text) + len(new) * (found if times < 0 else min(found, times))
+    occurrences = text.count(old)
+    return len(text) + len(new) * (occurrences if times < 0 else min(occurrences, times))
 
 
 def definitions() -> Iterator[tuple[str, Overload]]:

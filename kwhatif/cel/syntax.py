@@ -97,16 +97,16 @@ class _Parser:
     def _scan(self) -> list[_Token]:
         tokens, at = [], 0
         while at < len(self._text):
-            found = _RAW.match(self._text, at)
+            match = _RAW.match(self._text, at)
             kind = "string"
-            if found is None:
-                found = _TOKEN.match(self._text, at)
-                kind = found.lastgroup or "" if found else ""
-            if found is None:
+            if match is None:
+                match = _TOKEN.match(self._text, at)
+                kind = match.lastgroup or "" if match else ""
+            if match is None:
                 self._fail(at, f"Syntax error: token recognition error at: '{self._text[at]}'")
             if kind != "space":
-                tokens.append(_Token(kind, found[0], at))
-            at = found.end()
+                tokens.append(_Token(kind, match[0], at))
+            at = match.end()
         tokens.append(_Token("end", "<EOF>", len(self._text)))
         return tokens
 
@@ -134,8 +134,8 @@ class _Parser:
         return self._take()
 
     def _fail_unexpected(self, wanted: str) -> NoReturn:
-        found = self._token
-        self._fail(found.at, f"Syntax error: mismatched input '{found.text}' expecting {wanted}")
+        token = self._token
+        self._fail(token.at, f"Syntax error: mismatched input '{token.text}' expecting {wanted}")
 
     # --- grammar, loosest binding first
 
@@ -261,13 +261,13 @@ class _Parser:
         return self._take().text
 
     def _arguments(self, closing: str) -> tuple[Node, ...]:
-        found: list[Node] = []
+        arguments: list[Node] = []
         while not self._is(closing):
-            found.append(self._expression())
+            arguments.append(self._expression())
             if not self._try(","):
                 break
         self._expect(closing)
-        return tuple(found)
+        return tuple(arguments)
 
     def _primary(self) -> Node:
         token = self._token
@@ -356,8 +356,8 @@ class _Parser:
         return Literal(token.at, "string", body if "r" in prefix else self._unescape(body, token.at))
 
     def _unescape(self, body: str, at: int) -> str:
-        def one(found: re.Match[str]) -> str:
-            named, octal, *coded, unknown = found.groups()
+        def one(escape: re.Match[str]) -> str:
+            named, octal, *coded, unknown = escape.groups()
             if unknown is not None:
                 self._fail(at, f"Syntax error: token recognition error at: '\\{unknown}'")
             if named:
@@ -370,13 +370,13 @@ class _Parser:
         return _ESCAPE.sub(one, body)
 
     def _bytes(self, body: str, at: int) -> bytes:
-        found, end = b"", 0
+        content, end = b"", 0
         for escape in _ESCAPE.finditer(body):
             _, octal, byte, *_ = escape.groups()
-            found += body[end : escape.start()].encode()
+            content += body[end : escape.start()].encode()
             if octal or byte:
-                found += bytes([int(octal, 8) if octal else int(byte, 16)])
+                content += bytes([int(octal, 8) if octal else int(byte, 16)])
             else:
-                found += self._unescape(escape[0], at).encode()
+                content += self._unescape(escape[0], at).encode()
             end = escape.end()
-        return found + body[end:].encode()
+        return content + body[end:].encode()

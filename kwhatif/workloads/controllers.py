@@ -153,11 +153,11 @@ class TemplatePath(DeclaredKind, frozen=True):
 
 def merge_paths(paths: Iterable[TemplatePath]) -> list[DeclaredKind]:
     """One kind each, with all of its templates."""
-    found: dict[tuple[str, str], DeclaredKind] = {}
+    kinds: dict[tuple[str, str], DeclaredKind] = {}
     for path in paths:
-        there = found.get((path.group, path.kind))
-        found[path.group, path.kind] = path if there is None else structs.replace(there, sets=(*there.sets, *path.sets))
-    return list(found.values())
+        there = kinds.get((path.group, path.kind))
+        kinds[path.group, path.kind] = path if there is None else structs.replace(there, sets=(*there.sets, *path.sets))
+    return list(kinds.values())
 
 
 def _is_word(name: str, value: str) -> bool:

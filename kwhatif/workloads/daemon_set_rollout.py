@@ -51,14 +51,14 @@ class _Nodes:
 
     def first(self, most: int = sys.maxsize) -> list[int]:
         """The first of them in their order, at most so many."""
-        found: list[int] = []
-        while self._heap and len(found) < most:
+        places: list[int] = []
+        while self._heap and len(places) < most:
             place = heapq.heappop(self._heap)
-            if place in self._places and place not in found[-1:]:
-                found.append(place)
-        for place in found:
+            if place in self._places and place not in places[-1:]:
+                places.append(place)
+        for place in places:
             heapq.heappush(self._heap, place)
-        return found
+        return places
 
 
 class _Share(msgspec.Struct, frozen=True):

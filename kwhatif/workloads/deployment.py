@@ -183,9 +183,9 @@ def pods_of_deployment(deployment: Object, pods: Sequence[Object]) -> dict[str, 
     return by_name
 
 
-def members_of(found: ReplicaSets, pods: Sequence[Object]) -> list[RolloutPod]:
+def members_of(replica_sets: ReplicaSets, pods: Sequence[Object]) -> list[RolloutPod]:
     """The pods of all these replica sets."""
-    homes = {(namespace_of(one.owner), one.name) for one in found.sets}
+    homes = {(namespace_of(one.owner), one.name) for one in replica_sets.sets}
     owned = ((pod, controller_of(pod)) for pod in pods)
     return [
         member_of(pod, str(owner["name"]))

@@ -43,11 +43,11 @@ def scheduling_group_of(job: Object, making: ObjectCreator) -> str | None:
     templates = section(workload, "spec").get("podGroupTemplates") or []
     if len(templates) != 1:
         return ""
-    found = list(_groups_of(workload, making))
-    if not found:
+    groups = list(_groups_of(workload, making))
+    if not groups:
         made = _create(_pod_group(job, workload, templates[0]), job, making)
         return None if made is None else name_of(made)
-    return name_of(found[0]) if len(found) == 1 and _is_controlled_by(found[0], job) else ""
+    return name_of(groups[0]) if len(groups) == 1 and _is_controlled_by(groups[0], job) else ""
 
 
 def _workload_of(job: Object, making: ObjectCreator) -> Object | None:

@@ -93,10 +93,10 @@ def parse_scale(text: str) -> Position:
         return AS_STORED
     if text in ("min", "max"):
         return 0 if text == "min" else 100
-    found = _PERCENTAGE.fullmatch(text)
-    if found is None or int(found[1]) > 100:
+    match = _PERCENTAGE.fullmatch(text)
+    if match is None or int(match[1]) > 100:
         raise UsageError(f"--at {text}: expected min, max or a percentage between them, such as 50%, or stored")
-    return int(found[1])
+    return int(match[1])
 
 
 def is_autoscaler(obj: Object) -> bool:
@@ -163,8 +163,8 @@ def pod_autoscalers_of(workload: Object, world: ObjectStore) -> list[PodAutoscal
     """
     key = str(workload.get("kind") or ""), namespace_of(workload), name_of(workload)
     there = (obj for index in _BY_TARGET for obj in world.find(index, key) if is_autoscaler(obj))
-    found = (pod_autoscaler_of(obj) for obj in there if not _is_of_keda(obj, world))
-    return [each for each in found if each is not None and each.scales(workload)]
+    autoscalers = (pod_autoscaler_of(obj) for obj in there if not _is_of_keda(obj, world))
+    return [each for each in autoscalers if each is not None and each.scales(workload)]
 
 
 def _is_of_keda(obj: Object, world: ObjectStore) -> bool:

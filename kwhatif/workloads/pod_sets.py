@@ -203,12 +203,12 @@ def _children(pods: PodSet, place: _Place) -> Iterator[Object]:
 
 def with_metadata(template: Object, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Object:
     """A template with more labels and annotations."""
-    found = deep_copy_json(template)
-    metadata = section(found, "metadata")
+    copy = deep_copy_json(template)
+    metadata = section(copy, "metadata")
     for key, more in (("labels", labels), ("annotations", annotations)):
         if merged := {**(metadata.get(key) or {}), **more}:
             metadata[key] = merged
-    return {**found, "metadata": metadata}
+    return {**copy, "metadata": metadata}
 
 
 def _job_spec(template: Object, labels: Mapping[str, str], annotations: Mapping[str, str]) -> Object:
@@ -224,8 +224,8 @@ def _replicated_spec(makes: str, template: Object, count: int) -> Object:
 
 
 def _fill_text(text: str, words: Mapping[str, str], place: _Place) -> str:
-    def word(found: re.Match[str]) -> str:
-        what, small = found.groups()
+    def word(match: re.Match[str]) -> str:
+        what, small = match.groups()
         if what[0] in ".$":
             path = path_of(what)
             value = path.value_in(place.owner if path.rooted else place.item)

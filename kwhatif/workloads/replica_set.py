@@ -94,7 +94,7 @@ class DeletionOrder(Generic[T]):
 
     def take(self, count: int) -> list[T]:
         """The next so many; each comes once."""
-        found: list[T] = []
+        items: list[T] = []
         last: tuple[_First, int, int] | None = None
         while self._heap:
             first, crowd, place, node = self._heap[0]
@@ -103,15 +103,15 @@ class DeletionOrder(Generic[T]):
                 heapq.heappop(self._heap)
                 continue
             _, equal_from, one = waiting[0]
-            if len(found) == count:
+            if len(items) == count:
                 if last == (first, crowd, equal_from):
-                    self.ties.append((found[-1], one))
+                    self.ties.append((items[-1], one))
                 break
             last = first, crowd, equal_from
             heapq.heappop(self._heap)
-            found.append(waiting.popleft()[2])
+            items.append(waiting.popleft()[2])
             self._offer(first, node)
-        return found
+        return items
 
     def count_again(self, node: str) -> None:
         """The crowd of a node has changed."""

@@ -150,7 +150,7 @@ def canary_and_stable(replicas: int, weight: int, surge: int) -> tuple[int, int]
 def steps_of(obj: Object) -> tuple[CanaryStep, ...]:
     """The target of each step of a canary; steps that only wait have that of the one before."""
     canary = section(obj, "spec", "strategy", "canary")
-    found: list[CanaryStep] = []
+    canary_steps: list[CanaryStep] = []
     weight, replicas, follows = 0, None, True
     for step in canary.get("steps") or ():
         if step.get("setWeight") is not None:
@@ -161,8 +161,8 @@ def steps_of(obj: Object) -> tuple[CanaryStep, ...]:
         if scale and canary.get("trafficRouting"):
             follows = bool(scale.get("matchTrafficWeight"))
             replicas = None if follows else _scale_of(obj, scale)
-        found.append(CanaryStep(weight, replicas))
-    return tuple(found)
+        canary_steps.append(CanaryStep(weight, replicas))
+    return tuple(canary_steps)
 
 
 def _scale_of(obj: Object, scale: Object) -> int:

@@ -45,8 +45,8 @@ class Companions:
     def find(self, group: str, kind: str, namespace: str, name: str) -> Object | None:
         """One object; ``namespace`` is empty for those that live in none."""
         there = self._there.get((group, kind), {})
-        found = there.get((namespace, name))
-        return there.get(("", name)) if found is None and namespace == "default" else found
+        companion = there.get((namespace, name))
+        return there.get(("", name)) if companion is None and namespace == "default" else companion
 
     def all(self, group: str, kind: str, namespace: str) -> Iterator[Object]:
         """Those of a kind and namespace, by name."""
@@ -123,8 +123,8 @@ def child_pod(
     metadata = deep_copy_json(section(template, "metadata"))
     given: Object = {"generateName" if name.endswith("-") else "name": name, "namespace": namespace_of(owner)}
     for key, more in (("labels", labels), ("annotations", annotations)):
-        if found := {**section(metadata, key), **(more or {})}:
-            given[key] = found
+        if merged := {**section(metadata, key), **(more or {})}:
+            given[key] = merged
     if metadata.get("finalizers"):
         given["finalizers"] = metadata["finalizers"]
     given["ownerReferences"] = [owner_reference(owner)]

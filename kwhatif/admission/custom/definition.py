@@ -52,8 +52,8 @@ class Definition(msgspec.Struct, frozen=True):
     @property
     def schema(self) -> Object:
         """The schema of whole objects, empty if there is none."""
-        found: Object = section(self.version, "schema", "openAPIV3Schema")
-        return found
+        schema: Object = section(self.version, "schema", "openAPIV3Schema")
+        return schema
 
     @property
     def is_namespaced(self) -> bool:
@@ -101,8 +101,8 @@ def _definition_by_heart(group: str, version: str, kind: str) -> Definition | No
         return None
     from kwhatif.admission.custom.scheduler_plugins import definition_by_heart
 
-    found = definition_by_heart(group, version, kind)
-    return None if found is None else Definition(*found)
+    parts = definition_by_heart(group, version, kind)
+    return None if parts is None else Definition(*parts)
 
 
 def is_of_scheduler_plugins(group: str, kind: str) -> bool:

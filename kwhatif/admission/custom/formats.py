@@ -161,8 +161,8 @@ _RULES: dict[str, Callable[[str], list[str]]] = {
 }
 
 
-def _validate(found: NamedFormat, text: str) -> Optional:
-    problems = _RULES[found.name](text)
+def _validate(named_format: NamedFormat, text: str) -> Optional:
+    problems = _RULES[named_format.name](text)
     return Optional(problems) if problems else Optional(there=False)
 
 

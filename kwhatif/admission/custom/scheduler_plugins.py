@@ -33,8 +33,8 @@ def _list(items: Schema) -> Schema:
 
 
 def _object(*required: str, **properties: Schema) -> Schema:
-    found: Schema = {"type": "object", "properties": properties}
-    return {**found, "required": list(required)} if required else found
+    schema: Schema = {"type": "object", "properties": properties}
+    return {**schema, "required": list(required)} if required else schema
 
 
 _ATTRIBUTES = _list(_object("name", "value", name=_STRING, value=_STRING))

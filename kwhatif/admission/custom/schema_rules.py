@@ -207,8 +207,8 @@ def _matching(schema: Object, old: Any) -> Callable[[Any], Any]:
     keys = schema.get("x-kubernetes-list-map-keys") or ()
     if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
         return lambda item: MISSING
-    found = {json.dumps([one.get(key) for key in keys]): one for one in old if isinstance(one, dict)}
-    return lambda item: found.get(json.dumps([item.get(key) for key in keys]), MISSING)
+    by_key = {json.dumps([one.get(key) for key in keys]): one for one in old if isinstance(one, dict)}
+    return lambda item: by_key.get(json.dumps([item.get(key) for key in keys]), MISSING)
 
 
 def _own(value: Any, schema: Object, path: str, old: Any, *, root: bool) -> Iterator[SchemaError]:
@@ -254,10 +254,10 @@ def _message(rule: Object, schema: Object, values: dict[str, Any], *, root: bool
     if text.strip():
         program = rule_program(text, schema, STRING, root=root, optional=bool(rule.get("optionalOldSelf")))
         try:
-            found = program.evaluate(values, _LIMIT) if isinstance(program, Program) else ""
+            answer = program.evaluate(values, _LIMIT) if isinstance(program, Program) else ""
         except (Fault, OverBudget):
-            found = ""
-        message = found.strip() if isinstance(found, str) else ""
+            answer = ""
+        message = answer.strip() if isinstance(answer, str) else ""
         if message and "\n" not in message and len(message.encode()) <= 5 * 1024:
             return message
     message = str(rule.get("message") or "").strip()

@@ -161,8 +161,8 @@ def _check_combinators(value: Any, schema: Object, path: str) -> _Result:
     if oneof and len(valid) == 1:
         result.add(valid[0])
     elif oneof:
-        found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-        add_error(f"must validate one and only one schema (oneOf). {found}")
+        how_many = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+        add_error(f"must validate one and only one schema (oneOf). {how_many}")
         if not valid:
             result.add(max(oneof, key=lambda one: one.count))
     allof = [_check_value(value, inner, path, MISSING) for inner in schema.get("allOf") or ()]
@@ -272,8 +272,8 @@ def _correlate_items(schema: Object, old: Any) -> Any:
     def key_of(item: Any) -> Any:
         return json.dumps([item.get(key) for key in keys]) if isinstance(item, dict) else None
 
-    found = {key_of(item): item for item in old}
-    return lambda item: found.get(key_of(item), MISSING)
+    by_key = {key_of(item): item for item in old}
+    return lambda item: by_key.get(key_of(item), MISSING)
 
 
 def _object(value: Object, schema: Object, path: str, old: Any) -> _Result:
@@ -330,17 +330,17 @@ def find_embedded_errors(value: Any, schema: Object, path: str = "") -> Iterator
     """Violations in objects that the schema marks as embedded resources."""
     if isinstance(value, dict) and schema.get("x-kubernetes-embedded-resource"):
         for key in ("apiVersion", "kind"):
-            found, where = value.get(key), f"{path}.{key}"
+            field, where = value.get(key), f"{path}.{key}"
             if key not in value:
                 yield SchemaError("required", where)
-            elif not isinstance(found, str):
-                yield SchemaError("invalid", where, (found, "must be a string"))
-            elif not found:
-                yield SchemaError("invalid", where, (found, "must not be empty"))
-            elif key == "kind" and (wrong := dns_1035_label(found.lower())):
+            elif not isinstance(field, str):
+                yield SchemaError("invalid", where, (field, "must be a string"))
+            elif not field:
+                yield SchemaError("invalid", where, (field, "must not be empty"))
+            elif key == "kind" and (wrong := dns_1035_label(field.lower())):
                 why = "may have mixed case, but should otherwise match: " + ",".join(wrong)
-                yield SchemaError("invalid", where, (found, why))
-            elif key == "apiVersion" and found.count("/") > 1:
-                yield SchemaError("invalid", where, (found, f"unexpected GroupVersion string: {found}"))
+                yield SchemaError("invalid", where, (field, why))
+            elif key == "apiVersion" and field.count("/") > 1:
+                yield SchemaError("invalid", where, (field, f"unexpected GroupVersion string: {field}"))
     for inner in _within(value, schema, path):
         yield from find_embedded_errors(*inner)

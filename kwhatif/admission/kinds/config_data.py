@@ -79,12 +79,12 @@ def _check_docker(problems: Problems, data: Mapping[str, Any], key: str) -> None
         problems.required(f"data[{key}]")
         return
     try:
-        found = None if data[key] is None else json.loads(b64decode(data[key]))
+        content = None if data[key] is None else json.loads(b64decode(data[key]))
     except (ValueError, binascii.Error):
         problems.invalid(f"data[{key}]", "<secret contents redacted>", "not valid JSON")
         return
-    if found is not None and not isinstance(found, dict):
-        kind = {list: "array", str: "string", bool: "bool"}.get(type(found), "number")
+    if content is not None and not isinstance(content, dict):
+        kind = {list: "array", str: "string", bool: "bool"}.get(type(content), "number")
         why = f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
         problems.invalid(f"data[{key}]", "<secret contents redacted>", why)
 

@@ -56,11 +56,11 @@ def _check(definition: Definition, old: Object | None, problems: Problems, obj: 
     if not schema:
         return
     before: Any = MISSING if old is None else old
-    found: list[SchemaError] = against_schema(obj, schema, "", before)
-    found += find_embedded_errors(obj, schema)
+    errors: list[SchemaError] = against_schema(obj, schema, "", before)
+    errors += find_embedded_errors(obj, schema)
     if old is None or not any(find_duplicate_items(old, schema)):
-        found += find_duplicate_items(obj, schema)
-    free = note(problems, found)
+        errors += find_duplicate_items(obj, schema)
+    free = note(problems, errors)
     if has_rules(schema):
         if free:
             note(problems, broken_rules(obj, schema, "", before))

@@ -59,29 +59,29 @@ def _check_limits(problems: Problems, obj: Object) -> None:
 
 def _limit(problems: Problems, limit: Object, path: str, kind: str) -> None:
     rule = check_container_resource_name if kind in ("Pod", "Container") else check_resource_name
-    found: dict[str, Amounts] = {}
+    by_field: dict[str, Amounts] = {}
     for key in ("max", "min", "default", "defaultRequest"):
         listed = amounts(limit.get(key))
         if kind == "Pod" and key.startswith("default"):
             if listed:
                 problems.forbidden(f"{path}.{key}", _NOT_OF_PODS)
             continue
-        found[key] = listed
+        by_field[key] = listed
         for name in sorted(listed):
             rule(problems, name, f"{path}.{key}[{name}]")
-    if kind == "PersistentVolumeClaim" and "storage" not in found["min"] and "storage" not in found["max"]:
+    if kind == "PersistentVolumeClaim" and "storage" not in by_field["min"] and "storage" not in by_field["max"]:
         problems.required(f"{path}.limits", _STORAGE_NEEDED)
-    found["maxLimitRequestRatio"] = amounts(limit.get("maxLimitRequestRatio"))
-    for name in sorted(found["maxLimitRequestRatio"]):
+    by_field["maxLimitRequestRatio"] = amounts(limit.get("maxLimitRequestRatio"))
+    for name in sorted(by_field["maxLimitRequestRatio"]):
         rule(problems, name, f"{path}.maxLimitRequestRatio[{name}]")
-    for name in sorted({name for listed in found.values() for name in listed}):
-        _compare(problems, {key: listed[name] for key, listed in found.items() if name in listed}, path, name)
+    for name in sorted({name for listed in by_field.values() for name in listed}):
+        _compare(problems, {key: listed[name] for key, listed in by_field.items() if name in listed}, path, name)
 
 
-def _compare(problems: Problems, found: Amounts, path: str, name: str) -> None:
+def _compare(problems: Problems, by_field: Amounts, path: str, name: str) -> None:
     """The amounts of one resource, by the field that they are in, against each other."""
-    least, most, ratio = found.get("min"), found.get("max"), found.get("maxLimitRequestRatio")
-    default, request = found.get("default"), found.get("defaultRequest")
+    least, most, ratio = by_field.get("min"), by_field.get("max"), by_field.get("maxLimitRequestRatio")
+    default, request = by_field.get("default"), by_field.get("defaultRequest")
 
     def above(field: str, shown: Quantity | None, less: Quantity | None, more: Quantity | None, words: str) -> None:
         if less is not None and more is not None and less > more:

@@ -65,10 +65,10 @@ _NO_IDENTIFIER = (
 
 def _exactly(request: Object) -> Object | None:
     """What is asked for, which the first versions have in the request itself."""
-    found: Object | None = request.get("exactly")
-    if found is None and request.get("deviceClassName"):
+    exact: Object | None = request.get("exactly")
+    if exact is None and request.get("deviceClassName"):
         return request
-    return found
+    return exact
 
 
 def _complete(spec: Object) -> None:

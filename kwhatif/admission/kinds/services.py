@@ -81,10 +81,10 @@ def check_cluster_ips(problems: Problems, spec: Object) -> None:
         problems.invalid(path, given, "may only hold up to 2 values")
     if broken:
         return
-    found = [_family(address) for address in given if address != "None"]
-    if len(found) > 1 and set(found) != set(_FAMILIES):
+    own_families = [_family(address) for address in given if address != "None"]
+    if len(own_families) > 1 and set(own_families) != set(_FAMILIES):
         problems.invalid(path, given, "may specify no more than one IP for each IP family")
-    for i, (own, family) in enumerate(zip(found, families, strict=False)):
+    for i, (own, family) in enumerate(zip(own_families, families, strict=False)):
         if family in _FAMILIES and own != family:
             problems.invalid(f"{path}[{i}]", given[i], f"expected an {family} value as indicated by `ipFamilies[{i}]`")
 
@@ -184,8 +184,8 @@ def _node_ports_of(spec: Object) -> list[int]:
 
 
 def _family(address: str) -> str:
-    found = read_address(address)
-    return "IPv6" if found is not None and found.version == 6 else "IPv4"
+    read = read_address(address)
+    return "IPv6" if read is not None and read.version == 6 else "IPv4"
 
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

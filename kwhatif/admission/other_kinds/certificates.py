@@ -44,10 +44,10 @@ def _unread(request: Request) -> RequestRefusal | None:
 
 def _pem(problems: Problems, text: str, path: str) -> None:
     try:
-        found = _PEM.search(b64decode(text))
+        match = _PEM.search(b64decode(text))
     except (Error, ValueError):
-        found = None
-    if found is None:
+        match = None
+    if match is None:
         problems.invalid(path, text, "PEM block type must be CERTIFICATE REQUEST")
 
 

@@ -149,11 +149,11 @@ def _check_lists(problems: Problems, schema: Object, path: str) -> None:
     keys, items = schema.get("x-kubernetes-list-map-keys") or [], schema.get("items")
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
         problems.invalid(f"{path}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined")
-    for found, name, wanted in (
+    for value, name, wanted in (
         (schema.get("x-kubernetes-map-type"), "x-kubernetes-map-type", "object"),
         (kind, "x-kubernetes-list-type", "array"),
     ):
-        if found is not None and type_ != wanted:
+        if value is not None and type_ != wanted:
             why = f"must be {wanted} if {name} is specified"
             if type_:
                 problems.invalid(f"{path}.type", type_, why)
@@ -209,11 +209,11 @@ def _check_map_keys(problems: Problems, keys: list[str], items: Object, path: st
         seen.add(key)
     required = items.get("required") or ()
     for key in keys:
-        found = properties.get(key)
-        if found is not None and key not in required and found.get("default") is None:
+        field = properties.get(key)
+        if field is not None and key not in required and field.get("default") is None:
             why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
             problems.required(f"{path}.items.properties[{key}].default", why)
-        if (found or {}).get("nullable"):
+        if (field or {}).get("nullable"):
             why = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
             problems.forbidden(f"{path}.items.properties[{key}].nullable", why)
 
@@ -301,9 +301,9 @@ def _check_embedded(problems: Problems, schema: Object, path: str) -> None:
 def _check_head(problems: Problems, properties: Object, path: str, *, root: bool) -> None:
     """``apiVersion``, ``kind`` and ``metadata``."""
     for key, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
-        found = properties.get(key)
-        if found is not None and found.get("type") != wanted:
-            problems.invalid(f"{path}.properties[{key}].type", found.get("type") or "", f"must be {wanted}")
+        field = properties.get(key)
+        if field is not None and field.get("type") != wanted:
+            problems.invalid(f"{path}.properties[{key}].type", field.get("type") or "", f"must be {wanted}")
     metadata = properties.get("metadata")
     if metadata is not None and root:
         fields = {key: value for key, value in metadata.items() if key not in ("type", "default")}
@@ -331,9 +331,9 @@ def _check_rules(problems: Problems, schema: Object, path: str, *, root: bool = 
         where, optional = f"{path}.x-kubernetes-validations[{i}]", bool(rule.get("optionalOldSelf"))
         for key, wanted in (("rule", BOOL), ("messageExpression", STRING)):
             text = str(rule.get(key) or "")
-            found = rule_program(text, shape, wanted, root=root, optional=optional) if text.strip() else None
-            if isinstance(found, str):
-                problems.invalid(f"{where}.{key}", _in_go(rule), found)
+            program = rule_program(text, shape, wanted, root=root, optional=optional) if text.strip() else None
+            if isinstance(program, str):
+                problems.invalid(f"{where}.{key}", _in_go(rule), program)
         text = str(rule.get("rule") or "")
         if asks_for_old(text) and listed:
             why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {listed}"

@@ -183,8 +183,8 @@ def _common(spec: Object, find: Callable[[Object], Any]) -> Any:
     """What all versions have alike, if they do; it is reported at the top-level field that older API versions had for
     it.
     """
-    found = [find(version) for version in each(spec, "versions")]
-    return found[0] if found and found[0] and all(value == found[0] for value in found) else None
+    values = [find(version) for version in each(spec, "versions")]
+    return values[0] if values and values[0] and all(value == values[0] for value in values) else None
 
 
 def _check_versions(problems: Problems, spec: Object) -> None:
@@ -239,8 +239,8 @@ def _field_of(key: str, version: Object) -> Any:
 
 
 def _schema(version: Object) -> Object | None:
-    found: Object | None = section(version, "schema").get("openAPIV3Schema")
-    return found
+    schema: Object | None = section(version, "schema").get("openAPIV3Schema")
+    return schema
 
 
 def _check_schema(problems: Problems, version: Object, path: str) -> None:

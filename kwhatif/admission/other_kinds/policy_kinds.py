@@ -169,9 +169,9 @@ def _check_expression(
 ) -> None:
     if asks_authorizer(text):
         return
-    found = compile_expression(text, wanted, scenery)
-    if isinstance(found, str):
-        problems.invalid(path, shown or text, found)
+    program = compile_expression(text, wanted, scenery)
+    if isinstance(program, str):
+        problems.invalid(path, shown or text, program)
 
 
 def check_conditions(problems: Problems, conditions: Sequence[Object], path: str, *, params: bool = False) -> None:
@@ -211,11 +211,11 @@ def _check_variables(problems: Problems, spec: Object, scenery: ExpressionEnviro
         if asks_authorizer(text):
             known.append((name, Kind("dyn")))
             continue
-        found = compile_expression(text, "any", ExpressionEnvironment(scenery.params, scenery.patches, tuple(known)))
-        if isinstance(found, str):
-            problems.invalid(f"{where}.expression", text, found)
+        program = compile_expression(text, "any", ExpressionEnvironment(scenery.params, scenery.patches, tuple(known)))
+        if isinstance(program, str):
+            problems.invalid(f"{where}.expression", text, program)
         else:
-            known.append((name, found.kind))
+            known.append((name, program.kind))
     return ExpressionEnvironment(scenery.params, scenery.patches, tuple(known) if known or scenery.patches else None)
 
 

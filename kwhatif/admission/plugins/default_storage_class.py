@@ -20,10 +20,10 @@ def admit(request: Request) -> RequestRefusal | None:
     metadata, spec = section(request.object, "metadata"), within(request.object, "spec")
     if _BETA_CLASS in section(metadata, "annotations") or spec.get("storageClassName") is not None:
         return None
-    found = _default_class(request.store)
-    if found:
-        spec["storageClassName"] = found
-        request.record_change("DefaultStorageClass", "spec.storageClassName", f"{found}, the default class")
+    name = _default_class(request.store)
+    if name:
+        spec["storageClassName"] = name
+        request.record_change("DefaultStorageClass", "spec.storageClassName", f"{name}, the default class")
     return None
 
 

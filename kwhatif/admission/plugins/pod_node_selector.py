@@ -36,10 +36,10 @@ def admit(request: Request) -> RequestRefusal | None:
 
 def _labels(text: str) -> dict[str, str] | None:
     """``key=value`` pairs between commas; None if it is something else."""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = part.partition("=")
         if not equals or "=" in value:
             return None
-        found[key.strip()] = value.strip()
-    return found
+        labels[key.strip()] = value.strip()
+    return labels

@@ -56,8 +56,8 @@ def level_of(labels: Object | None, mode: str) -> Level:
 
 
 def _version(text: str | None) -> int | None:
-    found = _VERSION.fullmatch(text or "")
-    return int(found[1]) if found else None
+    match = _VERSION.fullmatch(text or "")
+    return int(match[1]) if match else None
 
 
 def validate(request: Request) -> RequestRefusal | None:
@@ -148,16 +148,16 @@ def _warn_about_pods(request: Request, old: Level, new: Level) -> Iterator[str]:
     if new == old or relaxed:
         return
     home = name_of(request.object)
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for pod in request.store.all("Pod", home):
         broken = new.violations_of(pod.get("metadata"), pod.get("spec"))
         if broken:
-            found.setdefault(", ".join(violation.reason for violation in broken), []).append(name_of(pod))
-    if not found:
+            by_reason.setdefault(", ".join(violation.reason for violation in broken), []).append(name_of(pod))
+    if not by_reason:
         return
     yield f'existing pods in namespace "{home}" violate the new PodSecurity enforce level "{new}"'
     parts = []
-    for reasons, names in found.items():
+    for reasons, names in by_reason.items():
         more = len(names) - 1
         others = f" (and {more} other pod{'' if more == 1 else 's'})" if more else ""
         parts.append(f"{min(names)}{others}: {reasons}")

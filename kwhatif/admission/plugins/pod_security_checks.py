@@ -72,8 +72,8 @@ def violations(level: str, version: Version | None, metadata: Object, spec: Obje
     if level == "privileged":
         return []
     pod = _Pod(metadata, spec)
-    found = (check(pod) for check in _checks(level, NEWEST if version is None else min(version, NEWEST)))
-    return [violation for violation in found if violation is not None]
+    answers = (check(pod) for check in _checks(level, NEWEST if version is None else min(version, NEWEST)))
+    return [violation for violation in answers if violation is not None]
 
 
 @lru_cache(maxsize=256)
@@ -183,10 +183,10 @@ def _host_ports(pod: _Pod) -> Violation | None:
     ports = {
         name: [port["hostPort"] for port in each(c, "ports") if port.get("hostPort")] for name, c in pod.containers
     }
-    names = [name for name, found in ports.items() if found]
+    names = [name for name, numbers_used in ports.items() if numbers_used]
     if not names:
         return None
-    numbers = sorted({str(port) for found in ports.values() for port in found})
+    numbers = sorted({str(port) for numbers_used in ports.values() for port in numbers_used})
     verb, noun = _pluralize(len(names), "uses", "use"), _pluralize(len(numbers), "hostPort", "hostPorts")
     return Violation("hostPort", f"{_name_containers(names)} {verb} {noun} {', '.join(numbers)}")
 
@@ -199,10 +199,10 @@ def _handler_hosts(pod: _Pod) -> Violation | None:
         handlers = [container.get(key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
         handlers += [lifecycle.get("postStart"), lifecycle.get("preStop")]
         for handler in handlers:
-            found = [((handler or {}).get(key) or {}).get("host") for key in ("httpGet", "tcpSocket")]
-            if any(found):
+            hosts_named = [((handler or {}).get(key) or {}).get("host") for key in ("httpGet", "tcpSocket")]
+            if any(hosts_named):
                 names.add(name)
-                hosts.update(filter(None, found))
+                hosts.update(filter(None, hosts_named))
     if not names:
         return None
     what = "probe or lifecycle host"
@@ -220,8 +220,8 @@ def _check_privileged(pod: _Pod) -> Violation | None:
 
 
 def _proc_mount(pod: _Pod) -> Violation | None:
-    found = [(name, context["procMount"]) for name, context in pod.contexts if context.get("procMount")]
-    bad = [(name, mount) for name, mount in found if mount != "Default"]
+    mounts = [(name, context["procMount"]) for name, context in pod.contexts if context.get("procMount")]
+    bad = [(name, mount) for name, mount in mounts if mount != "Default"]
     if not bad:
         return None
     types = _quote_names(sorted({mount for _, mount in bad}))
@@ -275,8 +275,8 @@ def _seccomp_type(context: Object) -> str | None:
 
 def _seccomp(pod: _Pod) -> Violation | None:
     own = _seccomp_type(pod.context)
-    found = [(name, _seccomp_type(context)) for name, context in pod.contexts]
-    bad = [(name, kind) for name, kind in found if kind is not None and kind not in _SECCOMP]
+    kinds = [(name, _seccomp_type(context)) for name, context in pod.contexts]
+    bad = [(name, kind) for name, kind in kinds if kind is not None and kind not in _SECCOMP]
     wrong = own is not None and own not in _SECCOMP
     setters = _setters(wrong, [name for name, _ in bad])
     if not setters:

@@ -62,10 +62,10 @@ def _read_tolerations(request: Request, annotation: str) -> list[Object] | None:
     if not text:
         return []
     try:
-        found = json.loads(text)
+        items = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, list) and all(isinstance(item, dict) for item in found) else None
+    return items if isinstance(items, list) and all(isinstance(item, dict) for item in items) else None
 
 
 def _unreadable(request: Request, annotation: str) -> RequestRefusal:

@@ -22,8 +22,8 @@ def admit(request: Request) -> RequestRefusal | None:
         return None
     spec = within(request.object, "spec")
     wanted = spec.get("priorityClassName") or ""
-    found = _find_class(request.store, wanted) if wanted else _global_default(request.store)
-    if found is None and wanted:
+    priority_class = _find_class(request.store, wanted) if wanted else _global_default(request.store)
+    if priority_class is None and wanted:
         if request.store.knows("PriorityClass"):
             return request.forbidden(f"no PriorityClass with name {wanted} was found")
         text = f"no PriorityClass is known: {wanted} counts as priority {spec.get('priority') or 0}"
@@ -31,7 +31,7 @@ def admit(request: Request) -> RequestRefusal | None:
         spec["priority"] = spec.get("priority") or 0
         spec["preemptionPolicy"] = spec.get("preemptionPolicy") or _LOWER
         return None
-    name, priority, policy = found or ("", 0, _LOWER)
+    name, priority, policy = priority_class or ("", 0, _LOWER)
     given = spec.get("priority")
     if given and not request.store.knows("PriorityClass"):
         request.record_change(_STEP, "spec.priority", f"no PriorityClass is known: {given} is taken as it is given")
@@ -60,15 +60,15 @@ def _admit_pod_group(request: Request) -> RequestRefusal | None:
     """A group's priority comes from its class as a pod's does; it has no preemption policy of its own."""
     spec = within(request.object, "spec")
     wanted, given = spec.get("priorityClassName") or "", spec.get("priority")
-    found = _find_class(request.store, wanted) if wanted else _global_default(request.store)
-    if not request.store.knows("PriorityClass") and found is None and (wanted or given):
+    priority_class = _find_class(request.store, wanted) if wanted else _global_default(request.store)
+    if not request.store.knows("PriorityClass") and priority_class is None and (wanted or given):
         text = f"no PriorityClass is known: {given or 0} is taken as it is given"
         request.record_change(_STEP, "spec.priority", text)
         spec["priority"] = given or 0
         return None
-    if found is None and wanted:
+    if priority_class is None and wanted:
         return request.forbidden(f"no PriorityClass with name {wanted} was found")
-    name, priority, _ = found or ("", 0, _LOWER)
+    name, priority, _ = priority_class or ("", 0, _LOWER)
     if given is not None and given != priority:
         why = f"priority set in the pod group ({given}) must match the priority computed ({priority}) "
         return request.forbidden(f"{why}based on the priority class set in the spec")
@@ -84,16 +84,16 @@ def validate(request: Request) -> RequestRefusal | None:
     """There is one global default at most."""
     if request.kind != "PriorityClass" or not request.object.get("globalDefault"):
         return None
-    found = _global_default(request.store)
-    if found is None or (request.old is not None and found[0] == name_of(request.object)):
+    default = _global_default(request.store)
+    if default is None or (request.old is not None and default[0] == name_of(request.object)):
         return None
-    return request.forbidden(f"PriorityClass {found[0]} is already marked as default. Only one default can exist")
+    return request.forbidden(f"PriorityClass {default[0]} is already marked as default. Only one default can exist")
 
 
 def _find_class(world: ObjectStore, name: str) -> tuple[str, int, str] | None:
-    found = world.get("PriorityClass", "", name)
-    if found is not None:
-        return _values(found)
+    priority_class = world.get("PriorityClass", "", name)
+    if priority_class is not None:
+        return _values(priority_class)
     return (name, SYSTEM_CLASSES[name], _LOWER) if name in SYSTEM_CLASSES else None
 
 
@@ -103,5 +103,5 @@ def _global_default(world: ObjectStore) -> tuple[str, int, str] | None:
     return min(defaults, key=lambda values: values[1], default=None)
 
 
-def _values(found: Object) -> tuple[str, int, str]:
-    return name_of(found), found.get("value") or 0, found.get("preemptionPolicy") or _LOWER
+def _values(priority_class: Object) -> tuple[str, int, str]:
+    return name_of(priority_class), priority_class.get("value") or 0, priority_class.get("preemptionPolicy") or _LOWER

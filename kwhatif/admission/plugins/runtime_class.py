@@ -24,22 +24,22 @@ def admit(request: Request) -> RequestRefusal | None:
     name = spec.get("runtimeClassName")
     if name is None:
         return None
-    found = request.store.get("RuntimeClass", "", name)
-    if found is None:
+    runtime_class = request.store.get("RuntimeClass", "", name)
+    if runtime_class is None:
         if request.store.knows("RuntimeClass"):
             return request.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
         text = f"no RuntimeClass is known: of {name} neither overhead nor scheduling is counted"
         request.record_change(_STEP, "spec.runtimeClassName", text)
         return None
-    if found.get("overhead") is not None:
-        fixed = section(found["overhead"], "podFixed")
+    if runtime_class.get("overhead") is not None:
+        fixed = section(runtime_class["overhead"], "podFixed")
         if spec.get("overhead") and amounts(spec["overhead"]) != amounts(fixed):
             return request.forbidden(_DIFFERS)
         if fixed and not spec.get("overhead"):
             what = ", ".join(f"{key}={value}" for key, value in fixed.items())
             request.record_change(_STEP, "spec.overhead", f"{what} from RuntimeClass {name}")
         spec["overhead"] = deep_copy_json(fixed)
-    return _schedule(request, spec, name, section(found, "scheduling"))
+    return _schedule(request, spec, name, section(runtime_class, "scheduling"))
 
 
 def _schedule(request: Request, spec: Object, name: str, scheduling: Object) -> RequestRefusal | None:
@@ -66,10 +66,10 @@ def validate(request: Request) -> RequestRefusal | None:
         return None
     spec = section(request.object, "spec")
     name, overhead = spec.get("runtimeClassName"), spec.get("overhead")
-    found = request.store.get("RuntimeClass", "", name) if name is not None else None
-    if found is None and name is not None:
+    runtime_class = request.store.get("RuntimeClass", "", name) if name is not None else None
+    if runtime_class is None and name is not None:
         return None
-    fixed = (found or {}).get("overhead")
+    fixed = (runtime_class or {}).get("overhead")
     if fixed is None:
         return request.forbidden(_BY_HAND) if overhead is not None else None
     return None if amounts(overhead) == amounts(fixed.get("podFixed")) else request.forbidden(_DIFFERS)

@@ -80,10 +80,10 @@ def _secrets(spec: Object) -> Iterator[tuple[str, str]]:
     for key, noun in (("initContainers", "init container"), ("containers", "container")):
         for container in each(spec, key):
             for variable in each(container, "env"):
-                found = section(variable, "valueFrom").get("secretKeyRef")
-                if found:
+                reference = section(variable, "valueFrom").get("secretKeyRef")
+                if reference:
                     what = f"{noun} {container.get('name')} with envVar {variable.get('name')}"
-                    yield f"{what} referencing secret.secretName", found.get("name")
+                    yield f"{what} referencing secret.secretName", reference.get("name")
             for source in each(container, "envFrom"):
                 if source.get("secretRef"):
                     what = f"{noun} {container.get('name')} with envFrom"

@@ -92,8 +92,8 @@ def _message(asking: PolicyInvocation, validation: Object) -> str:
     message = ""
     if text.strip():
         try:
-            found = asking.value(text, "string")
-            message = found.strip() if isinstance(found, str) else ""
+            answer = asking.value(text, "string")
+            message = answer.strip() if isinstance(answer, str) else ""
         except EvaluationError:
             message = ""
         if len(message.encode()) > _LONGEST_MESSAGE or "\n" in message:

@@ -51,28 +51,28 @@ class _Reading(msgspec.Struct):
             return []
         if any(kind in template for kind in _POD_TYPES):
             return [(template, library)]
-        found: list[tuple[Object, Object]] = []
+        pods_at_peak: list[tuple[Object, Object]] = []
         if "steps" in template:
             daemons: list[tuple[Object, Object]] = []
             for group in template["steps"] or ():
                 pods = [pod for step in (group if isinstance(group, list) else [group]) if isinstance(step, dict)
                         for pod in self._task(step, library, depth)]  # fmt: skip
-                found = max(found, [*daemons, *pods], key=len)
+                pods_at_peak = max(pods_at_peak, [*daemons, *pods], key=len)
                 daemons += filter(_stays, pods)
         elif "dag" in template:
             tasks = items_of(template, "dag", "tasks")
             runs = {str(task.get("name")): self._task(task, library, depth) for task in tasks}
             daemons = [pod for pods in runs.values() for pod in pods if _stays(pod)]
             rest = {name: [pod for pod in pods if not _stays(pod)] for name, pods in runs.items()}
-            found = [*daemons, *most_at_once(rest, {str(task.get("name")): _waits_for(task) for task in tasks})]
+            pods_at_peak = [*daemons, *most_at_once(rest, {str(task.get("name")): _waits_for(task) for task in tasks})]
         most = template.get("parallelism")
-        return found if most is None else found[: integer(most, 0)]
+        return pods_at_peak if most is None else pods_at_peak[: integer(most, 0)]
 
     def _task(self, task: Object, library: Object, depth: int) -> list[tuple[Object, Object]]:
-        found = self._template_of(task, library)
-        if found is None:
+        entry = self._template_of(task, library)
+        if entry is None:
             return []
-        template, home = found
+        template, home = entry
         pods = self.peak(self.with_values(template, task), home, depth + 1)
         times = self._times(task)
         make_room(len(pods) * times, f"Workflow {self.workflow}")
@@ -96,9 +96,9 @@ class _Reading(msgspec.Struct):
         """The spec of a WorkflowTemplate."""
         kind = "ClusterWorkflowTemplate" if cluster_wide else "WorkflowTemplate"
         for namespace in ("", self.namespace) if cluster_wide else (self.namespace,):
-            found = self.companions.find(_GROUP, kind, namespace, name)
-            if found is not None:
-                return section(found, "spec")
+            library = self.companions.find(_GROUP, kind, namespace, name)
+            if library is not None:
+                return section(library, "spec")
         self.unknown.append(f"{kind} {name} is not among the manifests")
         return None
 
@@ -126,8 +126,8 @@ class _Reading(msgspec.Struct):
 
 def _values_of(home: str, parameters: Iterable[Object]) -> dict[str, str]:
     """The values of parameters by the names that stand between braces; the later of two counts."""
-    found = {f"{home}.parameters.{each.get('name')}": each.get("value", each.get("default")) for each in parameters}
-    return {name: str(value) for name, value in found.items() if value is not None}
+    values = {f"{home}.parameters.{each.get('name')}": each.get("value", each.get("default")) for each in parameters}
+    return {name: str(value) for name, value in values.items() if value is not None}
 
 
 def _stays(pod: tuple[Object, Object]) -> bool:
@@ -154,14 +154,14 @@ def _read_workflow(obj: Object, companions: Companions) -> tuple[_Reading, list[
     reading.spec = spec = dict(replace_variables(spec, _VARIABLE, values))
     if spec.get("suspend") or (reference and "templates" not in spec):
         return reading, []
-    found = [
+    templates = [
         reading.template_named(str(spec[field]), spec)
         for field in ("entrypoint", "onExit")
         if spec.get(field) is not None
     ]
     if spec.get("entrypoint") is None:
         reading.unknown.append("it has no entrypoint")
-    entries = [(reading.with_values(template, spec), home) for template, home in filter(None, found)]
+    entries = [(reading.with_values(template, spec), home) for template, home in filter(None, templates)]
     pods = max((reading.peak(*entry) for entry in entries), key=len, default=[])
     most = spec.get("parallelism")
     return reading, pods if most is None else pods[: integer(most, 0)]

@@ -105,10 +105,10 @@ def _names_at_peak(replicated: Sequence[Object]) -> list[str]:
     complete: dict[str, set[str]] = {}
     for job in replicated:
         # A dependency that is ready has started, so its own dependencies are complete as well.
-        found = complete[str(job.get("name"))] = set()
+        jobs = complete[str(job.get("name"))] = set()
         for other in items_of(job, "dependsOn"):
-            found |= complete.get(str(other.get("name")), set())
-            found |= {str(other.get("name"))} if other.get("status") == "Complete" else set()
+            jobs |= complete.get(str(other.get("name")), set())
+            jobs |= {str(other.get("name"))} if other.get("status") == "Complete" else set()
     return names_at_peak(pods, complete)
 
 

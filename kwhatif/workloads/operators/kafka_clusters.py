@@ -39,16 +39,16 @@ def _node_ids(pools: Sequence[Object]) -> dict[str, list[int]]:
     """Pool name -> the ids of its nodes: from the range of its annotation, else the lowest free ones."""
     taken: set[int] = set()
     lowest = count()
-    found: dict[str, list[int]] = {}
+    by_pool: dict[str, list[int]] = {}
     for pool in pools:
         wishes = iter(_wished_ids(annotations_of(pool).get(f"{_STRIMZI}/next-node-ids", "")))
-        ids = found[name_of(pool)] = []
+        ids = by_pool[name_of(pool)] = []
         for _ in range(size_of(pool, section(pool, "spec").get("replicas"), 1, "$.spec.replicas")):
             ids.append(next((each for each in wishes if each not in taken), -1))
             if ids[-1] < 0:
                 ids[-1] = next(each for each in lowest if each not in taken)
             taken.add(ids[-1])
-    return found
+    return by_pool
 
 
 def _wished_ids(text: str) -> Iterator[int]:

@@ -70,8 +70,8 @@ def size_of(obj: Object, value: object, default: int, place: str, times: int = 1
 
 def items_of(obj: Object, *path: str) -> list[Object]:
     """The objects of a list at a path of field names; none if there is no list."""
-    found = section(obj, *path[:-1]).get(path[-1])
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    items = section(obj, *path[:-1]).get(path[-1])
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def resources(cpu: str, memory: str) -> Object:

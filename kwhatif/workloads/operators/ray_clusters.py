@@ -101,9 +101,9 @@ def _submitter(spec: Object) -> Object:
     template = section(spec, "submitterPodTemplate")
     if template:
         check_part(template, "core.v1.PodTemplateSpec", "$.spec.submitterPodTemplate")
-        found = deep_copy_json(template)
-        found["spec"] = {"restartPolicy": "Never", **section(found, "spec")}
-        return dict(found)
+        submitter = deep_copy_json(template)
+        submitter["spec"] = {"restartPolicy": "Never", **section(submitter, "spec")}
+        return dict(submitter)
     head = section(spec, "rayClusterSpec", "headGroupSpec", "template")
     container = {
         "name": "ray-job-submitter",

@@ -59,11 +59,11 @@ def _dynamic_allocation(spec: Object) -> Object:
     """The settings of dynamic allocation, empty where it is off; fields of the object win over ``sparkConf``."""
     prefix = "dynamicAllocation."
     conf = section(spec, "sparkConf")
-    found = {
+    allocation = {
         key.removeprefix(f"spark.{prefix}"): value for key, value in conf.items() if key.startswith(f"spark.{prefix}")
     }
-    found |= section(spec, "dynamicAllocation")
-    return found if is_true(found.get("enabled")) else {}
+    allocation |= section(spec, "dynamicAllocation")
+    return allocation if is_true(allocation.get("enabled")) else {}
 
 
 def _conf(spec: Object, key: str) -> Any:
@@ -158,8 +158,8 @@ def _memory(app: Object, own: Object, role: str) -> int:
 
 
 def _mebibytes(text: str, place: str) -> int:
-    found = _JAVA_SIZE.fullmatch(text.strip())
-    size = int64(found[1]) if found else None
-    if found is None or size is None:
+    match = _JAVA_SIZE.fullmatch(text.strip())
+    size = int64(match[1]) if match else None
+    if match is None or size is None:
         raise InputError(f"expected a size such as 512m or 2g, found {describe_value(text)}", place=place)
-    return math.floor(size * _MEBIBYTES[found[2].lower()])
+    return math.floor(size * _MEBIBYTES[match[2].lower()])

@@ -33,14 +33,14 @@ def names_at_peak(pods: Mapping[str, int], before: Mapping[str, set[str]]) -> li
 
 def _closure(name: str, before: Mapping[str, set[str]]) -> set[str]:
     """All tasks that a task waits for, directly or not."""
-    found: set[str] = set()
+    closure: set[str] = set()
     waiting = [name]
     while waiting:
         for other in before.get(waiting.pop(), ()):
-            if other not in found:
-                found.add(other)
+            if other not in closure:
+                closure.add(other)
                 waiting.append(other)
-    return found - {name}
+    return closure - {name}
 
 
 class _Flow(msgspec.Struct):

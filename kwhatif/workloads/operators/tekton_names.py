@@ -52,12 +52,12 @@ def values_of(given: Object, declared: Object, above: Mapping[str, str]) -> dict
     """The values by the names that stand between ``$(`` and ``)``: of the parameters that ``given`` has, else of their
     defaults. ``above`` are those that these values may name.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for each in (*items_of(declared, "params"), *items_of(given, "params")):
         value = each.get("value", each.get("default"))
         if value is not None:
-            found |= _spellings(str(each.get("name")), replace_variables(value, above))
-    return found
+            values |= _spellings(str(each.get("name")), replace_variables(value, above))
+    return values
 
 
 def combinations_of(task: Object, above: Mapping[str, str]) -> Iterator[dict[str, str]]:

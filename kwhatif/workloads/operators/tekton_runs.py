@@ -72,9 +72,9 @@ class _Reading(msgspec.Struct):
         reference_of = section(obj, reference)
         name, kind = reference_of.get("name"), str(reference_of.get("kind") or kind)
         namespace = "" if kind == "ClusterTask" else namespace_of(self.run)
-        found = name and self.companions.find(_GROUP, kind, namespace, str(name))
-        if found:
-            return section(found, "spec")
+        task = name and self.companions.find(_GROUP, kind, namespace, str(name))
+        if task:
+            return section(task, "spec")
         where = str(name or reference_of.get("resolver") or reference_of.get("bundle") or "of no name")
         self.unknown.append(f"{kind} {where} is not among the manifests")
         return None
@@ -150,10 +150,10 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
 def task_run_children(run: Object, companions: Companions) -> Iterator[Object]:
     """The pod of a TaskRun."""
     spec = section(run, "spec")
-    found = None if spec.get("status") else _Reading(run, companions).task_spec(spec)
-    if found is not None:
+    task = None if spec.get("status") else _Reading(run, companions).task_spec(spec)
+    if task is not None:
         account = str(spec.get("serviceAccountName") or "")
-        pod = _pod(run, found, section(spec, "podTemplate"), {}, account, spec, values_of(spec, found, {}))
+        pod = _pod(run, task, section(spec, "podTemplate"), {}, account, spec, values_of(spec, task, {}))
         claims = claimed_workspaces(run)
         yield from workspace_claims(run)
         mount_workspaces(pod, claims, claims)
@@ -229,8 +229,8 @@ def run_doubts(run: Object, companions: Companions) -> Iterator[Doubt]:
     called = f"{run.get('kind')} {name_of(run)}"
     if run.get("kind") == "TaskRun":
         spec = section(run, "spec")
-        found = reading.task_spec(spec)
-        pods = [] if found is None else [_Task("", found, values=values_of(spec, found, {}))]
+        task = reading.task_spec(spec)
+        pods = [] if task is None else [_Task("", task, values=values_of(spec, task, {}))]
     else:
         pods = reading.peak()
         if pods:

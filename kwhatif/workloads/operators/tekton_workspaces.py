@@ -23,15 +23,15 @@ _HOSTNAME = "kubernetes.io/hostname"
 
 def claimed_workspaces(run: Object) -> dict[str, str]:
     """Workspaces of a run that use a claim -> the name of the claim."""
-    found = {}
+    claims = {}
     for workspace in items_of(run, "spec", "workspaces"):
         name, template = str(workspace.get("name")), section(workspace, "volumeClaimTemplate")
         claim = str(section(workspace, "persistentVolumeClaim").get("claimName") or "")
         if template:
             claim = f"{name_of(template) or 'pvc'}-{_digest(name, uid_of(run))}"
         if claim:
-            found[name] = claim
-    return found
+            claims[name] = claim
+    return claims
 
 
 def workspace_claims(run: Object) -> Iterator[Object]:

@@ -25,8 +25,8 @@ def _runtime_of(job: Object, companions: Companions) -> Object | None:
     kind = str(ref.get("kind") or "ClusterTrainingRuntime")
     namespace = "" if kind == "ClusterTrainingRuntime" else namespace_of(job)
     named = str(ref.get("name") or "")
-    found = companions.find(_TRAINER, kind, namespace, named)
-    return found or companions.find(_TRAINER, kind, namespace_of(job), named)
+    runtime = companions.find(_TRAINER, kind, namespace, named)
+    return runtime or companions.find(_TRAINER, kind, namespace_of(job), named)
 
 
 def train_job_children(job: Object, companions: Companions) -> Iterator[Object]:
