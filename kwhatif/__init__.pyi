@@ -206,10 +206,9 @@ def capacity(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> CapacityResult:
-    """Count how many more of a pod, or of a release, fit beside what runs: per node, in all, and what ends it.
+    """Count how many more copies of a pod, or of a release, fit: per node, in total, and what limits them.
 
-    What is counted is all pods of the manifests together, or with pod those of one workload one by one. Nobody is
-    evicted for them."""
+    A copy is all pods of the manifests together; with pod, one pod of the workload. No pod is evicted for it."""
 
 def chances(
     manifests: Manifests = (),
@@ -549,8 +548,8 @@ def explain(
 ) -> ExplainResult:
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
-    Each pod is looked at by itself; one that runs already, as if it had not got its node yet. With autoscale, pods
-    that wait are placed together, so that nodes may come for them."""
+    Each pod is explained by itself, one that runs as if it were to be scheduled today. With autoscale, pods that wait
+    are placed together."""
 
 def explain_consolidation(
     nodes: str | Sequence[str],
@@ -661,7 +660,7 @@ def gate(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> GateResult:
-    """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
+    """Judge a change before it is merged: roll it out on paper, and check the result against rules.
 
     Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for policy."""
 
@@ -748,9 +747,9 @@ def outage(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> OutageResult:
-    """Take away nodes, zones or pools, one after the other, and tell what becomes of the pods that ran there.
+    """Remove nodes, zones or pools, one after the other, and show what becomes of their pods.
 
-    They fail at once: nobody drains them, and no disruption budget is asked. Controllers make their pods again, which
+    Nodes fail at once: they are not drained, and disruption budgets do not apply. Controllers recreate the pods, which
     look for other nodes and may evict others."""
 
 def place(
@@ -896,7 +895,7 @@ def review(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> ReviewResult:
-    """Show on one page what a change does: who goes where, who waits, what it costs, what it puts at risk, what helps.
+    """Show on one page what a change does: which pods go where, which wait, what it costs and puts at risk, what helps.
 
     It reads a change as the gate does, without rules. Each line names the command that says more."""
 

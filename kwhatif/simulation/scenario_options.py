@@ -17,7 +17,7 @@ from kwhatif.simulation.inputs import AutoscalingOptions, Files, Inputs, Manifes
 from kwhatif.simulation.scenario import Scenario
 
 NAMESPACE = Flag("--namespace", short="-n", metavar="NAME", help="The namespace of objects that do not name one.")
-RECURSIVE = Flag("--recursive", short="-R", help="Read what is below directories, too.")
+RECURSIVE = Flag("--recursive", short="-R", help="Read directories recursively.")
 Now = Annotated[
     datetime | None,
     Flag(

@@ -31,7 +31,7 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
         )
         for each in result.groups
     ]
-    blocks += build_table("GROUPS", ("group", "size", "then", "limits", "skipped", "fresh node as"), rows)
+    blocks += build_table("GROUPS", ("group", "size", "then", "limits", "skipped", "new node like"), rows)
     blocks += new_node_blocks(result.scale_up)
     options = [
         (

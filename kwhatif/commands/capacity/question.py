@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity(Question[CapacityResult]):
-    """Count how many more of a pod, or of a release, fit beside what runs: per node, in all, and what ends it.
+    """Count how many more copies of a pod, or of a release, fit: per node, in total, and what limits them.
 
-    What is counted is all pods of the manifests together, or with --pod those of one workload one by one. Nobody is
-    evicted for them.
+    A copy is all pods of the manifests together; with --pod, one pod of the workload. No pod is evicted for it.
     """
 
     takes = AutoscaledOptions

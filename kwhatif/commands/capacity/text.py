@@ -47,26 +47,26 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
         yield "Placed first", f"{format_count(result.first, 'pod')} that wait because of edits{stay}"
     match result.ended:
         case "limit" | "max-pods":
-            yield "Ended by", f"--{result.ended}: more may fit"
+            yield "Limited by", f"--{result.ended}: more may fit"
         case "quota" if result.quota is not None and isinstance(result.quota.shortage, QuotaShortage):
-            yield "Ended by", result.quota.shortage.text
+            yield "Limited by", result.quota.shortage.text
             yield "Message", result.message
         case "quota" if result.quota is not None:
-            yield "Ended by", f"quota {result.quota.quota}: {result.quota.resource}"
+            yield "Limited by", f"quota {result.quota.quota}: {result.quota.resource}"
         case "scheduler":
-            yield "Ended by", f"the scheduler: {result.next_pod} finds no node"
+            yield "Limited by", f"the scheduler: {result.next_pod} finds no node"
             yield "Message", result.message
         case "gate":
-            yield "Ended by", f"a scheduling gate: {result.next_pod} is not tried"
+            yield "Limited by", f"a scheduling gate: {result.next_pod} is not tried"
             yield "Message", result.message
         case "nodes":
-            yield "Ended by", f"the nodes: {result.next_pod} finds none"
+            yield "Limited by", f"the nodes: {result.next_pod} finds none"
             yield "Message", result.message
             if result.next_fits:
                 part = format_part(result.next_fits, result.pods_each, "pod")
-                yield "Next", f"{part} of the next one find a node; what is left is beside them"
+                yield "Next copy", f"{part} find a node; LEFT OVER is what remains beside them"
         case _:
-            yield "Ended by", "the API server refuses its next pod"
+            yield "Limited by", "the API server refuses its next pod"
 
 
 def _nodes(result: CapacityResult) -> Iterator[Block]:

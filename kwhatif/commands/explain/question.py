@@ -23,8 +23,8 @@ from kwhatif.simulation.scenario_options import RECURSIVE, AutoscaledOptions, Po
 class _ExplainPods(ExplainAfterOptions, PodOptions, Command[ExplainResult]):
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
-    Each pod is looked at by itself; one that runs already, as if it had not got its node yet. With --autoscale, pods
-    that wait are placed together, so that nodes may come for them.
+    Each pod is explained by itself, one that runs as if it were to be scheduled today. With --autoscale, pods that wait
+    are placed together.
     """
 
     takes = AutoscaledOptions
@@ -63,8 +63,8 @@ class Explain(
 ):
     """Show every node's verdict on a pod, the scores, the evictions, and the smallest changes that would help.
 
-    Each pod is looked at by itself; one that runs already, as if it had not got its node yet. With --autoscale, pods
-    that wait are placed together, so that nodes may come for them.
+    Each pod is explained by itself, one that runs as if it were to be scheduled today. With --autoscale, pods that wait
+    are placed together.
     """
 
     functions: ClassVar[Mapping[str, str]] = {

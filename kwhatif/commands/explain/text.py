@@ -377,7 +377,7 @@ def _evictions(report: PodReport) -> Iterator[Block]:
         )
         for e in report.evictions
     ]
-    headers = ("node [node]", *measures, "chosen by", "behind the last by")
+    headers = ("node [node]", *measures, "chosen by", "worse by")
     yield from build_table("EVICTIONS that would make room, the best first", headers, rows)
     yield Heading("VICTIMS")
     yield victim_table([(placement, victim) for victim in placement.victims])

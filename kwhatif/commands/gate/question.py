@@ -28,7 +28,7 @@ _FORMATS = ("json", "yaml", "markdown", "junit", "sarif", "github", "gitlab", "t
 
 @dataclass(frozen=True, kw_only=True)
 class Gate(ChangeQuestion[GateResult]):
-    """Judge a change before it is merged: roll it out on paper, and let rules look at what comes of it.
+    """Judge a change before it is merged: roll it out on paper, and check the result against rules.
 
     Options count more than KWHATIF_* variables, and those more than the rules file. KWHATIF_POLICY stands for --policy.
     """

@@ -34,9 +34,9 @@ REQUIREMENTS: tuple[Requirement, ...] = ("back", "replicas", "quorum", "budgets"
 
 @dataclass(frozen=True, kw_only=True)
 class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
-    """Take away nodes, zones or pools, one after the other, and tell what becomes of the pods that ran there.
+    """Remove nodes, zones or pools, one after the other, and show what becomes of their pods.
 
-    They fail at once: nobody drains them, and no disruption budget is asked. Controllers make their pods again, which
+    Nodes fail at once: they are not drained, and disruption budgets do not apply. Controllers recreate the pods, which
     look for other nodes and may evict others.
     """
 

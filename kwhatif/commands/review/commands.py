@@ -65,7 +65,7 @@ class Commands(msgspec.Struct, frozen=True):
     def upgrade(self, selector: str) -> str:
         """How the upgrade of a pool goes after the change."""
         place = self._join("place", shlex.join(self.heads), "--recursive", self.cluster, f"--write-snapshot {_AFTER}")
-        return place and f"{place} && kwhatif upgrade {shlex.quote(selector)} --snapshot {_AFTER}"
+        return place and f"{place} && kwhatif upgrade --pool {shlex.quote(selector)} --snapshot {_AFTER}"
 
     def _join(self, *words: str) -> str:
         return " ".join(filter(None, ("kwhatif", *words))) if self.cluster else ""

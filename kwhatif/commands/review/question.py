@@ -24,7 +24,7 @@ _CHANGE = "samples/gate/head --base samples/gate/base --snapshot samples/gate/sn
 
 @dataclass(frozen=True, kw_only=True)
 class Review(ChangeQuestion[ReviewResult]):
-    """Show on one page what a change does: who goes where, who waits, what it costs, what it puts at risk, what helps.
+    """Show on one page what a change does: which pods go where, which wait, what it costs and puts at risk, what helps.
 
     It reads a change as the gate does, without rules. Each line names the command that says more.
     """

@@ -348,4 +348,4 @@ def test_no_node_has_room_left_for_the_pod_that_it_refuses() -> None:
         (3, {"cpu": 500}, ("Insufficient cpu",)),
     ]
     text = text_of(capacity_blocks(result))
-    assert "Next:      2 of 3 pods of the next one find a node; what is left is beside them" in text
+    assert "Next copy:   2 of 3 pods find a node; LEFT OVER is what remains beside them" in text

@@ -11,6 +11,7 @@ import pytest
 import kwhatif
 from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.commands.review.brief import MOST_LINES, brief_text
+from kwhatif.commands.review.commands import Commands
 from kwhatif.commands.review.result import ReviewResult
 from kwhatif.commands.review.text import review_blocks
 from kwhatif.render.screen import Screen
@@ -98,6 +99,14 @@ def test_the_upgrade_of_a_pool_hangs_once_a_budget_allows_no_eviction() -> None:
     assert not result.refusals
     assert [(each.budget, each.before, each.after) for each in result.budgets] == [("shop/web", 1, 0)]
     assert risks(result)["upgrade", "general"] == (0, 1)
+
+
+def test_the_command_about_an_upgrade_names_the_pool_by_its_option() -> None:
+    commands = Commands(heads=("web.yaml",), cluster="--snapshot cluster.json")
+    assert commands.upgrade("pool=general") == (
+        "kwhatif place web.yaml --recursive --snapshot cluster.json --write-snapshot after.json "
+        "&& kwhatif upgrade --pool pool=general --snapshot after.json"
+    )
 
 
 def test_the_next_update_has_no_room_for_its_surge() -> None:

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from kwhatif.commands.page import APP, html_page
+from kwhatif.commands.page import APP, html_page, page_data
 from kwhatif.render.escape import clean
 from kwhatif.render.html.drawings import front_coded, json_in_page, packed_column
-from kwhatif.results.base import ClusterMap, Fidelity, Gap, MappedNode, MappedPod
+from kwhatif.results.base import VERSION_IS_GUESSED, ClusterMap, Fidelity, Gap, MappedNode, MappedPod
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import Placement, PlaceResult, Score, TimelineEntry, Victim
 from tests.commands.gate.formats.gate_results import ANY, HOSTILE, hostile_result
@@ -152,3 +153,12 @@ def test_a_column_is_read_back_as_it_was(texts: list[str], known: bool) -> None:
     names = ["n0", "n1"] if known else []
     packed = packed_column(texts, {name: place for place, name in enumerate(names)})
     assert column(json.loads(json_in_page(packed)), names) == list(map(clean, texts))
+
+
+def test_a_page_names_the_version_that_was_guessed_once() -> None:
+    guessed = f"{VERSION_IS_GUESSED}: taken to be 1.36"
+    result = hostile_placement("shop").with_context(notes=(guessed, "2 pods wait"))
+    result = replace(result, fidelity=replace(result.fidelity, guessed_from="v1.36.1"))
+    assert page_data(result)["notes"] == ["2 pods wait"]
+    known = replace(result, fidelity=Fidelity(rules="1.36"))
+    assert page_data(known)["notes"] == [guessed, "2 pods wait"]

@@ -25,7 +25,7 @@ function matrixPart(matrix, number) {
 function evictionsPart(matrix) {
   return [
     element('h4', {}, 'Evictions that would make room, the best first'),
-    smallTable(`Evictions for ${matrix.pod}`, ['Node', 'Victims', 'Budgets violated', 'Highest priority', 'Earliest start', 'Behind the last by'],
+    smallTable(`Evictions for ${matrix.pod}`, ['Node', 'Victims', 'Budgets violated', 'Highest priority', 'Earliest start', 'Worse by'],
       matrix.evictions.map(([node, victims, violations, top, start, chosen, behind]) => [
         element('span', {}, chosen ? '✓ ' : '', nodeLink(node)), String(victims), String(violations), String(top), start || '–', behind || '–',
       ]), [1, 2, 3]),
