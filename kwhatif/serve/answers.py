@@ -62,10 +62,12 @@ def answer(route: Route, body: bytes, cluster: ServedCluster, *, media: str = JS
         request = read_request(route, body)
         media, _, held = media.partition(MAP)
         served = ServedMap.of(cluster.snapshot) if media == PAGE else None
+        with_map = media == PAGE if served is None else served.base
         with read_only_texts(request.texts):
-            result = ask(request.command, request.given_of(route, cluster, with_map=served is not None and served.base))
-        if served is not None:
-            return Reply(200, JSON, served.draw(result, held).encode(), result.exit_code)
+            result = ask(request.command, request.given_of(route, cluster, with_map=with_map))
+        if media == PAGE:
+            text = json_in_page(page_data(result)) if served is None else served.draw(result, held)
+            return Reply(200, JSON, text.encode(), result.exit_code)
         if media != COMMAND_LINE:
             return Reply(200, JSON, as_json(result).encode(), result.exit_code)
         notes = [*cluster.notes(), *result.notes]
@@ -115,9 +117,14 @@ class ServedMap(msgspec.Struct, frozen=True):
     text: str
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> ServedMap:
-        def draw() -> ServedMap:
-            base = MapBase.of(snapshot, setup_of(SchedulerOptions(), snapshot, Notes()).features)
+    def of(cls, snapshot: Snapshot) -> ServedMap | None:
+        """None where the scheduler cannot read the cluster: questions that it answers say why."""
+
+        def draw() -> ServedMap | None:
+            try:
+                base = MapBase.of(snapshot, setup_of(SchedulerOptions(), snapshot, Notes()).features)
+            except (KwhatifError, ValueError):
+                return None
             text = json_in_page(map_data(base.cluster_map))
             return cls(base, sha256(text.encode()).hexdigest()[:MAP_ID], text)
 

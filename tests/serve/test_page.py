@@ -11,14 +11,17 @@ import pytest
 pytest.importorskip("starlette")
 
 import kwhatif
+from kwhatif.api.kinds import Objects
 from kwhatif.commands.asking import ask
 from kwhatif.commands.page import app_script, page_data
 from kwhatif.render.html.drawings import json_in_page
 from kwhatif.results.base import ClusterMap
-from kwhatif.serve.answers import ServedMap, read_request
+from kwhatif.serve.answers import ServedCluster, ServedMap, answer, read_request
 from kwhatif.serve.fields import route_of
 from kwhatif.serve.replies import MAP, PAGE
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.files import read_only_texts
+from tests.builders import node, pod, pods_like
 from tests.serve.doors import SAMPLES, cluster, request, service_of
 
 
@@ -96,10 +99,11 @@ SAFE = {"ignoreDaemonsets": True, "deleteEmptydirData": True, "force": True}
     ],
 )
 def test_what_differs_and_the_map_of_the_cluster_are_the_map_of_the_answer(name: str, question: dict[str, Any]) -> None:
-    served = cluster()
+    served, on = cluster(), ServedMap.of(cluster().snapshot)
+    assert on is not None
     request = read_request(route_of(name), json.dumps(question).encode())
     maps = []
-    for with_map in (True, ServedMap.of(served.snapshot).base):
+    for with_map in (True, on.base):
         with read_only_texts(request.texts):
             result = ask(request.command, request.given_of(route_of(name), served, with_map=with_map))
         assert result.cluster_map is not None
@@ -120,7 +124,21 @@ def pods_of(found: ClusterMap) -> dict[str, tuple[tuple[int, ...], list[str]]]:
     return {pod: entry for pod, entry in (known | own).items() if pod not in found.gone}
 
 
+def test_a_cluster_that_the_scheduler_cannot_read_is_shown_all_the_same() -> None:
+    """Only questions that it answers say why there is no answer."""
+    objects = Objects()
+    for obj in (
+        node("a"),
+        pod("bad", on="a", far=[pods_like({"matchExpressions": [{"key": "a", "operator": "Nope"}]})]),
+    ):
+        objects.add(obj)
+    served = ServedCluster(Snapshot(objects=objects))
+    assert ServedMap.of(served.snapshot) is None
+    shown = answer(route_of("snapshot-info"), b"{}", served, media=PAGE)
+    assert (shown.status, b'"baseMap"' in shown.body) == (200, False)
+
+
 def test_names_of_others_end_no_element_of_the_page() -> None:
-    pod = (SAMPLES / "manifests" / "too-big.yaml").read_text("utf-8").replace("too-big", "a</script><b>")
-    found = request(service_of(), "POST", "/v1/place", {"manifests": [pod]}, accept=PAGE)
+    manifest = (SAMPLES / "manifests" / "too-big.yaml").read_text("utf-8").replace("too-big", "a</script><b>")
+    found = request(service_of(), "POST", "/v1/place", {"manifests": [manifest]}, accept=PAGE)
     assert b"<" not in found.body
