@@ -45,17 +45,21 @@ class AskedJobs:
         self._frameworks = found.configuration.integrations.frameworks
         classes = found.priority_classes
         self._framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
+        self._unmanaged: list[AskedJob] = []
         self._items = _by_manifest(item for each in scenario.all_expanded for item in each.pods)
 
     def make(self) -> list[AskedJob]:
-        """The new jobs, in the order of their manifests; those that are updated keep the Workloads that they have."""
+        """The new jobs, in the order of their manifests; those that are updated keep the Workloads that they have.
+
+        Where there are none, objects whose pods could name a queue and do not.
+        """
         updated = {each.name for expanded in self._scenario.all_expanded for each in expanded.rollouts}
         found: list[AskedJob] = []
         for manifest in self._scenario.all_manifests:
             obj = complete_object(manifest)
             if display_name_of(obj) not in updated and group_of(obj) != GROUP:
                 found += self._jobs_of(obj, str(manifest.origin))
-        return found
+        return found or self._unmanaged
 
     def _jobs_of(self, obj: Object, origin: str) -> Iterator[AskedJob]:
         name = display_name_of(obj)
@@ -79,8 +83,14 @@ class AskedJobs:
             for job in self._parts_of(row, obj, origin, pods):
                 if names_queue or not row.optional or job.outcome is None or not job.outcome.unmanaged:
                     yield job
+                elif name not in (each.name for each in self._unmanaged[-1:]):
+                    self._unmanaged.append(AskedJob(name, origin, obj, job.outcome))
         elif names_queue and key not in self._items:
             yield AskedJob(name, origin, obj, None)
+        elif pods:
+            self._unmanaged.append(
+                AskedJob(name, origin, obj, JobOutcome(unmanaged=f"its pods have no {QUEUE_LABEL} label"))
+            )
 
     def _parts_of(self, row: JobRow, obj: Object, origin: str, pods: Sequence[Pod]) -> Iterator[AskedJob]:
         """A job for each Workload."""

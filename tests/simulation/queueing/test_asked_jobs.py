@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import kwhatif
+from kwhatif.api.kueue import QUEUE_LABEL
 from tests.commands.queue.test_queue import cluster_queue, queues, there
 from tests.workloads.operators.examples import example
 
-QUEUE = {"kueue.x-k8s.io/queue-name": "a"}
+QUEUE = {QUEUE_LABEL: "a"}
 CONTAINER = {"name": "main", "image": "main", "resources": {"requests": {"cpu": "1"}}}
 
 
@@ -143,10 +144,20 @@ def test_a_suspended_job_set_has_its_pods_once_it_is_admitted() -> None:
     assert [each.status for each in result.workloads] == ["admitted"]
 
 
-def test_what_names_no_queue_is_no_concern_of_kueue() -> None:
-    asked = replicated("Deployment", 2)
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("Deployment", f"no {QUEUE_LABEL} label; LocalQueues in ml: a"),
+        ("StatefulSet", f"no {QUEUE_LABEL} label; LocalQueues in ml: a"),
+        ("ReplicaSet", f"its pods have no {QUEUE_LABEL} label"),
+    ],
+)
+def test_what_names_no_queue_is_not_managed_by_kueue(kind: str, why: str) -> None:
+    asked = replicated(kind, 2)
     asked["metadata"]["labels"] = {}
-    assert kwhatif.queue([asked], snapshot=there(*queues(cluster_queue("a", "1")))).good
+    result = kwhatif.queue([asked], snapshot=there(*queues(cluster_queue("a", "1"))))
+    assert (result.good, result.verdict) == (True, f"Not managed by Kueue: {why}.")
+    assert [each.job for each in result.workloads] == [f"{kind} ml/web"]
 
 
 def test_only_kinds_whose_integration_is_on_are_managed(tmp_path: Any) -> None:
