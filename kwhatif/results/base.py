@@ -102,8 +102,12 @@ GUESSED_FROM = "guessed from kubelets"
 
 def notes_beside(text: str, notes: Iterable[str]) -> list[str]:
     """The notes that the text of an answer does not have already."""
-    has_guess = GUESSED_FROM in " ".join(text.split())
-    return [note for note in notes if not (has_guess and VERSION_IS_GUESSED in note)]
+    notes = list(notes)
+    guesses = [note for note in notes if VERSION_IS_GUESSED in note]
+    # Answers may be large, so that they are searched only where it matters.
+    if not guesses or GUESSED_FROM not in " ".join(text.split()):
+        return notes
+    return [note for note in notes if note not in guesses]
 
 
 class Fidelity(ResultStruct, frozen=True, kw_only=True):
