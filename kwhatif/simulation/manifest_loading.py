@@ -71,6 +71,7 @@ def leave_out_unreadable(scenario: PreparedScenario, notes: Notes) -> ReadManife
 DEFAULT_NAMESPACE = "default"
 _LOOKED_UP = {
     *(("argoproj.io", "WorkflowTemplate"), ("tekton.dev", "Pipeline"), ("tekton.dev", "Task")),
+    *(("serving.kserve.io", "LLMInferenceServiceConfig"), ("serving.kserve.io", "ServingRuntime")),
     ("trainer.kubeflow.org", "TrainingRuntime"),
 }
 _MOST_NAMED = 3

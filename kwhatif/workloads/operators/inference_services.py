@@ -20,8 +20,9 @@ from kwhatif.workloads.operators.deliveries import knative_children
 from kwhatif.workloads.operators.operator_kind import is_true, items_of, resources, size_of, some_fields
 from kwhatif.workloads.workload_kind import Companions, child
 
-_GROUP = "serving.kserve.io"
+KSERVE = "serving.kserve.io"
 _MAIN = "kserve-container"
+_LOADER = "storage-initializer"
 _COMPONENTS = ("predictor", "transformer", "explainer")
 _FRAMEWORKS = (
     *("sklearn", "xgboost", "tensorflow", "pytorch", "triton", "onnx", "huggingface", "pmml", "lightgbm", "paddle"),
@@ -42,7 +43,7 @@ _NOT_OF_PODS = frozenset(
 def inference_children(service: Object, companions: Companions) -> Iterator[Object]:
     """What serves the components of an InferenceService; none while it is stopped."""
     notes = annotations_of(service)
-    if is_true(notes.get(f"{_GROUP}/stop")) or _mode_of(service) == "ModelMesh":
+    if is_true(notes.get(f"{KSERVE}/stop")) or _mode_of(service) == "ModelMesh":
         return
     for component in _COMPONENTS:
         settings = section(service, "spec", component)
@@ -57,7 +58,7 @@ def inference_children(service: Object, companions: Companions) -> Iterator[Obje
             **section(runtime or {}, "spec", "labels"),
             **labels_of(service),
             **section(settings, "labels"),
-            f"{_GROUP}/inferenceservice": name_of(service),
+            f"{KSERVE}/inferenceservice": name_of(service),
             "component": component,
         }
         template = {"metadata": {"labels": labels, "annotations": section(settings, "annotations")}, "spec": spec}
@@ -70,7 +71,7 @@ def graph_children(graph: Object, companions: Companions) -> Iterator[Object]:
 
     Upstream: pkg/controller/v1alpha1/inferencegraph/{raw_ig,knative_reconciler}.go.
     """
-    if is_true(annotations_of(graph).get(f"{_GROUP}/stop")):
+    if is_true(annotations_of(graph).get(f"{KSERVE}/stop")):
         return
     settings = section(graph, "spec")
     asks = section(settings, "resources") or _asks("100m", "100Mi")
@@ -79,7 +80,7 @@ def graph_children(graph: Object, companions: Companions) -> Iterator[Object]:
         "containers": [{"name": name_of(graph), "image": "kserve/router", "resources": deep_copy_json(asks)}],
     }
     check_part(spec, "core.v1.PodSpec", "$.spec")
-    labels = {**labels_of(graph), f"{_GROUP}/inferencegraph": name_of(graph)}
+    labels = {**labels_of(graph), f"{KSERVE}/inferencegraph": name_of(graph)}
     template = {"metadata": {"labels": labels, "annotations": {}}, "spec": spec}
     least = size_of(graph, settings.get("minReplicas"), 1, "$.spec.minReplicas")
     yield from _vehicles(graph, name_of(graph), template, least, companions)
@@ -102,16 +103,17 @@ def _vehicles(owner: Object, name: str, template: Object, least: int, companions
 def graph_doubts(graph: Object, companions: Companions) -> Iterator[Doubt]:
     whole = f"InferenceGraph {name_of(graph)}"
     yield from _doubts_of_mode(graph, whole)
-    yield from _doubts_of_size(section(graph, "spec"), f"the router of {whole}")
+    yield from size_doubts(section(graph, "spec"), f"the router of {whole}")
 
 
 def _doubts_of_mode(owner: Object, whole: str) -> Iterator[Doubt]:
     if not _mode_of(owner):
         what = f"whether Knative serves {whole} is a setting of KServe"
-        yield Doubt(what, f"it is taken to do so, as without the annotation {_GROUP}/deploymentMode by default")
+        yield Doubt(what, f"it is taken to do so, as without the annotation {KSERVE}/deploymentMode by default")
 
 
-def _doubts_of_size(settings: Object, whose: str) -> Iterator[Doubt]:
+def size_doubts(settings: Object, whose: str) -> Iterator[Doubt]:
+    """That there may be more pods than the fewest that settings allow."""
     first, most = max(1, integer(settings.get("minReplicas"), 1)), integer(settings.get("maxReplicas"), 0)
     if most > first:
         yield Doubt(f"{whose} may have up to {most} pods", f"it is taken to have {first}, as it starts")
@@ -134,11 +136,11 @@ def inference_doubts(service: Object, companions: Companions) -> Iterator[Doubt]
     if section(predictor, "workerSpec"):
         yield Doubt(f"{whole} has workers on other nodes", "the pods of these workers are missing")
     for component in _COMPONENTS:
-        yield from _doubts_of_size(section(service, "spec", component), f"the {component} of {whole}")
+        yield from size_doubts(section(service, "spec", component), f"the {component} of {whole}")
 
 
 def _mode_of(service: Object) -> str:
-    return str(annotations_of(service).get(f"{_GROUP}/deploymentMode") or "")
+    return str(annotations_of(service).get(f"{KSERVE}/deploymentMode") or "")
 
 
 def _model_of(predictor: Object) -> Object:
@@ -160,13 +162,13 @@ def _runtime_of(service: Object, companions: Companions) -> Object | None:
         return None
     home = namespace_of(service)
     if named := model.get("runtime"):
-        own = companions.find(_GROUP, "ServingRuntime", home, str(named))
-        return own or companions.find(_GROUP, "ClusterServingRuntime", "", str(named))
+        own = companions.find(KSERVE, "ServingRuntime", home, str(named))
+        return own or companions.find(KSERVE, "ClusterServingRuntime", "", str(named))
     version, protocol = section(model, "modelFormat").get("version"), model.get("protocolVersion") or "v1"
     for kind, where in (("ServingRuntime", home), ("ClusterServingRuntime", "")):
         fitting = [
             (-integer(each.get("priority"), -1), runtime)
-            for runtime in companions.all(_GROUP, kind, where)
+            for runtime in companions.all(KSERVE, kind, where)
             for each in items_of(runtime, "spec", "supportedModelFormats")
             if each.get("name") == _format_of(predictor)
             and version in (None, each.get("version"))
@@ -228,16 +230,27 @@ def _pod_spec(settings: Object, runtime: Object) -> Object:
         }
     if settings.get("logger") or settings.get("batcher"):
         made.append({"name": "agent", "image": "kserve/agent", "resources": _asks("100m", "100Mi")})
-    uri = str(model.get("storageUri") or "")
+    return with_model({**spec, "containers": made}, str(model.get("storageUri") or ""))
+
+
+def with_model(spec: Object, uri: str) -> Object:
+    """A pod that gets a model from a container, from a claim, or by one that loads it first."""
+    containers, first = items_of(spec, "containers"), items_of(spec, "initContainers")
     if uri.startswith("oci://"):
-        made.append({"name": "modelcar", "image": uri.removeprefix("oci://"), "resources": resources("10m", "15Mi")})
+        containers.append(
+            {"name": "modelcar", "image": uri.removeprefix("oci://"), "resources": resources("10m", "15Mi")}
+        )
     elif uri.startswith("pvc://"):
         claim = {"claimName": uri.removeprefix("pvc://").partition("/")[0]}
         spec["volumes"] = [*items_of(spec, "volumes"), {"name": "kserve-pvc-source", "persistentVolumeClaim": claim}]
-    elif uri:
-        loads = {"name": "storage-initializer", "image": "kserve", "resources": _asks("100m", "100Mi")}
-        spec["initContainers"] = [*items_of(spec, "initContainers"), loads]
-    return {**spec, "containers": made}
+    elif uri and not uri.startswith("oci+native://"):
+        loads = next((each for each in first if each.get("name") == _LOADER), {})
+        others = [each for each in first if each.get("name") != _LOADER]
+        spec["initContainers"] = [
+            *others,
+            {"name": _LOADER, "image": "kserve", "resources": _asks("100m", "100Mi"), **loads},
+        ]
+    return {**spec, "containers": containers}
 
 
 def _asks(cpu: str, memory: str) -> Object:

@@ -42,6 +42,7 @@ from kwhatif.workloads.operators.kafka_clusters import (
     kafka_pool_children,
     kafka_pool_doubts,
 )
+from kwhatif.workloads.operators.llm_inference_services import llm_children, llm_doubts
 from kwhatif.workloads.operators.monitoring import alertmanager_children, prometheus_children
 from kwhatif.workloads.operators.nim_services import nim_children, nim_doubts, nim_pipeline_children
 from kwhatif.workloads.operators.operator_kind import OperatorKind
@@ -353,6 +354,14 @@ ROWS: tuple[Row, ...] = (
         "`NAME-HASH-*`, `NAME-00001-deployment-HASH-*`",
         "ReplicaSet",
         "`serving.kserve.io/inferencegraph`",
+    ),
+    Row(
+        OperatorKind("serving.kserve.io", "LLMInferenceService", llm_children, _N, llm_doubts),
+        "`spec.template`, `spec.worker`, those of `spec.prefill`, `spec.router.scheduler.template`",
+        "`replicas` (1) of each, groups by `parallelism`",
+        "`NAME-kserve-HASH-*`, `NAME-kserve-mn-GROUP-INDEX`",
+        "ReplicaSet; StatefulSet",
+        "`app.kubernetes.io/name`",
     ),
     Row(
         OperatorKind("apps.nvidia.com", "NIMService", nim_children, _O, nim_doubts),

@@ -101,6 +101,16 @@ SERVING = {
           minReplicas: 2
           nodeSelector: {pool: models}
         """,
+    "LLMInferenceService.serving.kserve.io": """
+        apiVersion: serving.kserve.io/v1alpha2
+        kind: LLMInferenceService
+        metadata: {name: llama}
+        spec:
+          model: {uri: "hf://meta-llama/Llama-3.1-8B-Instruct"}
+          replicas: 2
+          router: {scheduler: {}}
+          template: {containers: [{name: main, resources: {limits: {cpu: "4", nvidia.com/gpu: "1"}}}]}
+        """,
     "NIMService.apps.nvidia.com": """
         apiVersion: apps.nvidia.com/v1alpha1
         kind: NIMService

@@ -185,3 +185,53 @@ def test_a_nim_service_over_nodes_is_groups_and_its_cache_has_the_claim() -> Non
     service["spec"] |= {"inferencePlatform": "kserve"}
     del service["spec"]["multiNode"]
     assert name_of(made_of(service).pods[0]).startswith("llama-predictor-")
+
+
+LLM = "LLMInferenceService.serving.kserve.io"
+
+
+def test_a_large_model_is_served_by_a_deployment_with_a_scheduler_of_requests_beside_it() -> None:
+    pods = pods_of(LLM)
+    assert [name_of(pod).rpartition("-")[0].rpartition("-")[0] for pod in pods] == [
+        *["llama-kserve"] * 2,
+        "llama-kserve-router-scheduler",
+    ]
+    assert requests(pods[0], "main") == {"cpu": "4", "nvidia.com/gpu": "1"}
+    assert requests(pods[2], "main") == {"cpu": "1", "memory": "2Gi"}
+    assert labels_of(pods[0])["llm-d.ai/role"] == "both"
+    assert [each["name"] for each in pods[0]["spec"]["initContainers"]] == ["storage-initializer"]
+    service = example(LLM)
+    assert doubts(service) == ["what presets of KServe put into the pods of LLMInferenceService llama is not known"]
+    service["metadata"]["annotations"] = {"serving.kserve.io/stop": "true"}
+    assert made_of(service).pods == ()
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "count"),
+    [({"data": 8, "dataLocal": 4}, 2), ({"pipeline": 3}, 3), ({"tensor": 4}, 1), ({"dataLocal": 8}, 1)],
+)
+def test_a_model_over_several_nodes_is_groups_of_a_leader_and_its_workers(parallelism: Json, count: int) -> None:
+    spec = {"worker": {"containers": [{"name": "main", "image": "a"}]}, "parallelism": parallelism, "router": None}
+    pods = pods_of(LLM, **spec)
+    assert len(pods) == 2 * count
+    assert labels_of(pods[0])["app.kubernetes.io/component"] == "llminferenceservice-workload-leader"
+
+
+def test_prefill_is_served_by_pods_of_its_own_and_configurations_lie_below_the_service() -> None:
+    service = example(LLM)
+    gpu = {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}
+    service["spec"] |= {"baseRefs": [{"name": "large"}], "prefill": {"replicas": 3}, "router": None}
+    large = {
+        "apiVersion": "serving.kserve.io/v1alpha2",
+        "kind": "LLMInferenceServiceConfig",
+        "metadata": {"name": "large"},
+        "spec": {"template": {"nodeSelector": {"pool": "gpu"}, **gpu}, "prefill": {"template": gpu}},
+    }
+    pods = made_of(service, large).pods
+    assert [labels_of(pod)["llm-d.ai/role"] for pod in pods] == ["decode"] * 2 + ["prefill"] * 3
+    assert requests(pods[0], "main") == {"cpu": "4", "nvidia.com/gpu": "1"}
+    assert pods[0]["spec"]["nodeSelector"] == {"pool": "gpu"}
+    assert requests(pods[-1], "main") == {"nvidia.com/gpu": "8"}
+    assert (
+        doubts(service)[0] == "LLMInferenceServiceConfig large of LLMInferenceService llama is not among the manifests"
+    )
