@@ -29,7 +29,7 @@ def llm_children(service: Object, companions: Companions) -> Iterator[Object]:
     """What serves the model of an LLMInferenceService; nothing while it is stopped."""
     if is_true(annotations_of(service).get(f"{KSERVE}/stop")):
         return
-    spec = _merged(service, companions)
+    spec = _spec_of(service, companions)
     prefills = isinstance(spec.get("prefill"), dict)
     yield from _servers(service, spec, companions, role="decode" if prefills else "both")
     if prefills:
@@ -49,7 +49,7 @@ def llm_children(service: Object, companions: Companions) -> Iterator[Object]:
 
 
 def llm_doubts(service: Object, companions: Companions) -> Iterator[Doubt]:
-    whole, spec = f"LLMInferenceService {name_of(service)}", _merged(service, companions)
+    whole, spec = f"LLMInferenceService {name_of(service)}", _spec_of(service, companions)
     for name in _configs_of(service):
         if _config(name, service, companions) is None:
             yield Doubt(f"{_CONFIG} {name} of {whole} is not among the manifests", "its pods are judged without it")
@@ -72,7 +72,7 @@ def _config(name: str, service: Object, companions: Companions) -> Object | None
     return next(filter(None, (companions.find(KSERVE, _CONFIG, home, name) for home in homes)), None)
 
 
-def _merged(service: Object, companions: Companions) -> Object:
+def _spec_of(service: Object, companions: Companions) -> Object:
     """What a service says, over the configurations that it names, of which later ones count more."""
     spec: Object = {}
     for name in _configs_of(service):
