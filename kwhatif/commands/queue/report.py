@@ -28,7 +28,7 @@ from kwhatif.kueue.workload import PREEMPTED, QUOTA_RESERVED, PodSetAdmission, W
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
 from kwhatif.results.outcome import Outcome
-from kwhatif.simulation.queueing.decisions import AskedJob, Decisions
+from kwhatif.simulation.queueing.decisions import MOST_WORKLOADS, AskedJob, Decisions
 from kwhatif.simulation.scenario import PreparedScenario
 
 KUEUE_VERSION = "0.19"
@@ -73,7 +73,7 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
         cohorts=tuple(report.cohort(each) for _, each in sorted(decisions.state.cohorts.items())),
         refusals=(*refusals, *own),
         edits=tuple(scenario.snapshot.edits),
-        gaps=(*decisions.gaps, *_gaps_of_kinds(jobs)),
+        gaps=(*decisions.gaps, *_gaps_of_kinds(jobs), *report.gaps_of_fixes()),
     )
 
 
@@ -141,6 +141,7 @@ class _Report:
         self._shapes: dict[str, dict[int, list[Workload]]] = {}
         self._known_holders: dict[tuple[QuotaNode, FlavorResource], tuple[int, tuple[QuotaHolder, ...]]] = {}
         self._known_lacks: dict[tuple[str, FlavorResource, int], MissingQuota | None] = {}
+        self._untried: list[str] = []
         self._places = {each.key: index for line in self._lines.values() for index, each in enumerate(line)}
 
     def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
@@ -149,12 +150,23 @@ class _Report:
         for key in keys:
             workload = self._state.workloads[key]
             found = self.workload(workload, names.get(key, ""), is_new=True)
-            if found.status == "pending" and tries:
+            if found.status == "pending" and workload.active:
                 remedies = Remedies(self._decisions, workload)
-                if remedies.is_small and workload.active:
+                if remedies.is_small and tries:
                     tries -= 1
                     found = replace(found, freed_by=remedies.freed_by(), fixes=tuple(remedies.fixes()))
+                else:
+                    self._untried.append(key)
             yield found
+
+    def gaps_of_fixes(self) -> Iterator[Gap]:
+        """Workloads that wait, and of which nobody tried what would let them start."""
+        if self._untried:
+            what = f"no change was tried for {format_count(len(self._untried), 'waiting workload')}"
+            effect = (
+                f"that is done for the first {_MOST_TRIED}, and with up to {MOST_WORKLOADS:,} Workloads in the cluster"
+            )
+            yield Gap(what=what, effect=effect, pods=tuple(self._untried))
 
     def all_that_moved_or_wait(self) -> list[QueuedWorkload]:
         """First who was admitted on the way, then who waits, queue by queue, then all others without quota."""

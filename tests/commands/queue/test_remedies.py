@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -92,3 +93,15 @@ def test_quota_is_raised_by_what_those_before_it_take_too() -> None:
     found = ask(workload("asked", "a", "2"), *queues(cluster_queue("a", "1", queueingStrategy="StrictFIFO")), first)
     # 1 is there: the first takes 2, and so does the one that was asked about.
     assert changes(found) == ["3 more cpu of default in ClusterQueue a"]
+
+
+def test_of_those_whose_changes_were_not_tried_it_is_said() -> None:
+    """Three of five are tried, and none where the cluster has many workloads."""
+    asked = [workload(f"train-{number}", "a", "4") for number in range(5)]
+    result = kwhatif.queue(asked, snapshot=there(*queues(cluster_queue("a", "2"))))
+    (gap,) = [gap for gap in result.gaps if "no change was tried" in gap.what]
+    assert (gap.what, len(gap.pods)) == ("no change was tried for 2 waiting workloads", 2)
+    with patch("kwhatif.commands.queue.remedies.MOST_WORKLOADS", -1):
+        result = kwhatif.queue(asked[:1], snapshot=there(*queues(cluster_queue("a", "2"))))
+    assert [gap.what for gap in result.gaps if gap.pods] == ["no change was tried for 1 waiting workload"]
+    assert not only(result).fixes
