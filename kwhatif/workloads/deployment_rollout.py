@@ -82,7 +82,7 @@ class DeploymentRollout(Rollout):
 
     def __post_init__(self, pods: Iterable[RolloutPod]) -> None:
         super().__post_init__(pods)
-        self._related = RelatedPods(self.members, self.now)
+        self._related = RelatedPods(self.members, self.now, self.ties)
 
     @classmethod
     def from_objects(
@@ -102,11 +102,6 @@ class DeploymentRollout(Rollout):
     def replica_sets(self) -> tuple[Object, ...]:
         """All of them as the API server would have them."""
         return tuple(one.as_object(self.deployment) for one in self.sets)
-
-    @property
-    def ties(self) -> list[tuple[RolloutPod, RolloutPod]]:
-        """Pairs of pods of which one was deleted first by chance."""
-        return self._related.ties
 
     # --- what the spec says
 

@@ -202,15 +202,15 @@ _is_ready: Callable[[RolloutPod], bool] = attrgetter("ready")
 
 
 class RelatedPods:
-    """The pods of all replica sets of one owner during an update, which are deleted in an order that is kept."""
+    """The pods of all replica sets of one owner during an update, which are deleted in an order that is kept. Pairs of
+    pods of which one is deleted first by chance are added to ``ties``.
+    """
 
-    def __init__(self, members: Members, now: datetime | None) -> None:
-        self._members, self._now = members, now
+    def __init__(self, members: Members, now: datetime | None, ties: list[tuple[RolloutPod, RolloutPod]]) -> None:
+        self._members, self._now, self._ties = members, now, ties
         self._crowd: Counter[str] = Counter()
         self._homes: dict[RolloutPod, str] = {}
         self._orders: dict[str, DeletionOrder[RolloutPod]] = {}
-        self.ties: list[tuple[RolloutPod, RolloutPod]] = []
-        """Pairs of pods of which one was deleted first by chance."""
 
     def first_to_go(self, revision: str, count: int) -> list[RolloutPod]:
         """The active pods of a replica set that are deleted next, which the caller deletes."""
@@ -218,7 +218,7 @@ class RelatedPods:
         if revision not in self._orders:
             active = [member for member in self._members.of(revision) if member.active]
             order = DeletionOrder(active, self._crowd, _pod_of, _is_ready, self._now)
-            order.ties = self.ties
+            order.ties = self._ties
             self._orders[revision] = order
         return self._orders[revision].take(count)
 
@@ -282,7 +282,9 @@ class ReplicasRollout(Rollout):
 
     def _first_to_go(self, count: int) -> list[RolloutPod]:
         active = [member for member in self.members if member.active]
-        return DeletionOrder(active, Counter(), _pod_of, _is_ready, self.now).take(count)
+        order = DeletionOrder(active, Counter(), _pod_of, _is_ready, self.now)
+        order.ties = self.ties
+        return order.take(count)
 
     def is_new(self, revision: str) -> bool:
         return self.changed and revision == self.revision

@@ -92,8 +92,7 @@ class Plan(Iterator[Step]):
     @property
     def ties(self) -> Sequence[tuple[Object, Object]]:
         """Pairs of pods that the rules for deletion do not tell apart, of which the first went first, by chance."""
-        ties = self._rollout.ties if isinstance(self._rollout, DeploymentRollout) else ()
-        return [(one.pod, other.pod) for one, other in ties]
+        return [(one.pod, other.pod) for one, other in self._rollout.ties] if self._rollout else []
 
     @property
     def created_pods(self) -> tuple[Object, ...]:

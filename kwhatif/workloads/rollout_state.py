@@ -66,6 +66,8 @@ class Rollout(ABC):
     gone: PodDeleted = field(default=lambda pod: None, init=False)
     create_claim: ClaimNeeded = field(default=lambda claim: True, init=False)
     refused: set[str] = field(default_factory=set, init=False)
+    ties: list[tuple[RolloutPod, RolloutPod]] = field(default_factory=list, init=False)
+    """Pairs of pods of which one was deleted first by chance."""
     members: Members = field(init=False)
     _created: dict[RolloutPod, None] = field(default_factory=dict, init=False)
     _removed: list[RolloutPod] = field(default_factory=list, init=False)

@@ -113,6 +113,14 @@ def test_a_replica_set_that_shrinks_removes_the_pods_that_a_real_one_would() -> 
     assert (step.live.old, step.terminating.old) == (2, 2)
 
 
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
+def test_a_plan_names_the_pods_that_may_as_well_have_gone_first(kind: str) -> None:
+    pods = web_pods(3) if kind == "Deployment" else [pod(name, name) for name in "abc"]
+    plan = plan_rollout(workload(kind, replicas=3), workload(kind, replicas=2), pods)
+    ((gone,),) = [step.removes for step in plan]
+    assert [one["metadata"]["name"] for one, _ in plan.ties] == [gone]
+
+
 def test_a_deployment_that_shrinks_thins_out_crowded_nodes() -> None:
     old, new = (workload("Deployment", replicas=n) for n in (4, 3))
     assert [step.removes for step in plan_rollout(old, new, web_pods(4, "abcb"))] == [("web-old-4",)]
