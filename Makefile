@@ -66,8 +66,12 @@ demo: $(INSTALLED) ## place the sample pods on the sample cluster, and explain o
 	$(call answer, explain samples/manifests/too-big.yaml --snapshot samples/cluster)
 
 .PHONY: test
-test: $(INSTALLED_DEV) ## run the tests (ARGS='-k taints' to choose)
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 $(ARGS)
+test: $(INSTALLED_DEV) ## run the tests but for the long ones (ARGS='-k taints' to choose)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m 'not long' $(ARGS)
+
+.PHONY: test-long
+test-long: $(INSTALLED_DEV) ## run the tests that take seconds each (ARGS as for test)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m long $(ARGS)
 
 .PHONY: test-browser
 test-browser: $(INSTALLED_DEV) ## open reports in a real Chromium, which is installed where apt-get may (ARGS as for test)
@@ -109,6 +113,7 @@ check: $(INSTALLED_DEV) ## everything CI runs: subjects of commits, lint, format
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-long
 
 .PHONY: docs
 docs: $(INSTALLED) ## make the documents a site in build/site, with pictures and reports of real runs
