@@ -171,6 +171,14 @@ class Storage:
         self.selected[claim] = node
         self.version += 1
 
+    def complete(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
+        """A volume that a node was selected for has been made and bound."""
+        key = (claim.namespace, claim.name)
+        self.claims[key], self.volumes[volume.name] = claim, volume
+        self.selected.pop(key, None)
+        self._keep(key, volume)
+        self.version += 1
+
     def release(self, volumes: list[str], claims: list[ClaimKey]) -> None:
         """Undo assumptions."""
         for volume in volumes:

@@ -21,7 +21,7 @@ from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.cluster.unbound_spec import unbound_spec
 from kwhatif.cluster.unknown_storage import stand_in_for_unknown
 from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
-from kwhatif.workloads.volumes import provision_claim
+from kwhatif.workloads.volumes import complete_provisioning, provision_claim
 
 GRACE_PERIOD = 30
 REPLACED_ON_EVICTION = ("ReplicaSet", "ReplicationController", "Job")
@@ -77,6 +77,7 @@ class Replacements(msgspec.Struct):
         """A replacement with its claims in the cluster. Pods of one shape are alike afterwards as they were before, so
         they are looked through once.
         """
+        complete_provisioning(old.pod, cluster)
         shape = self._shapes.get(old.shape.index)
         if not self.evicting:
             spec = self._specs.get(old.shape.index) or replace(again.spec, preemption_policy="Never")

@@ -24,6 +24,7 @@ from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.queue import LEFTOVER_AFTER, OFTEN, QueuedPod, SchedulingQueue, was_refused
 from kwhatif.scheduling.requeueing import Requeueing
 from kwhatif.scheduling.timeline import Agenda, EntryKind, EventLog, next_tick
+from kwhatif.workloads.volumes import complete_provisioning
 
 BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
 
@@ -435,6 +436,7 @@ class Simulator:
         if pod is not None and old.uid not in self.deleted:
             self.recreated[old.uid] = pod.identity
             self.stands_for[pod.identity] = self.stands_for.get(old.uid, old.uid)
+            complete_provisioning(old.pod, self.cluster)
             ready = with_claims(pod, self.cluster)
             self._agenda.add(
                 self.now, EntryKind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from kwhatif.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kwhatif.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import ObjectMeta, Resource
 from kwhatif.api.quantity import Quantity
@@ -30,7 +30,8 @@ from kwhatif.api.workloads_and_storage import (
     VolumeNodeAffinity,
     VolumePhase,
 )
-from kwhatif.cluster.storage import BIND_COMPLETED, Storage, storage_class_of
+from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.storage import BIND_COMPLETED, Storage, claim_names, storage_class_of
 
 R = TypeVar("R", bound=Resource)
 
@@ -94,6 +95,47 @@ def provision_claim(storage: Storage, claim: PersistentVolumeClaim) -> None:
         # The scheduler binds no volume of a class with immediate binding: the volume itself names its claim.
         among.update((volume.name, volume) for volume in storage.volumes_of_class(storage_class_of(claim)))
     storage.add_claim(run.settle(claim, _Volumes(among.values()), provision=True))
+
+
+def complete_provisioning(pod: Pod, cluster: Cluster) -> None:
+    """Bind the claims of a pod that has run on a node to the volumes that were made for it there.
+
+    From now on they are reached from where their topology allows. A claim whose topology nobody knows stays as it is.
+    Upstream: external-provisioner, pkg/controller/topology.go (GenerateAccessibilityRequirements).
+    """
+    storage = cluster.storage
+    for name, _ in claim_names(pod) if storage.selected else ():
+        bound = claim_provisioned(pod.namespace, name, cluster)
+        if bound is not None:
+            claim, volume = bound
+            storage.complete(claim, volume)
+
+
+def claim_provisioned(
+    namespace: str, name: str, cluster: Cluster
+) -> tuple[PersistentVolumeClaim, PersistentVolume] | None:
+    """A claim for which a node is selected, bound to a volume of that node's topology, and the volume.
+
+    None for other claims, and where the snapshot lacks the CSINode with the topology of the driver.
+    """
+    storage, key = cluster.storage, (namespace, name)
+    claim, node = storage.claims.get(key), storage.selected.get(key, "")
+    row, csi_node = cluster.columns.row(node), storage.csi_nodes.get(node)
+    storage_class = None if claim is None else storage.classes.get(storage_class_of(claim))
+    if claim is None or row is None or csi_node is None or storage_class is None or key in storage.stand_ins:
+        return None
+    driver = next((d for d in csi_node.spec.drivers or () if d.name == storage_class.provisioner), None)
+    if driver is None:
+        return None
+    labels = cluster.columns.nodes[row].metadata.labels or {}
+    segment = [
+        NodeSelectorRequirement(key=label, operator="In", values=[labels[label]])
+        for label in sorted(driver.topology_keys or ())
+        if label in labels
+    ]
+    made = _provision(claim, storage_class, [NodeSelectorTerm(match_expressions=segment)] if segment else [])
+    run = _Controller({}, storage.classes)
+    return run.bind(claim, made), run.volumes[made.name]
 
 
 def _with_defaults(one: StorageClass) -> StorageClass:
@@ -192,7 +234,7 @@ class _Controller:
         if BIND_COMPLETED in (claim.metadata.annotations or {}):
             its = self.volumes.get(claim.spec.volume_name or "")
             if its is not None and its.name in among and its.spec.claim_ref is None:
-                return self._bind(claim, its)
+                return self.bind(claim, its)
             return claim
         storage_class, waits = self._classes.get(storage_class_of(claim)), self.waits(claim)
         selector = None if claim.spec.selector is None else Selector.from_label_selector(claim.spec.selector)
@@ -200,18 +242,18 @@ class _Controller:
         best = next((volume for volume in known if self._may_have(claim, volume, selector, waits)), None)
         if best is not None:
             self.told.append(f"PersistentVolumeClaim {claim.namespace}/{claim.name} is bound to {best.name}")
-            return self._bind(claim, best)
+            return self.bind(claim, best)
         if waits or not provision or claim.spec.volume_name or storage_class is None:
             return claim
         if (storage_class.provisioner or _NO_PROVISIONER) == _NO_PROVISIONER:
             return claim
-        made = _provision(claim, storage_class)
+        made = _provision(claim, storage_class, list(_terms(storage_class.allowed_topologies or ())))
         where = "where its class allows it" if made.spec.node_affinity else "in any zone"
         self.told.append(
             f"PersistentVolumeClaim {claim.namespace}/{claim.name} gets a new volume at once, taken to be {where}: "
             f"StorageClass {storage_class.name} does not wait for the pod"
         )
-        return self._bind(claim, made)
+        return self.bind(claim, made)
 
     def _may_have(
         self, claim: PersistentVolumeClaim, volume: PersistentVolume, selector: Selector | None, waits: bool
@@ -238,7 +280,7 @@ class _Controller:
             and set(claim.spec.access_modes or ()) <= set(spec.access_modes or ())
         )
 
-    def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+    def bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
         """Set both sides of the binding."""
         ref = ObjectReference(
             kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
@@ -256,11 +298,12 @@ class _Controller:
         )
 
 
-def _provision(claim: PersistentVolumeClaim, storage_class: StorageClass) -> PersistentVolume:
-    """The volume that a provisioner makes; of the topologies that its class allows it may have any."""
+def _provision(
+    claim: PersistentVolumeClaim, storage_class: StorageClass, terms: list[NodeSelectorTerm]
+) -> PersistentVolume:
+    """The volume that a provisioner makes, which nodes of these terms reach; without terms all do."""
     name = f"pvc-{claim.metadata.uid or f'{claim.namespace}-{claim.name}'}"
     driver = storage_class.provisioner or ""
-    terms = list(_terms(storage_class.allowed_topologies or ()))
     return PersistentVolume(
         api_version="v1",
         kind="PersistentVolume",

@@ -203,3 +203,36 @@ def test_stateful_sets_keep_and_lose_claims_as_their_controller_sees_to_it(
     assert not any(claim["metadata"].get("deletionTimestamp") for claim in here)
     gated = run("gate", str(manifest), "--snapshot", str(snapshot))
     assert gated.code == 0, gated.out + gated.err
+
+
+def _csi_node(name: str) -> Any:
+    driver = {"name": "ebs.csi.aws.com", "nodeID": name, "topologyKeys": [ZONE]}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": name},
+        "spec": {"drivers": [driver]},
+    }
+
+
+def _drain(snapshot: Path, *edits: str) -> dict[str, str]:
+    """Where the pods of n3 land, by pod."""
+    answer = run("drain", "n3", "--snapshot", str(snapshot), "-o", "json", *edits)
+    return {pod["pod"]: pod["landsOn"] for pod in json.loads(answer.out)["pods"]}
+
+
+@pytest.mark.parametrize(
+    ("drivers", "node"),
+    [
+        pytest.param([_csi_node(f"n{number}") for number in range(4)], "n0", id="of the zone it was made in"),
+        pytest.param([], "", id="of its node alone where the driver's topology is not known"),
+    ],
+)
+def test_a_volume_made_for_a_new_pod_is_reached_from_the_nodes(drivers: list[Any], node: str, tmp_path: Path) -> None:
+    snapshot, after = tmp_path / "cluster.json", tmp_path / "after.json"
+    snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*_cluster(), *drivers]}))
+    scale = ("--scale", "statefulset/shop/kafka=4")
+    placed = run("place", "--snapshot", str(snapshot), *scale, "--write-snapshot", str(after), "-o", "json")
+    assert {each["pod"]: each["node"] for each in json.loads(placed.out)["placements"]} == {"shop/kafka-3": "n3"}
+    assert _drain(after) == {"shop/kafka-3": node}
+    assert _drain(snapshot, *scale) == {"shop/kafka-3": node}

@@ -13,13 +13,13 @@ from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
 from kwhatif.api.workloads_and_storage import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.storage import SELECTED_NODE, Storage, claim_names
+from kwhatif.cluster.storage import SELECTED_NODE, claim_names
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budget_status import recount_disruptions
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.run import Run
 from kwhatif.snapshot.format.model import Snapshot
-from kwhatif.workloads.volumes import settle_volumes
+from kwhatif.workloads.volumes import claim_provisioned, settle_volumes
 
 _ONLY_PLACED = "the snapshot before had no list of this kind"
 
@@ -49,7 +49,7 @@ def snapshot_after_run(
     before = snapshot.objects.list_all(Pod)
     later.objects.put(Pod, _pods(before, run))
     recount_disruptions(later.objects, before)
-    store_volumes(later.objects, run.end.cluster.storage)
+    store_volumes(later.objects, run.end.cluster)
     _drop_claims_not_made(later.objects, expanded, run)
     later.objects.put_if_any(ResourceClaim, run.end.cluster.devices.claims.values())
     for kind in later.by_kind():
@@ -102,14 +102,18 @@ def _left(pod: Pod, cluster: Cluster) -> bool:
     return not finished and bool(pod.spec.node_name) and cluster.columns.row(pod.spec.node_name or "") is not None
 
 
-def store_volumes(objects: Objects, storage: Storage) -> None:
-    """Set both sides of bindings; a claim that is being provisioned gets its selected node."""
-    claims = []
+def store_volumes(objects: Objects, cluster: Cluster) -> None:
+    """Set both sides of bindings; a claim whose volume nobody can foresee gets its selected node."""
+    storage = cluster.storage
+    claims, made = [], []
     for key, found in storage.claims.items():
         claim = storage.stand_ins.get(key, found)
         if claim is None:
             continue
-        if key in storage.selected:
+        if key in storage.selected and (provisioned := claim_provisioned(*key, cluster)) is not None:
+            claims.append(provisioned[0])
+            made.append(provisioned[1])
+        elif key in storage.selected:
             notes = {**(claim.metadata.annotations or {}), SELECTED_NODE: storage.selected[key]}
             claims.append(replace(claim, metadata=replace(claim.metadata, annotations=notes)))
         else:
@@ -128,7 +132,8 @@ def store_volumes(objects: Objects, storage: Storage) -> None:
         volume = storage.volumes[name]
         kept.append(replace(volume, spec=replace(volume.spec, claim_ref=ref)))
     by_name = {volume.name: volume for volume in kept}
-    objects.put_if_any(PersistentVolume, [by_name.get(each.name, each) for each in objects.list_all(PersistentVolume)])
+    volumes = [*(by_name.get(each.name, each) for each in objects.list_all(PersistentVolume)), *made]
+    objects.put_if_any(PersistentVolume, volumes)
     settle_volumes(objects, kept)
 
 

@@ -279,7 +279,7 @@ def _snapshot_without_nodes(session: Session, going: Collection[str]) -> Snapsho
     nodes, objects = cluster.columns.given, snapshot.objects
     objects.put(Node, [node for node in nodes if node.name not in going])
     objects.put(Pod, [pod for pod in _bound_pods(session) if pod.spec.node_name not in going])
-    store_volumes(objects, cluster.storage)
+    store_volumes(objects, cluster)
     objects.put_if_any(ResourceClaim, cluster.devices.claims.values())
     gone = {node.spec.provider_id for node in nodes if node.name in going}
     claims = [claim for claim in objects.list_all(NodeClaim) if claim.status.provider_id not in gone]
