@@ -131,7 +131,7 @@ def test_capacity_exits_with_1_if_fewer_fit_than_are_asked_for() -> None:
 def test_capacity_of_what_the_api_server_refuses_has_no_table_of_nodes() -> None:
     ran = run("capacity", "data/small.yaml", "-n", "nowhere", "--snapshot", SAMPLE)
     assert ran.code == 1
-    assert "Unit:      nothing" in ran.lines
+    assert "Unit:        nothing" in ran.lines
     assert "NODES" not in ran.lines
     assert 'namespaces "nowhere" not found' in ran.out
 

@@ -259,7 +259,10 @@ def _match_placements(a: _SideRun, b: _SideRun, rolled: set[str]) -> list[tuple[
     """The placements of each pod on either side, in A's order; for workloads that are updated on one of them, including
     the pods that stay.
     """
-    ends = [_standing(run, rolled) | {placement.pod: placement for placement in run.placements} for run in (a, b)]
+    ends = [
+        _standing(run, rolled) | {placement.pod: _at_rest(placement, run.run) for placement in run.placements}
+        for run in (a, b)
+    ]
     workloads = []
     for run, of_side in zip((a, b), ends, strict=True):
         owners = Owners(run.end.snapshot)
@@ -270,6 +273,12 @@ def _match_placements(a: _SideRun, b: _SideRun, rolled: set[str]) -> list[tuple[
         }
         workloads.append({pod: workload for pod, workload in found.items() if pod not in run.gone})
     return [(ends[0].get(ours), ends[1].get(theirs)) for ours, theirs in pair_pods(*workloads)]
+
+
+def _at_rest(placement: Placement, run: Run) -> Placement:
+    """A pod that lost its node is where the pod in its place runs, if that found a node."""
+    node = "" if placement.good else run.nodes_of_replacements.get(placement.pod, "")
+    return replace(placement, outcome="placed", node=node, message="") if node else placement
 
 
 def _standing(run: _SideRun, workloads: set[str]) -> dict[str, Placement]:

@@ -169,6 +169,13 @@ def test_victims_gained_and_lost() -> None:
     assert gained.changes[0].message_b == "for default/urgent"
 
 
+def test_a_victim_whose_replacement_finds_a_node_is_placed_on_both_sides() -> None:
+    low = pod("low", cpu="1", priority=-1, owner=("apps/v1", "ReplicaSet", "low"))
+    full, roomy = snapshot_of(node("a"), node("b", cpu="2")), snapshot_of(node("a", cpu="8"), node("b", cpu="2"))
+    result = compared(full, setup_of(), setup_of(), low, pod("urgent", cpu="4", priority=10), other=roomy)
+    assert told(result) == [("low", "moved", "b", "a")]
+
+
 def test_a_side_that_cannot_take_the_others_node_says_why() -> None:
     a, b = snapshot_of(node("a"), node("b", cpu="2")), snapshot_of(node("a", cordoned=True), node("b", cpu="2"))
     result = compared(a, setup_of(), setup_of(), pod("p", cpu="1"), other=b)
