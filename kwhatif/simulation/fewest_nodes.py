@@ -11,14 +11,16 @@ from kwhatif.cluster.shapes import PodInfo
 T = TypeVar("T")
 
 
-def try_fewest(least: int, most: int, attempt: Callable[[int], T | None]) -> T | None:
+def try_fewest(least: int, most: int, attempt: Callable[[int], T | None], *, evicting: bool = False) -> T | None:
     """What the smallest number comes to for which an ``attempt`` comes to anything; None if ``most`` does not.
 
-    Where so many do not help, fewer are taken not to help either. ``least`` is often nearly enough.
+    Where so many do not help, fewer are taken not to help either. Fewer than ``least`` may do if pods evict others.
     """
-    if (found := attempt(least)) is not None or least >= most:
-        return found
-    if (found := attempt(most)) is None:
+    if (result := attempt(least)) is not None:
+        while evicting and least > 1 and (better := attempt(least - 1)) is not None:
+            least, result = least - 1, better
+        return result
+    if least >= most or (result := attempt(most)) is None:
         return None
     step = 1
     while most - least > 1:
@@ -26,13 +28,13 @@ def try_fewest(least: int, most: int, attempt: Callable[[int], T | None]) -> T |
         if (better := attempt(number)) is None:
             least, step = number, 2 * step
         else:
-            most, found, step = number, better, most
-    return found
+            most, result, step = number, better, most
+    return result
 
 
 def least_nodes(cluster: Cluster, pods: Sequence[PodInfo], like: str) -> int:
-    """How many nodes like one the pods take at the least: for what no other node has left, if requests could be cut at
-    will.
+    """How many nodes like one the pods take if nothing else leaves: for what no other node has left, if requests could
+    be cut at will.
     """
     row = cluster.columns.row(like)
     assert row is not None

@@ -26,3 +26,7 @@ def test_the_fewest_nodes_are_found_by_halves(name: str) -> None:
 
     assert try_fewest(least, most, attempt) == fewest
     assert attempts == tried
+
+
+def test_fewer_than_the_least_are_tried_where_pods_evict_others() -> None:
+    assert try_fewest(4, 9, lambda count: count if count >= 2 else None, evicting=True) == 2

@@ -184,7 +184,7 @@ class WorkloadFixes(msgspec.Struct):
             def add(count: int, like: str = name, pool: str = pool) -> WorkloadFix | None:
                 return attempt(added_nodes(count, like, pool))
 
-            if (fix := try_fewest(least, missing, add)) is not None:
+            if (fix := try_fewest(least, missing, add, evicting=True)) is not None:
                 yield fix
 
     # --- what comes of it

@@ -85,11 +85,14 @@ def _troubles(run: Run) -> Sequence[int]:
 
 
 def nodes_for(context: Context, pods: Sequence[PodInfo]) -> Iterator[WorkloadChange]:
-    """As many nodes like one of a pool as take these pods, beginning with the fewest."""
+    """As many nodes like one of a pool as take these pods, beginning with the fewest: one fewer may do, since pods evict
+    others, and old ones of an update leave.
+    """
     if pods:
         growth = GrownCluster(context)
         needed = [(growth.nodes(pods, like), like) for like in context.examples_of_pools]
-        yield from (added_nodes(*each) for each in sorted((n, like) for n, like in needed if n is not None))
+        for count, like in sorted((count, like) for count, like in needed if count is not None):
+            yield from (added_nodes(number, like) for number in range(max(count - 1, 1), count + 1))
 
 
 def spread_over(context: Context, finding: Finding, key: str) -> Iterator[WorkloadChange]:

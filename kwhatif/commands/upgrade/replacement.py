@@ -203,7 +203,7 @@ class Replacement(msgspec.Struct):
     def _drain(self, name: str) -> None:
         self._cordon([name])
         drain = self.drains[name] = _Drain(name, self.agenda.now, self._evictable(name))
-        self._tell("a node is drained", node=name)
+        self._tell("a drain begins", node=name)
         self._tell_moment()
         if self.plan.drain_timeout is not None:
             self.agenda.after(self.plan.drain_timeout, lambda: self._time_out(drain))

@@ -263,7 +263,7 @@ def describe_largest_node(pod: PodInfo, cluster: Cluster, verdicts: Verdicts) ->
         if best is None or offers[best][column] >= amount:
             continue
         one = f"node {cluster.columns.names[best]}"
-        node = one if len(rows) == 1 else f"the largest of {format_count(len(rows), 'node')}"
+        node = one if len(rows) == 1 else f"the largest of the {len(rows)} nodes that only resources rule out"
         taken = offers[best][column] < cluster.columns.allocatable[best][column]
         offer = f"{format_amount(name, int(offers[best][column]))} {name}"
         return (
