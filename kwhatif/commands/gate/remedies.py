@@ -85,8 +85,9 @@ def _troubles(run: Run) -> Sequence[int]:
 
 
 def nodes_for(context: Context, pods: Sequence[PodInfo]) -> Iterator[WorkloadChange]:
-    """As many nodes like one of a pool as take these pods, beginning with the fewest: one fewer may do, since pods evict
-    others, and old ones of an update leave.
+    """As many nodes like one of a pool as take these pods, the fewest first.
+
+    One fewer may do, since pods evict others and old ones of an update leave.
     """
     if pods:
         growth = GrownCluster(context)

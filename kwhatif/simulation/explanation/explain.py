@@ -16,7 +16,7 @@ from kwhatif.errors import UsageError
 from kwhatif.framework.status import Verdicts
 from kwhatif.plugins.node_resources_fit import NodeResourcesFit
 from kwhatif.progress import track
-from kwhatif.results.amounts import format_amount, format_count
+from kwhatif.results.amounts import format_amount
 from kwhatif.results.explain import Comparison, Eviction, ExplainResult, Fix, NodeReport, PodReport
 from kwhatif.results.place import ClaimDevices, Placement
 from kwhatif.scheduling.attempt import Attempt
