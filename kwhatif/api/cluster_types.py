@@ -31,11 +31,11 @@ class ClusterTypes(Types):
         super().__init__(minor, gates)
         self._absent = frozenset(absent)
         found = (
-            (each, _type_elsewhere(*each))
-            for each in additional
-            if super(ClusterTypes, self).api_resource_of(*each) is None
+            (definition, _type_elsewhere(*definition))
+            for definition in additional
+            if super(ClusterTypes, self).api_resource_of(*definition) is None
         )
-        self._additional = {each: type_ for each, type_ in found if type_ is not None}
+        self._additional = {definition: type_ for definition, type_ in found if type_ is not None}
 
     def api_resource_of(self, api_version: str, kind: str) -> ApiResource | None:
         """The kind; None if this cluster does not serve it in that version."""

@@ -277,10 +277,10 @@ def line_and_column(data: bytes, offset: int) -> tuple[int, int]:
 
 def syntax_error(error: msgspec.DecodeError, data: bytes, start: int = 0) -> InputError:
     """The syntax error in the JSON that begins at byte ``start``, with line and column."""
-    found, trailing = _BYTE.search(str(error)), before_trailing(error)
-    if found:
-        offset = start + (int(found[1]) if trailing is None else trailing)
-        problem = str(error)[: found.start()].removeprefix("JSON is malformed: ")
+    match, trailing = _BYTE.search(str(error)), before_trailing(error)
+    if match:
+        offset = start + (int(match[1]) if trailing is None else trailing)
+        problem = str(error)[: match.start()].removeprefix("JSON is malformed: ")
     else:
         offset, problem = len(data), ENDS_EARLY
     line, column = line_and_column(data, offset)
@@ -289,8 +289,8 @@ def syntax_error(error: msgspec.DecodeError, data: bytes, start: int = 0) -> Inp
 
 def before_trailing(error: msgspec.DecodeError) -> int | None:
     """If the error is only that more follows a complete value: the length of that value in bytes."""
-    found = _BYTE.search(str(error)) if _TRAILING in str(error) else None
-    return int(found[1]) - _TRAILING_SHIFT if found else None
+    match = _BYTE.search(str(error)) if _TRAILING in str(error) else None
+    return int(match[1]) - _TRAILING_SHIFT if match else None
 
 
 def _trailing_shift() -> int:
@@ -298,8 +298,8 @@ def _trailing_shift() -> int:
     try:
         msgspec.json.decode(b"{}{}")
     except msgspec.DecodeError as error:
-        found = _BYTE.search(str(error))
-        return int(found[1]) - 2 if found else 0
+        match = _BYTE.search(str(error))
+        return int(match[1]) - 2 if match else 0
     return 0
 
 
@@ -338,13 +338,13 @@ _building = threading.Lock()
 
 
 def _decoder(type_: Any) -> Callable[[Json], Any]:
-    found = _decoders.get(type_)
-    if found is None:
+    decoder = _decoders.get(type_)
+    if decoder is None:
         # While a decoder is built, the caches that msgspec keeps on the Structs are incomplete: a second thread that
         # built a decoder of the same Structs at that moment would read them, and crash.
         with _building:
-            found = _decoders[type_] = msgspec.json.Decoder(type_, dec_hook=_read_own).decode
-    return found
+            decoder = _decoders[type_] = msgspec.json.Decoder(type_, dec_hook=_read_own).decode
+    return decoder
 
 
 def _read_own(type_: type[Any], value: object) -> object:

@@ -96,7 +96,7 @@ def simplify(value: Any) -> Any:
         del kept["required"]
     if "anyOf" in kept:
         # Older releases of msgspec have null first in some unions.
-        kept["anyOf"].sort(key=lambda each: each == {"type": "null"})
+        kept["anyOf"].sort(key=lambda choice: choice == {"type": "null"})
     match kept.get("anyOf"):
         case [{"type": str(one), **rest}, {"type": "null"}]:
             return {"type": [one, "null"], **rest}

@@ -351,7 +351,9 @@ class Objects:
         """``namespace/name`` of the objects of a kind."""
 
         def spell() -> frozenset[str]:
-            return frozenset(f"{each.metadata.namespace}/{each.metadata.name}" for each in self.list_kind(kind))
+            return frozenset(
+                f"{resource.metadata.namespace}/{resource.metadata.name}" for resource in self.list_kind(kind)
+            )
 
         return self.share(("keys", kind), (kind,), spell)
 
@@ -387,7 +389,7 @@ class Objects:
             return cast("V", kept[1])
         value = work() if kept is None or renew is None else renew(cast("V", kept[1]), kept[0])
         if all(map(_are_same, map(origin.list_kind, kinds), lists)):
-            origin._memory[key] = [list(each) for each in lists], value
+            origin._memory[key] = [list(objects) for objects in lists], value
         return value
 
     def known_kinds(self) -> frozenset[str]:

@@ -27,14 +27,23 @@ def decode_assignment(stored: api.TopologyAssignment) -> TopologyAssignment:
     """Raises InputError for slices whose parts are not of one length."""
     levels = tuple(stored.levels or ())
     if stored.domains is not None:
-        return TopologyAssignment(levels, tuple((tuple(each.values or ()), each.count) for each in stored.domains))
-    return TopologyAssignment(levels, tuple(domain for each in stored.slices or () for domain in _domains(each)))
+        return TopologyAssignment(
+            levels, tuple((tuple(domain.values or ()), domain.count) for domain in stored.domains)
+        )
+    return TopologyAssignment(
+        levels,
+        tuple(
+            domain
+            for topology_assignment_slice in stored.slices or ()
+            for domain in _domains(topology_assignment_slice)
+        ),
+    )
 
 
 def _domains(part: api.TopologyAssignmentSlice) -> Iterator[tuple[tuple[str, ...], int]]:
     if not 0 <= part.domain_count <= MOST_DOMAINS:
         raise InputError(f"a slice of a topology assignment has at most {MOST_DOMAINS} domains")
-    columns = [_values(each, part.domain_count) for each in part.values_per_level or ()]
+    columns = [_values(level_values, part.domain_count) for level_values in part.values_per_level or ()]
     counts = part.pod_counts.individual
     if counts is None:
         counts = [part.pod_counts.universal or 0] * part.domain_count

@@ -84,7 +84,9 @@ class NodePool(Resource):
     @property
     def takes_part(self) -> bool:
         """Whether machines are bought for pods: it is ready, not being deleted, and not of a fixed size."""
-        ready = any(each.type == "Ready" and each.status == "True" for each in self.status.conditions or ())
+        ready = any(
+            condition.type == "Ready" and condition.status == "True" for condition in self.status.conditions or ()
+        )
         return ready and self.spec.replicas is None and self.metadata.deletion_timestamp is None
 
     @property

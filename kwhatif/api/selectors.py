@@ -282,15 +282,15 @@ class TolerationIndex:
         self._equal: set[tuple[str, str, str]] = set()
         self._exists: set[tuple[str, str]] = set()
         self._comparing: dict[str, dict[tuple[str, str, str], Toleration]] = {}
-        for each in tolerations:
-            key, value, effect = each.key or "", each.value or "", each.effect or ""
-            operator = each.operator or "Equal"
+        for toleration in tolerations:
+            key, value, effect = toleration.key or "", toleration.value or "", toleration.effect or ""
+            operator = toleration.operator or "Equal"
             if operator == "Equal":
                 self._equal.add((key, value, effect))
             elif operator == "Exists":
                 self._exists.add((key, effect))
             elif operator in _COMPARING and comparison_operators:
-                self._comparing.setdefault(key, {})[operator, value, effect] = each
+                self._comparing.setdefault(key, {})[operator, value, effect] = toleration
         self._asked: dict[tuple[str, str, str], bool] = {}
 
     def tolerates(self, taint: Taint) -> bool:
@@ -306,9 +306,9 @@ class TolerationIndex:
         found = self._asked.get(identity)
         if found is None:
             found = self._asked[identity] = any(
-                tolerates(each, taint, comparison_operators=True)
+                tolerates(toleration, taint, comparison_operators=True)
                 for key in {taint.key, ""}
-                for each in self._comparing.get(key, {}).values()
+                for toleration in self._comparing.get(key, {}).values()
             )
         return found
 
@@ -336,7 +336,7 @@ def parse_selector(text: str) -> Selector:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._tokens = [found["sign"] or found["word"] for found in _TOKEN.finditer(text)]
+        self._tokens = [match["sign"] or match["word"] for match in _TOKEN.finditer(text)]
         self._next = 0
 
     def selector(self) -> Selector:

@@ -40,8 +40,8 @@ def parse_time(text: str) -> datetime:
 @lru_cache(maxsize=1 << 14)
 def nanoseconds_of(text: str) -> int:
     """Nanoseconds since 1970 of a time, as an int64; times beyond its range are clipped. Raises ValueError."""
-    found = parse_time(text)
-    whole = (found.replace(microsecond=0) - datetime(1970, 1, 1, tzinfo=UTC)) // _SECOND
+    time = parse_time(text)
+    whole = (time.replace(microsecond=0) - datetime(1970, 1, 1, tzinfo=UTC)) // _SECOND
     fraction = text.replace(",", ".").partition(".")[2]
     digits = fraction[: len(fraction) - len(fraction.lstrip("0123456789"))]
     return min(max(whole * SECOND + int(digits.ljust(9, "0")[:9]), _LEAST), _MOST)
@@ -125,24 +125,24 @@ def _check(obj: msgspec.Struct, plan: _Plan, place: str) -> None:
         elif struct is not None:
             inner = _plan(struct)
             if listed:
-                for number, each in enumerate(value):
-                    _check(each, inner, f"{place}.{key}[{number}]")
+                for number, element in enumerate(value):
+                    _check(element, inner, f"{place}.{key}[{number}]")
             else:
                 _check(value, inner, f"{place}.{key}")
 
 
 @cache
 def _plan(struct: type[msgspec.Struct]) -> _Plan:
-    found: list[tuple[str, str, Problem | None, type[msgspec.Struct] | None, bool]] = []
+    plan: list[tuple[str, str, Problem | None, type[msgspec.Struct] | None, bool]] = []
     times = TIMES.get(struct, {})
     for field in fields(struct):
         if field.name in times:
-            found.append((field.name, field.encode_name, times[field.name], None, False))
+            plan.append((field.name, field.encode_name, times[field.name], None, False))
             continue
         inner, listed = _struct_in(field.type)
         if inner is not None and _has_times(inner):
-            found.append((field.name, field.encode_name, None, inner, listed))
-    return tuple(found)
+            plan.append((field.name, field.encode_name, None, inner, listed))
+    return tuple(plan)
 
 
 def _has_times(struct: type[msgspec.Struct]) -> bool:
@@ -173,5 +173,5 @@ def _struct_in(want: Any) -> tuple[type[msgspec.Struct] | None, bool]:
     if get_origin(want) is Annotated:
         return _struct_in(arguments[0])
     if get_origin(want) in (Union, UnionType):
-        return next((found for each in arguments if (found := _struct_in(each))[0] is not None), (None, False))
+        return next((found for argument in arguments if (found := _struct_in(argument))[0] is not None), (None, False))
     return None, False

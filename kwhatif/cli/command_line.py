@@ -67,7 +67,7 @@ class CommandLine:
         def call(**words: Any) -> None:
             self.run(words)
 
-        shown = [keyword_of(each.name, each.type, each.default, each.flag) for each in self._options()]
+        shown = [keyword_of(option.name, option.type, option.default, option.flag) for option in self._options()]
         call.__signature__ = Signature(shown)  # type: ignore[attr-defined]
         call.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         call.__name__ = self.question.__name__
@@ -77,7 +77,9 @@ class CommandLine:
         """Ask, print the answer and end."""
         answer = Answer.from_words(self.question.prints, words)
         values = self._read(words)
-        command = self.question(**{each.name: values[each.name] for each in self._own if each.name in values})
+        command = self.question(
+            **{parameter.name: values[parameter.name] for parameter in self._own if parameter.name in values}
+        )
         shown = command.for_output(answer.output, has_reports=bool(answer.reports))
         chosen = choose(shown)
         answer.check(chosen)
@@ -91,16 +93,16 @@ class CommandLine:
 
     @property
     def _own(self) -> list[Parameter]:
-        return [each for each in parameters_of(self.question) if each.own]
+        return [parameter for parameter in parameters_of(self.question) if parameter.own]
 
     def _options(self) -> Iterator[Parameter]:
         """Every option: the command's own, those of the answer, and what the command takes."""
         own = parameters_of(self.question)
         names = {each.name for each in own}
         yield from (_with_f(each) for each in own)
-        for each in own:
-            if isinstance(each.flag, Argument) and each.flag.repeats:
-                yield _repeating(each)
+        for parameter in own:
+            if isinstance(parameter.flag, Argument) and parameter.flag.repeats:
+                yield _repeating(parameter)
         yield from Answer.options(self.question.prints)
         if takes_cluster(self.question):
             yield from (each for each in _CLUSTER if each.name not in {*names, *self.question.lacks})
@@ -110,14 +112,14 @@ class CommandLine:
     def _read(self, words: Values) -> Values:
         """The values of fields, by what typer has read. What is not given is left out. Raises UsageError."""
         found: Values = {}
-        for each in self._options():
-            if (value := words.get(each.name)) is not None:
-                made = value_of(each.type, each.flag, value)
-                if made or not _takes_several(each):
-                    found[each.name] = made
-        for each in self._own:
-            if isinstance(each.flag, Argument) and each.flag.repeats:
-                _join(each, found)
+        for option in self._options():
+            if (value := words.get(option.name)) is not None:
+                made = value_of(option.type, option.flag, value)
+                if made or not _takes_several(option):
+                    found[option.name] = made
+        for parameter in self._own:
+            if isinstance(parameter.flag, Argument) and parameter.flag.repeats:
+                _join(parameter, found)
         return found
 
     def _ask_server(self, command: Command[Any], chosen: Command[Any], values: Values, answer: Answer) -> Result:
@@ -140,9 +142,9 @@ class CommandLine:
             return None
         self._check_namespace(values)
         more: Values = {
-            each.name: values[each.name]
-            for each in parameters_of(self.question)
-            if not each.own and each.name in values
+            parameter.name: values[parameter.name]
+            for parameter in parameters_of(self.question)
+            if not parameter.own and parameter.name in values
         }
         edits: list[Any] = []
         if takes_edits(self.question):
@@ -153,7 +155,9 @@ class CommandLine:
             flags = ClusterFlags(**_of(_CLUSTER, values))
             if chosen.wants_cluster(is_named=flags.is_named()):
                 more["snapshot"], version = flags.find_source(chosen.read_rules)
-                if version and any(each.name == "kubernetes_version" for each in parameters_of(self.question)):
+                if version and any(
+                    parameter.name == "kubernetes_version" for parameter in parameters_of(self.question)
+                ):
                     more.setdefault("kubernetes_version", version)
             if chosen.needs_cluster and not more.get("snapshot"):
                 raise UsageError(NO_CLUSTER)
@@ -163,16 +167,19 @@ class CommandLine:
         if isinstance(given, ScenarioOptions) and chosen.reads_rules_file:
             given = given.with_rules_file()
         # A command whose argument is the cluster has it among its own files.
-        source = () if any(each.name == "snapshot" for each in self._own) else more.get("snapshot")
+        source = () if any(parameter.name == "snapshot" for parameter in self._own) else more.get("snapshot")
         check_stdin(*input_files(command, given), *(source if isinstance(source, list) else ()), *edits)
         return given
 
     def _check_namespace(self, values: Values) -> None:
         """Raise UsageError for a namespace of manifests where there are none: it selects no pods."""
-        namespace, files = values.get("namespace"), [each for each in self._own if each.flag.file == "manifests"]
-        if namespace in (None, "default") or not files or any(each.name == "namespace" for each in self._own):
+        namespace, files = (
+            values.get("namespace"),
+            [parameter for parameter in self._own if parameter.flag.file == "manifests"],
+        )
+        if namespace in (None, "default") or not files or any(parameter.name == "namespace" for parameter in self._own):
             return
-        if not any(values.get(each.name) for each in files):
+        if not any(values.get(file.name) for file in files):
             raise UsageError(f"-n {namespace}: the namespace of manifests that name none, and no manifests are given")
 
 
@@ -181,41 +188,43 @@ _EDITS = fields_of(EditOptions)
 
 
 def _of(parameters: Sequence[Parameter], values: Values) -> Values:
-    return {each.name: values[each.name] for each in parameters if each.name in values}
+    return {parameter.name: values[parameter.name] for parameter in parameters if parameter.name in values}
 
 
-def _takes_several(each: Parameter) -> bool:
+def _takes_several(parameter: Parameter) -> bool:
     """Whether the option may be given several times."""
-    return is_several(each.flag.type or each.type)
+    return is_several(parameter.flag.type or parameter.type)
 
 
-def _with_f(each: Parameter) -> Parameter:
+def _with_f(parameter: Parameter) -> Parameter:
     """An argument that may be given with ``-f`` instead need not be there."""
-    if isinstance(each.flag, Argument) and each.flag.repeats and not _takes_several(each):
-        return structs.replace(each, default=None)
-    return each
+    if isinstance(parameter.flag, Argument) and parameter.flag.repeats and not _takes_several(parameter):
+        return structs.replace(parameter, default=None)
+    return parameter
 
 
-def _repeating(each: Parameter) -> Parameter:
+def _repeating(parameter: Parameter) -> Parameter:
     """``-f`` for an argument."""
-    several = _takes_several(each)
+    several = _takes_several(parameter)
     many = " (repeatable)" if several else ""
     help_ = f"The same as the argument, as with kubectl{many}."
-    flag = Flag("--filename", short="-f", type=each.flag.type, metavar=each.flag.metavar, help=help_)
-    return Parameter("filename", each.type, () if several else None, flag, own=True)
+    flag = Flag("--filename", short="-f", type=parameter.flag.type, metavar=parameter.flag.metavar, help=help_)
+    return Parameter("filename", parameter.type, () if several else None, flag, own=True)
 
 
-def _join(each: Parameter, found: Values) -> None:
+def _join(parameter: Parameter, found: Values) -> None:
     """Put what ``-f`` names to the argument. Raises UsageError if nothing is named, or more than there may be."""
     more = found.pop("filename", None)
-    if _takes_several(each):
-        found[each.name] = [*found.get(each.name, ()), *(more or ())]
-    elif more is not None and each.name in found:
-        raise UsageError(f"one {each.flag.metavar} is looked at: name it as {found[each.name]} or with -f {more}")
+    if _takes_several(parameter):
+        found[parameter.name] = [*found.get(parameter.name, ()), *(more or ())]
+    elif more is not None and parameter.name in found:
+        raise UsageError(
+            f"one {parameter.flag.metavar} is looked at: name it as {found[parameter.name]} or with -f {more}"
+        )
     elif more is not None:
-        found[each.name] = more
-    if each.flag.required and not found.get(each.name):
-        raise build_missing_argument(each.flag.metavar)
+        found[parameter.name] = more
+    if parameter.flag.required and not found.get(parameter.name):
+        raise build_missing_argument(parameter.flag.metavar)
 
 
 _FOR_OUTPUT = ("-o", "--output", "--report", "--color", "--write-snapshot")

@@ -168,9 +168,9 @@ def complete_command(command: Any, entry: Entry) -> Any:
     """The command of an entry with the options it shares with others, and with help in groups and with examples."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(_common_options)
-    shared = {each.name: each for each in typer.main.get_command(app).params}
+    shared = {param.name: param for param in typer.main.get_command(app).params}
     texts = _texts(command.callback) | _texts(_common_options)
-    own = {each.name for each in command.params}
+    own = {param.name for param in command.params}
     wanted = [
         "brief_help",
         "color",
@@ -271,7 +271,7 @@ class LazyGroup(TyperGroup):
         return _help_names(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        default = next((each.default for each in all_entries() if each.name == self.path), "")
+        default = next((entry.default for entry in all_entries() if entry.name == self.path), "")
         if default and args and args[0] not in (*self.commands_by_name, "-h", "--help"):
             args = [default, *args]
         return super().parse_args(ctx, args)

@@ -22,7 +22,9 @@ def complete_node(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of nodes."""
     from kwhatif.api.core import Node
 
-    return _beginning(incomplete, (node.name for each in _snapshot(ctx) for node in each.objects.list_all(Node)))
+    return _beginning(
+        incomplete, (node.name for snapshot in _snapshot(ctx) for node in snapshot.objects.list_all(Node))
+    )
 
 
 def complete_pod(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -40,8 +42,8 @@ def _list_names(ctx: typer.Context) -> Iterator[tuple[list[str], list[str]]]:
     from kwhatif.api.core import Pod
     from kwhatif.simulation.ownership import Owners
 
-    for each in _snapshot(ctx):
-        pods, owners = each.objects.list_all(Pod), Owners(each)
+    for snapshot in _snapshot(ctx):
+        pods, owners = snapshot.objects.list_all(Pod), Owners(snapshot)
         tops = (owners.workload_of(pod) for pod in pods)
         workloads = [f"{top.kind.lower()}/{top.namespace}/{top.name}" for top in tops if top.kind != "Pod"]
         yield workloads, [pod.key for pod in pods]

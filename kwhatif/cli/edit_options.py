@@ -26,7 +26,7 @@ class _EditFlags:
 
     def parse_edits(self, names: Collection[str]) -> list[ParsedEdit]:
         """The edits that the options ask for, files aside; ``names`` are those of the nodes there are."""
-        values = {name: getattr(self, _field(name)) or () for name in (ADD_NODES, *(each.name for each in OPTIONS))}
+        values = {name: getattr(self, _field(name)) or () for name in (ADD_NODES, *(option.name for option in OPTIONS))}
         return list(read_options(values, names, like=self.like, places=self.in_ or ()))
 
 
@@ -61,7 +61,7 @@ _OPTIONS = [
         "LABEL=VALUE",
         "Where the nodes of --add-nodes are: zone=..., or any label (repeatable).",
     ),
-    *(_option(_field(each.name), Several, each.name, each.metavar, each.help) for each in OPTIONS),
+    *(_option(_field(option.name), Several, option.name, option.metavar, option.help) for option in OPTIONS),
 ]
 
 if TYPE_CHECKING:

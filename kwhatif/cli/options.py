@@ -77,5 +77,5 @@ def _read_type(type_: Any, flag: Flag) -> Any:
 def _choices_of(type_: Any, flag: Flag) -> tuple[str, ...]:
     """The words of which a field has one."""
     return flag.choices or next(
-        (get_args(each) for each in (type_, *get_args(type_)) if get_origin(each) is Literal), ()
+        (get_args(argument) for argument in (type_, *get_args(type_)) if get_origin(argument) is Literal), ()
     )

@@ -71,8 +71,8 @@ def program() -> str:
 
 def check_stdin(*paths: object) -> None:
     """Raises UsageError if standard input would be read more than once; of paths, and of several in a list."""
-    each = [path for one in paths for path in (one if isinstance(one, list) else [one])]
-    if each.count("-") > 1:
+    paths_of_options = [path for one in paths for path in (one if isinstance(one, list) else [one])]
+    if paths_of_options.count("-") > 1:
         raise UsageError("'-' is given more than once: standard input can be read only once")
 
 

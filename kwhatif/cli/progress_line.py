@@ -77,9 +77,9 @@ def _pace(seconds: float, done: int, left: int) -> str:
     """How fast it goes and how long it will take, once that is known: ``, 12.3 a second, 2 minutes left``."""
     if seconds < _TOLD_AFTER or not done or left <= 0:
         return ""
-    each = done / seconds
-    rate = f"{each:,.0f}" if each >= 10 else f"{each:.1f}"
-    return f", {rate} a second, {format_age(max(1, round(left / each)))} left"
+    pace = done / seconds
+    rate = f"{pace:,.0f}" if pace >= 10 else f"{pace:.1f}"
+    return f", {rate} a second, {format_age(max(1, round(left / pace)))} left"
 
 
 def progress() -> Progress | None:

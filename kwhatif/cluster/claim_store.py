@@ -161,7 +161,7 @@ class Devices:
     def of_pod(self, pod: Pod) -> Iterator[ResourceClaim]:
         """The claims a pod uses that exist, the one behind its extended resources last."""
         namespace = pod.metadata.namespace or "default"
-        names = [claim_name(pod, each) for each in pod.spec.resource_claims or ()]
+        names = [claim_name(pod, resource_claim) for resource_claim in pod.spec.resource_claims or ()]
         extended = self.extended_claim(pod)
         for name in (*names, extended.name if extended else None):
             claim = self.claims.get((namespace, name)) if name else None
@@ -257,8 +257,8 @@ def _tally(table: dict[DeviceId, tuple[str, ...]], device: DeviceId, key: str, s
 def _apply_taint_rules(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> list[ResourceSlice]:
     """Slices by name, with the taints that rules put on their devices (upstream: tracker.applyPatches)."""
     with_taints = []
-    for each in sorted(slices, key=lambda s: s.name):
-        spec = each.spec
+    for resource_slice in sorted(slices, key=lambda s: s.name):
+        spec = resource_slice.spec
         devices = list(spec.devices or ())
         for rule in rules:
             on = rule.spec.device_selector
@@ -267,7 +267,7 @@ def _apply_taint_rules(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTa
             for place, device in enumerate(devices):
                 if on is None or on.device in (None, device.name):
                     devices[place] = replace(device, taints=[*(device.taints or ()), rule.spec.taint])
-        with_taints.append(replace(each, spec=replace(spec, devices=devices)) if rules else each)
+        with_taints.append(replace(resource_slice, spec=replace(spec, devices=devices)) if rules else resource_slice)
     return with_taints
 
 
@@ -279,19 +279,19 @@ def _serving(classes: Iterable[DeviceClass], features: Features) -> dict[str, De
     by_resource: dict[str, DeviceClass] = {}
     if not features.dra_extended_resource:
         return by_resource
-    for each in classes:
-        name = each.spec.extended_resource_name
+    for device_class in classes:
+        name = device_class.spec.extended_resource_name
         if features.extended_resources_reuse_devices:
             other = by_resource.get(name) if name else None
             mine, theirs = (
-                each.metadata.creation_timestamp or "",
+                device_class.metadata.creation_timestamp or "",
                 other.metadata.creation_timestamp or "" if other else "",
             )
-            if other is not None and (mine < theirs or (mine == theirs and each.name >= other.name)):
+            if other is not None and (mine < theirs or (mine == theirs and device_class.name >= other.name)):
                 continue
-            by_resource[IMPLICIT_RESOURCE + each.name] = each
+            by_resource[IMPLICIT_RESOURCE + device_class.name] = device_class
         elif not name:
-            by_resource[IMPLICIT_RESOURCE + each.name] = each
+            by_resource[IMPLICIT_RESOURCE + device_class.name] = device_class
         if name:
-            by_resource[name] = each
+            by_resource[name] = device_class
     return by_resource

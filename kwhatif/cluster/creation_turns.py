@@ -32,9 +32,11 @@ class CreationTurns:
     def _first_ordinals(self) -> dict[tuple[str, str], int]:
         """The first ordinal of each set that makes its pods in order, by namespace and name."""
         return {
-            (each.namespace, each.name): 0 if each.spec.ordinals is None else each.spec.ordinals.start or 0
-            for each in self._objects.list_all(StatefulSet)
-            if each.spec.pod_management_policy != "Parallel"
+            (stateful_set.namespace, stateful_set.name): 0
+            if stateful_set.spec.ordinals is None
+            else stateful_set.spec.ordinals.start or 0
+            for stateful_set in self._objects.list_all(StatefulSet)
+            if stateful_set.spec.pod_management_policy != "Parallel"
         }
 
     @cached_property

@@ -44,16 +44,16 @@ _EDITS = Flag("--edits", file="manifests", help="What-if edits: documents by the
 @cache
 def keywords_of(question: type[Command[Any]]) -> tuple[Parameter, ...]:
     """The parameters of the function: what comes without a name first, then the cluster, then all other options."""
-    options = [each for each in parameters_of(question) if not each.flag.shell]
-    first = sorted((each for each in options if each.flag.positional), key=lambda each: not is_needed(each))
-    found = list(first)
-    if takes_cluster(question) and "snapshot" not in {each.name for each in first}:
+    options = [parameter for parameter in parameters_of(question) if not parameter.flag.shell]
+    first = sorted((option for option in options if option.flag.positional), key=lambda each: not is_needed(each))
+    keywords = list(first)
+    if takes_cluster(question) and "snapshot" not in {parameter.name for parameter in first}:
         needed = dataclasses.replace(_CLUSTER, required=question.needs_cluster)
-        found.append(Parameter("snapshot", Any, (), needed, own=False))
-    found += [each for each in options if each not in first]
+        keywords.append(Parameter("snapshot", Any, (), needed, own=False))
+    keywords += [option for option in options if option not in first]
     if takes_edits(question):
-        found.append(Parameter("edits", Sequence[Any], (), _EDITS, own=False))
-    return tuple(found)
+        keywords.append(Parameter("edits", Sequence[Any], (), _EDITS, own=False))
+    return tuple(keywords)
 
 
 def is_needed(parameter: Parameter) -> bool:
@@ -66,18 +66,18 @@ def signature_of(question: type[Command[Any]]) -> Signature:
     return Signature(
         [
             Signed(
-                each.name,
-                Signed.POSITIONAL_OR_KEYWORD if each.flag.positional else Signed.KEYWORD_ONLY,
-                default=Signed.empty if is_needed(each) else each.default,
+                keyword.name,
+                Signed.POSITIONAL_OR_KEYWORD if keyword.flag.positional else Signed.KEYWORD_ONLY,
+                default=Signed.empty if is_needed(keyword) else keyword.default,
             )
-            for each in keywords_of(question)
+            for keyword in keywords_of(question)
         ]
     )
 
 
 def function_of(name: str, question: type[Command[Any]]) -> Callable[..., Any]:
     """The function of a command's class: its signature and docstring are made of the fields."""
-    signature, known = signature_of(question), {each.name: each for each in keywords_of(question)}
+    signature, known = signature_of(question), {keyword.name: keyword for keyword in keywords_of(question)}
 
     def call(*values: Any, **named: Any) -> Any:
         for keyword in named:
@@ -109,24 +109,24 @@ def plain(parameter: Parameter, value: Any) -> Any:
     ``NAME=VALUE`` for each pair of a mapping.
     """
     if parameter.flag.pairs is not None and isinstance(value, Mapping):
-        return [f"{name}={str(each).lower() if isinstance(each, bool) else each}" for name, each in value.items()]
+        return [f"{name}={str(part).lower() if isinstance(part, bool) else part}" for name, part in value.items()]
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if parameter.is_several or parameter.flag.file == "cluster":
         if isinstance(value, str | Mapping):
             return [value]
         if isinstance(value, Sequence):
-            return [os.fspath(each) if isinstance(each, os.PathLike) else each for each in value]
+            return [os.fspath(element) if isinstance(element, os.PathLike) else element for element in value]
     return value
 
 
 def docstring_of(question: type[Command[Any]]) -> str:
     """The help of the command, and a line for each parameter, by the names that they have in Python."""
     lines = [in_python(cleandoc(question.__doc__ or ""), question), "", "Parameters", "----------"]
-    for each in keywords_of(question):
+    for keyword in keywords_of(question):
         lines += [
-            each.name,
-            *wrap(in_python(each.flag.help, question), 100, initial_indent="    ", subsequent_indent="    "),
+            keyword.name,
+            *wrap(in_python(keyword.flag.help, question), 100, initial_indent="    ", subsequent_indent="    "),
         ]
     return "\n".join(lines)
 
@@ -146,9 +146,9 @@ def in_python(text: str, question: type[Command[Any]], spell: Callable[[str], st
     ``spell`` makes other names of these.
     """
     names = {
-        each.flag.name.removeprefix("--"): each.name
-        for each in parameters_of(question)
-        if each.flag.name and not each.flag.negated
+        parameter.flag.name.removeprefix("--"): parameter.name
+        for parameter in parameters_of(question)
+        if parameter.flag.name and not parameter.flag.negated
     }
 
     def name(flag: re.Match[str]) -> str:
@@ -172,12 +172,12 @@ class _PlainEdits:
         if not documents:
             return None
         return cls(
-            [each for each in documents if isinstance(each, str)],
-            [each for each in documents if not isinstance(each, str)],
+            [document for document in documents if isinstance(document, str)],
+            [document for document in documents if not isinstance(document, str)],
         )
 
     def parse_edits(self, names: Collection[str]) -> Iterator[ParsedEdit]:
         from kwhatif.simulation.edits.document import read_edit
 
-        for number, each in enumerate(self.values):
-            yield read_edit(each, f"edits[{number}]")
+        for number, edit in enumerate(self.values):
+            yield read_edit(edit, f"edits[{number}]")

@@ -92,8 +92,8 @@ def page_data(result: Result) -> dict[str, Any]:
     question = page_of(result)
     blocks = question.blocks(result) if question.blocks else view_of(result).blocks(result, Look())
     sections = sections_of(result, blocks)
-    found = result.cluster_map
-    nodes = {node.node: place for place, node in enumerate(found.nodes)} if found is not None else {}
+    cluster_map = result.cluster_map
+    nodes = {node.node: place for place, node in enumerate(cluster_map.nodes)} if cluster_map is not None else {}
     tables = [
         {
             "heads": table.headers,
@@ -106,7 +106,7 @@ def page_data(result: Result) -> dict[str, Any]:
     drawn, number = [], 0
     for section in sections:
         plain = list(plain_blocks(section.blocks, number))
-        number += sum("table" in each for each in plain)
+        number += sum("table" in block for block in plain)
         drawn.append({"title": section.title, "blocks": plain})
     return {
         "question": question.name,
@@ -116,7 +116,7 @@ def page_data(result: Result) -> dict[str, Any]:
         "command": result.command,
         "sections": drawn,
         "tables": tables,
-        "map": map_data(found) if found is not None else None,
+        "map": map_data(cluster_map) if cluster_map is not None else None,
         "pods": pods_data(question.pods(result), nodes),
         "drained": [],
         "groups": groups_data(result),
@@ -152,7 +152,7 @@ def fidelity_data(result: Result) -> list[dict[str, Any]]:
     return [
         {
             "side": side if len(fidelities) > 1 else "",
-            "lines": [describe_fidelity(each), *describe_edits(each.edits)],
+            "lines": [describe_fidelity(fidelity), *describe_edits(fidelity.edits)],
             "gaps": [
                 {
                     "what": gap.what,
@@ -160,10 +160,10 @@ def fidelity_data(result: Result) -> list[dict[str, Any]]:
                     "pods": gap.pods[:MOST_PODS_OF_A_GAP],
                     "number": len(gap.pods),
                 }
-                for gap in sorted(each.gaps, key=lambda gap: not gap.pods)
+                for gap in sorted(fidelity.gaps, key=lambda gap: not gap.pods)
             ],
         }
-        for side, each in zip(("A", "B"), fidelities, strict=False)
+        for side, fidelity in zip(("A", "B"), fidelities, strict=False)
     ]
 
 

@@ -34,7 +34,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
 def is_several(type_: Any) -> bool:
     """Whether values of this type are sequences, or may be."""
-    return any(get_origin(each) in (Sequence, list) for each in (type_, *get_args(type_)))
+    return any(get_origin(argument) in (Sequence, list) for argument in (type_, *get_args(type_)))
 
 
 @cache
@@ -43,11 +43,11 @@ def parameters_of(question: type[Command[Any]]) -> tuple[Parameter, ...]:
     own = fields_of(question, own=True)
     if question.takes is None:
         return own
-    left_out = {*question.lacks, *(each.name for each in own)}
+    left_out = {*question.lacks, *(parameter.name for parameter in own)}
     takes: Any = question.takes
-    more = (each for each in fields_of(takes) if each.name not in left_out)
+    more = (field for field in fields_of(takes) if field.name not in left_out)
     renames = question.renames
-    return (*own, *(structs.replace(each, flag=renames.get(each.name, each.flag)) for each in more))
+    return (*own, *(structs.replace(parameter, flag=renames.get(parameter.name, parameter.flag)) for parameter in more))
 
 
 @cache
@@ -72,8 +72,8 @@ def takes_edits(question: type[Command[Any]]) -> bool:
 def input_files(question: Command[Any], given: Any) -> list[Any]:
     """What an asked command reads, as named by its options: any of them may be ``-``."""
     found: list[Any] = []
-    for each in parameters_of(type(question)):
-        if each.flag.file in ("in", "manifests", "cluster"):
-            value = getattr(question if each.own else given, each.name)
+    for parameter in parameters_of(type(question)):
+        if parameter.flag.file in ("in", "manifests", "cluster"):
+            value = getattr(question if parameter.own else given, parameter.name)
             found += value if isinstance(value, list | tuple) else [value]
     return found

@@ -26,13 +26,15 @@ OTHERS = {
 @cache
 def functions_by_name() -> Mapping[str, type[Command[Any]]]:
     """Name of each function -> the class that it is made of."""
-    return {name: each for entry in all_commands().values() for name, each in entry.functions.items()}
+    return {name: command for entry in all_commands().values() for name, command in entry.functions.items()}
 
 
 @cache
 def objects_by_name() -> Mapping[str, str]:
     """Name of everything else -> its module."""
-    results = {each.__name__: each.__module__ for made in functions_by_name().values() for each in results_of(made)}
+    results = {
+        result.__name__: result.__module__ for made in functions_by_name().values() for result in results_of(made)
+    }
     return {**results, **OTHERS}
 
 

@@ -54,10 +54,10 @@ class Entry:
         Raises KwhatifError where there is none, or more than one.
         """
         module = import_module(f"{self.package}.question")
-        own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
-        found = [each for each in own if issubclass(each, Command) and not each.__name__.startswith("_")]
+        own = [var for var in vars(module).values() if isinstance(var, type) and var.__module__ == module.__name__]
+        found = [class_ for class_ in own if issubclass(class_, Command) and not class_.__name__.startswith("_")]
         if len(found) != 1:
-            names = ", ".join(each.__name__ for each in found) or "none"
+            names = ", ".join(class_.__name__ for class_ in found) or "none"
             raise KwhatifError(f"{module.__name__}: expected one class that is a Command, found {names}")
         return found[0]
 
@@ -85,19 +85,19 @@ class Entry:
 @cache
 def all_entries() -> tuple[Entry, ...]:
     """Every command and group, in the order of the help."""
-    return tuple(sorted(_find_entries(commands.__name__, ""), key=lambda each: (each.position, each.name)))
+    return tuple(sorted(_find_entries(commands.__name__, ""), key=lambda entry: (entry.position, entry.name)))
 
 
 @cache
 def entries_of(group: str) -> dict[str, Entry]:
     """The commands of a group, or those that stand by themselves, by the last of their words."""
-    return {each.name.split()[-1]: each for each in all_entries() if each.group == group}
+    return {entry.name.split()[-1]: entry for entry in all_entries() if entry.group == group}
 
 
 @cache
 def all_commands() -> dict[str, Entry]:
     """The commands that do something, by their words."""
-    return {each.name: each for each in all_entries() if not each.is_group}
+    return {entry.name: entry for entry in all_entries() if not entry.is_group}
 
 
 @cache
@@ -109,8 +109,8 @@ def results_of(question: type[Command[Any]]) -> tuple[type[Result], ...]:
         for generic in vars(base).get("__orig_bases__", ()):
             if isinstance(get_origin(generic), type) and issubclass(get_origin(generic), Command):
                 (answer,) = get_args(generic)
-                found = tuple(each for each in (answer, *get_args(answer)) if isinstance(each, type))
-                if found and all(issubclass(each, Result) for each in found):
+                found = tuple(argument for argument in (answer, *get_args(answer)) if isinstance(argument, type))
+                if found and all(issubclass(class_, Result) for class_ in found):
                     return found
     raise KwhatifError(f"{question.__name__}: expected a Command[Result], found a result that is not named")
 
@@ -124,7 +124,7 @@ def all_results() -> tuple[type[Result], ...]:
         for question in (entry.command, *entry.functions.values())
         for result in results_of(question)
     ]
-    return tuple(dict.fromkeys(each for each in found if each.schema))
+    return tuple(dict.fromkeys(class_ for class_ in found if class_.schema))
 
 
 def load(path: str, package: str = commands.__name__) -> Any:

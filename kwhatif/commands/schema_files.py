@@ -241,7 +241,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
 }
 
 
-SCHEMAS |= {each.schema: partial(_result_schema, each) for each in all_results()}
+SCHEMAS |= {all_result.schema: partial(_result_schema, all_result) for all_result in all_results()}
 
 
 def schema_text(name: str) -> str:

@@ -42,12 +42,12 @@ def stub_text() -> str:
 
 def _function(name: str, question: type[Command[Any]]) -> str:
     keywords = keywords_of(question)
-    first = [each for each in keywords if each.flag.positional]
-    rest = [each for each in keywords if not each.flag.positional]
+    first = [keyword for keyword in keywords if keyword.flag.positional]
+    rest = [keyword for keyword in keywords if not keyword.flag.positional]
     shown = [*map(_parameter, first), *(["*"] if rest else []), *map(_parameter, rest)]
-    answers = " | ".join(each.__name__ for each in results_of(question))
+    answers = " | ".join(result.__name__ for result in results_of(question))
     said = indent(in_python(cleandoc(question.__doc__ or ""), question), "    ").lstrip()
-    parameters = "".join(f"    {each},\n" for each in shown)
+    parameters = "".join(f"    {line},\n" for line in shown)
     return f'def {name}(\n{parameters}) -> {answers}:\n    """{said}"""'
 
 
@@ -73,26 +73,26 @@ def python_type(parameter: Parameter) -> str:
         items = " | ".join(_item_types(parameter.type))
         item = "Path" if flag.file and items != "Any" else items
         return f"{item} | Sequence[{item}]{none}"
-    words = [each for each in _words(parameter.type) if each != "None"]
+    words = [word for word in _words(parameter.type) if word != "None"]
     if flag.file:
-        words = ["Path" if each == "str" else each for each in words]
-    if flag.choices and not any(each.startswith("Literal") for each in words):
-        words = [f"Literal[{', '.join(repr(str(each)) for each in flag.choices)}]"]
+        words = ["Path" if word == "str" else word for word in words]
+    if flag.choices and not any(word.startswith("Literal") for word in words):
+        words = [f"Literal[{', '.join(repr(str(choice)) for choice in flag.choices)}]"]
     return " | ".join(dict.fromkeys(words)) + none
 
 
 def _item_types(type_: Any) -> Iterator[str]:
-    for each in (type_, *get_args(type_)):
-        if get_origin(each) in (Sequence, list):
-            yield from _words(get_args(each)[0])
+    for argument in (type_, *get_args(type_)):
+        if get_origin(argument) in (Sequence, list):
+            yield from _words(get_args(argument)[0])
 
 
 def _words(type_: Any) -> Iterator[str]:
     """A type as it is written, each part of a union by itself."""
     origin, arguments = get_origin(type_), get_args(type_)
     if origin in (UnionType, Union):
-        for each in arguments:
-            yield from _words(each)
+        for argument in arguments:
+            yield from _words(argument)
     elif type_ is NoneType:
         yield "None"
     elif origin is Literal:

@@ -43,5 +43,5 @@ class View(msgspec.Struct, frozen=True):
 
 def view_of(result: Result) -> View:
     """The view that the type of a result names."""
-    found: View = load(type(result).view)
-    return found
+    view: View = load(type(result).view)
+    return view

@@ -115,11 +115,15 @@ class Descheduler:
         """Each plugin's verdict on a pod, in the order in which profiles and plugins ran. Requires that a cycle was
         run.
         """
-        fields = {(each.profile, each.plugin): each for each in self._evictor.evictions if each.pod.key == pod.key}
+        fields = {
+            (eviction.profile, eviction.plugin): eviction
+            for eviction in self._evictor.evictions
+            if eviction.pod.key == pod.key
+        }
         stopped = {
-            (each.profile, each.plugin): each
-            for each in (*self._evictor.refused, *self._evictor.failed)
-            if each.pod.key == pod.key
+            (eviction.profile, eviction.plugin): eviction
+            for eviction in (*self._evictor.refused, *self._evictor.failed)
+            if eviction.pod.key == pod.key
         }
         by_plugin: list[PodVerdict] = []
         gone = False

@@ -112,7 +112,7 @@ def read_policy(document: Any, priority_classes: Mapping[str, int]) -> RunnableP
     except SelectorError as error:
         raise DeschedulerPolicyError(str(error), "nodeSelector") from None
     profiles = zip(policy.profiles, args, thresholds, strict=True)
-    return RunnablePolicy(policy, tuple(_build_profile(*each) for each in profiles))
+    return RunnablePolicy(policy, tuple(_build_profile(*profile) for profile in profiles))
 
 
 # --- decoding
@@ -204,7 +204,11 @@ def _metrics_problems(policy: DeschedulerPolicy) -> Iterator[str]:
         yield "it is not allowed to combine metrics provider when metrics collector is enabled"
     if PROMETHEUS_METRICS not in sources:
         return
-    server = next(each for each in policy.metrics_providers if each.source == PROMETHEUS_METRICS).prometheus
+    server = next(
+        metrics_provider
+        for metrics_provider in policy.metrics_providers
+        if metrics_provider.source == PROMETHEUS_METRICS
+    ).prometheus
     if server is None:
         yield "prometheus configuration is required when prometheus source is enabled"
         return

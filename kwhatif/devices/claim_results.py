@@ -93,14 +93,14 @@ def _node_selector(units: list[Unit], node: str) -> NodeSelector | None:
 
 
 def _add_new(known: list[NodeSelectorRequirement], more: list[NodeSelectorRequirement]) -> None:
-    for each in more:
+    for requirement in more:
         if not any(
-            each.key == other.key
-            and each.operator == other.operator
-            and set(each.values or ()) == set(other.values or ())
+            requirement.key == other.key
+            and requirement.operator == other.operator
+            and set(requirement.values or ()) == set(other.values or ())
             for other in known
         ):
-            known.append(each)
+            known.append(requirement)
 
 
 def format_problem(problem: Problem, inventory: Inventory, row: int, claims: list[ResourceClaim]) -> str:
@@ -145,8 +145,8 @@ def requests_of(
         some, said = _shared_out(containers, len(init) if reuse else 0, resource, serving[resource].name)
         made += some
         mappings += said
-    made.sort(key=lambda each: each.name)
-    claim = ClaimSpec(devices=DeviceClaim(requests=[each.request() for each in made] or None))
+    made.sort(key=lambda request: request.name)
+    claim = ClaimSpec(devices=DeviceClaim(requests=[request.request() for request in made] or None))
     return claim, tuple(mappings)
 
 
@@ -175,13 +175,15 @@ def _shared_out(
         # They run one after the other, so the largest request does for all of them.
         short_lived = [
             ExtendedResourceRequest(
-                container_name=each.container_name,
-                resource_name=each.resource_name,
-                request_name=most.name if each.request_name in names else each.request_name,
+                container_name=extended_resource_request.container_name,
+                resource_name=extended_resource_request.resource_name,
+                request_name=most.name
+                if extended_resource_request.request_name in names
+                else extended_resource_request.request_name,
             )
-            for each in short_lived
+            for extended_resource_request in short_lived
         ]
-    made = [each for each in (most, *lasting) if each is not None]
+    made = [request for request in (most, *lasting) if request is not None]
     return made, [*long_lived, *short_lived]
 
 

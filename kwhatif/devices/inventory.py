@@ -95,9 +95,9 @@ def nodes_of_device(columns: NodeColumns, device: Device) -> BoolArray:
     return _nodes(columns, device.node_name, device.all_nodes, device.node_selector)
 
 
-def nodes_of_slice(columns: NodeColumns, each: ResourceSlice, features: Features) -> BoolArray:
+def nodes_of_slice(columns: NodeColumns, resource_slice: ResourceSlice, features: Features) -> BoolArray:
     """bool[N]: nodes that a slice concerns (upstream: GatherPools)."""
-    spec = each.spec
+    spec = resource_slice.spec
     partitions = features.dra_partitionable_devices
     if not partitions and spec.per_device_node_selection is not None:
         return np.zeros(len(columns), np.bool_)
@@ -125,13 +125,13 @@ def gather_pools(
     by its name.
     """
     by_id: dict[PoolId, list[ResourceSlice]] = {}
-    for each in near:
-        spec = each.spec.pool
-        slices = by_id.setdefault((each.spec.driver, spec.name), [])
+    for resource_slice in near:
+        spec = resource_slice.spec.pool
+        slices = by_id.setdefault((resource_slice.spec.driver, spec.name), [])
         if slices and spec.generation > slices[0].spec.pool.generation:
             slices.clear()
         if not slices or spec.generation == slices[0].spec.pool.generation:
-            slices.append(each)
+            slices.append(resource_slice)
     pools = []
     for id_, slices in by_id.items():
         pool = _build(id_, slices, everything.get(id_, []), units, features)
@@ -161,18 +161,22 @@ def _build(
     incomplete = len(slices) != spec.resource_slice_count
     others: list[ResourceSlice] = []
     if incomplete and features.pools_are_complete_across_nodes:
-        if any(each.spec.pool.generation > spec.generation for each in everything):
+        if any(resource_slice.spec.pool.generation > spec.generation for resource_slice in everything):
             return None
-        same = [each for each in everything if each.spec.pool.generation == spec.generation]
+        same = [
+            resource_slice for resource_slice in everything if resource_slice.spec.pool.generation == spec.generation
+        ]
         incomplete = len(same) != spec.resource_slice_count
-        near = {each.name for each in slices}
-        others = [each for each in same if each.name not in near]
+        near = {resource_slice.name for resource_slice in slices}
+        others = [resource_slice for resource_slice in same if resource_slice.name not in near]
     if incomplete and features.devices_of_incomplete_pools_are_refused:
         return Pool(id_, incomplete=True)
-    slices = sorted(slices, key=lambda each: each.name)
+    slices = sorted(slices, key=lambda resource_slice: resource_slice.name)
     by_pool = features.dra_partitionable_devices and features.counters_belong_to_pools
-    counting = [each for each in slices if each.spec.shared_counters] if by_pool else []
-    holding = [each for each in slices if not each.spec.shared_counters] if by_pool else slices
+    counting = [resource_slice for resource_slice in slices if resource_slice.spec.shared_counters] if by_pool else []
+    holding = (
+        [resource_slice for resource_slice in slices if not resource_slice.spec.shared_counters] if by_pool else slices
+    )
     invalid = _duplicate_device(holding)
     counters: dict[str, dict[str, int]] = {}
     if not invalid and by_pool:
@@ -183,15 +187,15 @@ def _build(
         id_,
         incomplete,
         "",
-        tuple(unit for each in holding for unit in units[each.name]),
-        tuple(unit for each in others for unit in units[each.name]) if by_pool else (),
+        tuple(unit for resource_slice in holding for unit in units[resource_slice.name]),
+        tuple(unit for resource_slice in others for unit in units[resource_slice.name]) if by_pool else (),
         counters,
     )
 
 
 def _duplicate_device(slices: Iterable[ResourceSlice]) -> str:
     names = set()
-    for device in (device for each in slices for device in each.spec.devices or ()):
+    for device in (device for resource_slice in slices for device in resource_slice.spec.devices or ()):
         if device.name in names:
             return f"duplicate device name {device.name}"
         names.add(device.name)
@@ -199,8 +203,8 @@ def _duplicate_device(slices: Iterable[ResourceSlice]) -> str:
 
 
 def _add_counters(slices: Iterable[ResourceSlice], counters: dict[str, dict[str, int]]) -> str:
-    for each in slices:
-        for one in each.spec.shared_counters or ():
+    for resource_slice in slices:
+        for one in resource_slice.spec.shared_counters or ():
             if one.name in counters:
                 return f"duplicate counter set name {one.name}"
             counters[one.name] = {name: counter.value.nano() for name, counter in (one.counters or {}).items()}
@@ -208,7 +212,7 @@ def _add_counters(slices: Iterable[ResourceSlice], counters: dict[str, dict[str,
 
 
 def _unknown_counter(slices: Iterable[ResourceSlice], counters: dict[str, dict[str, int]]) -> str:
-    for device in (device for each in slices for device in each.spec.devices or ()):
+    for device in (device for resource_slice in slices for device in resource_slice.spec.devices or ()):
         for used in device.consumes_counters or ():
             if used.counter_set not in counters:
                 return f"counter set {used.counter_set} not found"
@@ -236,29 +240,29 @@ class Inventory:
         near: list[list[ResourceSlice]] = [[] for _ in range(len(columns))]
         rows_of: dict[PoolId, set[int]] = {}
         counting: list[ResourceSlice] = []
-        for each in slices:
-            spec = each.spec
+        for resource_slice in slices:
+            spec = resource_slice.spec
             id_ = spec.driver, spec.pool.name
-            by_pool.setdefault(id_, []).append(each)
-            units = by_slice[each.name] = []
+            by_pool.setdefault(id_, []).append(resource_slice)
+            units = by_slice[resource_slice.name] = []
             for device in spec.devices or ():
-                unit = Unit(len(self.units), (spec.driver, spec.pool.name, device.name), device, each)
+                unit = Unit(len(self.units), (spec.driver, spec.pool.name, device.name), device, resource_slice)
                 units.append(unit)
                 self.units.append(unit)
                 self.numbers[unit.id] = (*self.numbers.get(unit.id, ()), unit.number)
             if spec.shared_counters and features.counters_belong_to_pools:
-                counting.append(each)
+                counting.append(resource_slice)
                 continue
-            for row in self._rows(each):
-                near[row].append(each)
+            for row in self._rows(resource_slice):
+                near[row].append(resource_slice)
                 rows_of.setdefault(id_, set()).add(row)
         # Counters concern every node (upstream), but those without a device of the pool only if it is in disorder.
         apart: dict[PoolId, list[ResourceSlice]] = {}
-        for each in counting if features.dra_partitionable_devices else ():
-            id_ = each.spec.driver, each.spec.pool.name
-            apart.setdefault(id_, []).append(each)
+        for resource_slice in counting if features.dra_partitionable_devices else ():
+            id_ = resource_slice.spec.driver, resource_slice.spec.pool.name
+            apart.setdefault(id_, []).append(resource_slice)
             for row in rows_of.get(id_, ()):
-                near[row].append(each)
+                near[row].append(resource_slice)
         elsewhere = [pool for some in apart.values() for pool in gather_pools(some, by_pool, by_slice, features)]
         in_disorder = [pool for pool in elsewhere if not pool.usable]
         self.pools: list[tuple[Pool, ...]] = [
@@ -286,12 +290,12 @@ class Inventory:
             inventory = devices.memory["inventory"] = cls(cluster.columns, devices.slices, devices.features)
         return cast("Inventory", inventory)
 
-    def _rows(self, each: ResourceSlice) -> list[int]:
-        name = each.spec.node_name
-        if name and not each.spec.shared_counters and each.spec.per_device_node_selection is None:
+    def _rows(self, resource_slice: ResourceSlice) -> list[int]:
+        name = resource_slice.spec.node_name
+        if name and not resource_slice.spec.shared_counters and resource_slice.spec.per_device_node_selection is None:
             row = self.columns.row(name)
             return [] if row is None else [row]
-        return np.flatnonzero(nodes_of_slice(self.columns, each, self.features)).tolist()
+        return np.flatnonzero(nodes_of_slice(self.columns, resource_slice, self.features)).tolist()
 
     def _index(self) -> None:
         """Arrays over all (node, device) pairs, node by node.
@@ -321,7 +325,7 @@ class Inventory:
     @cached_property
     def device_rows(self) -> tuple[IntpArray, IntpArray]:
         """intp[Q] each: numbers of devices and rows of nodes that they are listed for, whatever becomes of pools."""
-        rows_of = {each.name: self._rows(each) for each in self._slices}
+        rows_of = {resource_slice.name: self._rows(resource_slice) for resource_slice in self._slices}
         pairs = [
             (unit.number, row) for unit in self.units for row in rows_of[unit.slice.name] if self.reaches(unit, row)
         ]

@@ -103,12 +103,12 @@ class Plan:
     def _claim(self, spec: ClaimSpec) -> ClaimPlan:
         requests = tuple(self._request(request) for request in spec.devices.requests or ())
         constraints, problem = [], ""
-        for place, each in enumerate(spec.devices.constraints or ()):
-            names = frozenset(each.requests or ())
-            if each.match_attribute is not None:
-                constraints.append(("match", each.match_attribute, names))
-            elif each.distinct_attribute is not None and _knows_distinct(self.features):
-                constraints.append(("distinct", each.distinct_attribute, names))
+        for place, constraint in enumerate(spec.devices.constraints or ()):
+            names = frozenset(constraint.requests or ())
+            if constraint.match_attribute is not None:
+                constraints.append(("match", constraint.match_attribute, names))
+            elif constraint.distinct_attribute is not None and _knows_distinct(self.features):
+                constraints.append(("distinct", constraint.distinct_attribute, names))
             else:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 break
@@ -120,50 +120,52 @@ class Plan:
             if not features.dra_prioritized_list:
                 return (_refuse_request(request, "has subrequests, but the DRAPrioritizedList feature is disabled"),)
             if not features.dra_consumable_capacity:
-                for each in request.first_available:
-                    if each.capacity is not None:
-                        return (_refuse_request(request, _NO_CAPACITY, kind=f"subrequest {each.name}"),)
-            return tuple(self._want(each, each.name, request.name) for each in request.first_available)
+                for subrequest in request.first_available:
+                    if subrequest.capacity is not None:
+                        return (_refuse_request(request, _NO_CAPACITY, kind=f"subrequest {subrequest.name}"),)
+            return tuple(
+                self._want(sub_request, sub_request.name, request.name) for sub_request in request.first_available
+            )
         exactly = request.exactly or ExactRequest()
         if exactly.capacity is not None and not features.dra_consumable_capacity:
             return (_refuse_request(request, _NO_CAPACITY),)
         return (self._want(exactly, request.name, ""),)
 
-    def _want(self, each: ExactRequest | SubRequest, name: str, parent: str) -> RequestData:
-        for place, selector in enumerate(each.selectors or ()):
+    def _want(self, request: ExactRequest | SubRequest, name: str, parent: str) -> RequestData:
+        for place, selector in enumerate(request.selectors or ()):
             if selector.cel is None:
                 problem = f"request {name}, selector #{place}: CEL expression empty (unsupported selector type?)"
                 return RequestData(name, parent, problem)
-        problem = self._refusal(each)
+        problem = self._refusal(request)
         if problem:
             return RequestData(name, parent, f"request {name}{problem}")
-        own = self._classes[each.device_class_name]
-        capacity = each.capacity.requests if each.capacity else None
-        tolerations = tuple(each.tolerations or ())
+        own = self._classes[request.device_class_name]
+        capacity = request.capacity.requests if request.capacity else None
+        tolerations = tuple(request.tolerations or ())
         return RequestData(
             name,
             parent,
             "",
             own.name,
-            selection_of(self.inventory, own.name, own.spec.selectors, each.selectors),
-            each.mode == ALL,
-            each.effective_count,
-            bool(each.admin_access),
+            selection_of(self.inventory, own.name, own.spec.selectors, request.selectors),
+            request.mode == ALL,
+            request.effective_count,
+            bool(request.admin_access),
             dict(capacity) if capacity else None,
             tolerations,
             self._find_untolerated(tolerations),
         )
 
-    def _refusal(self, each: ExactRequest | SubRequest) -> str:
-        if each.admin_access is not None and not self.features.dra_admin_access:
+    def _refusal(self, request: ExactRequest | SubRequest) -> str:
+        if request.admin_access is not None and not self.features.dra_admin_access:
             return ": admin access is requested, but the feature is disabled"
-        if not each.device_class_name:
+        if not request.device_class_name:
             return ": missing device class name (unsupported request type?)"
-        if each.device_class_name not in self._classes:
-            missing = f'deviceclass.resource.k8s.io "{each.device_class_name}" not found'
-            return f": could not retrieve device class {each.device_class_name}: {missing}"
-        if each.mode not in (EXACT_COUNT, ALL):
-            return f": unsupported count mode {each.mode}"
+        if request.device_class_name not in self._classes:
+            missing = f'deviceclass.resource.k8s.io "{request.device_class_name}" not found'
+            return f": could not retrieve device class {request.device_class_name}: {missing}"
+        if request.mode not in (EXACT_COUNT, ALL):
+            return f": unsupported count mode {request.mode}"
         return ""
 
     def _find_untolerated(self, tolerations: tuple[DeviceToleration, ...]) -> BoolArray:
@@ -235,8 +237,12 @@ def _of_its_own(device: Device, features: Features) -> Hashable:
     capacity = None
     if features.dra_consumable_capacity and device.capacity:
         capacity = tuple(
-            (name, each.value, None if each.request_policy is None else repr(each.request_policy))
-            for name, each in sorted(device.capacity.items())
+            (
+                name,
+                device_capacity.value,
+                None if device_capacity.request_policy is None else repr(device_capacity.request_policy),
+            )
+            for name, device_capacity in sorted(device.capacity.items())
         )
     counters = repr(device.consumes_counters) if device.consumes_counters else None
     return bool(device.allow_multiple_allocations), capacity, counters, bool(device.binding_conditions)

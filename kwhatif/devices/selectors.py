@@ -208,7 +208,10 @@ def aspect_of(device: Device, driver: str, aspect: Aspect) -> Hashable:
 
 def _list_aspects(device: Device, driver: str, part: str) -> list[tuple[tuple[str, str], str]]:
     if part == "capacity":
-        return [(qualify_name(name, driver), str(each.value)) for name, each in (device.capacity or {}).items()]
+        return [
+            (qualify_name(name, driver), str(device_capacity.value))
+            for name, device_capacity in (device.capacity or {}).items()
+        ]
     attributes = (device.attributes or {}).items()
     return [(qualify_name(name, driver), str(value.scalar or repr(value))) for name, value in attributes]
 
@@ -342,7 +345,7 @@ def selection_of(
         for place, selector in enumerate(some or ())
     ]
     kept = inventory.selections
-    key = tuple((each.owner, each.place, each.expression.text) for each in selectors)
+    key = tuple((selector.owner, selector.place, selector.expression.text) for selector in selectors)
     selection = kept.get(key)
     if selection is None:
         selection = kept[key] = DeviceSelection(inventory, selectors)

@@ -80,7 +80,10 @@ class _Dispatcher:
         done = [(future, self._under_way.pop(future)) for future in list(self._under_way) if future.done()]
         errors = [(batch, error) for future, batch in done if (error := _error_of(future)) is not None]
         found = [
-            each for future, batch in done if not _error_of(future) for each in self._collect_answers(batch, future)
+            collect_answer
+            for future, batch in done
+            if not _error_of(future)
+            for collect_answer in self._collect_answers(batch, future)
         ]
         for batch, error in errors:
             verdict = self._pool.verdict(error)

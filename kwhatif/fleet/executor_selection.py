@@ -12,10 +12,10 @@ def executor_of(on: str | None, workers: int | None) -> Executor:
         raise UsageError(f"--workers {workers}: expected a number of at least 1")
     if on is None:
         return LocalExecutor(workers)
-    if found := _DASK.fullmatch(on):
+    if match := _DASK.fullmatch(on):
         from kwhatif.fleet.remote_executors import DaskExecutor
 
-        return DaskExecutor(found["address"], workers)
+        return DaskExecutor(match["address"], workers)
     if _RAY.fullmatch(on):
         from kwhatif.fleet.remote_executors import RayExecutor
 

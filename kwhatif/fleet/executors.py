@@ -184,14 +184,14 @@ def _shut_down_in_order() -> Iterator[None]:
         return
     ends = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     # What is ignored, as SIGHUP is under nohup, stays ignored.
-    before = {each: found for each in ends if (found := signal.getsignal(each)) is not signal.SIG_IGN}
-    for each in before:
-        signal.signal(each, lambda number, _: sys.exit(128 + number))
+    before = {end: found for end in ends if (found := signal.getsignal(end)) is not signal.SIG_IGN}
+    for signals in before:
+        signal.signal(signals, lambda number, _: sys.exit(128 + number))
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for signals, handler in before.items():
+            signal.signal(signals, handler)
 
 
 class _Processes:

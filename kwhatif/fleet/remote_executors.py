@@ -51,9 +51,9 @@ class _DaskPool:
         others = [] if avoid is None else [worker for worker in self._client.nthreads() if worker != avoid]
         elsewhere = {"workers": others, "allow_other_workers": True} if others else {}
         task = self._client.submit(_answer_dask_batch, self._base, worlds, pure=False, **elsewhere)
-        found: Future[BatchResult] = Future()
-        task.add_done_callback(partial(_hand_over, found))
-        return found
+        future: Future[BatchResult] = Future()
+        task.add_done_callback(partial(_hand_over, future))
+        return future
 
     def verdict(self, error: BaseException) -> Exception:
         from distributed import KilledWorker
@@ -149,8 +149,8 @@ class _RayPool:
             from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
             task = task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(others[0], soft=True))
-        found: Future[BatchResult] = task.remote(self._key, self._base, worlds).future()
-        return found
+        future: Future[BatchResult] = task.remote(self._key, self._base, worlds).future()
+        return future
 
     def _nodes_but(self, node: str) -> list[str]:
         return sorted(

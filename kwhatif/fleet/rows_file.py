@@ -208,10 +208,10 @@ class RowsFile:
 def _check_numbers(value: Any, place: str) -> None:
     """Raises InputError for a whole number that no row has: one that is no int64."""
     if isinstance(value, dict):
-        for key, each in value.items():
-            _check_numbers(each, f"{place}.{key}")
+        for key, element in value.items():
+            _check_numbers(element, f"{place}.{key}")
     elif isinstance(value, list):
-        for number, each in enumerate(value):
-            _check_numbers(each, f"{place}[{number}]")
+        for number, element in enumerate(value):
+            _check_numbers(element, f"{place}[{number}]")
     elif isinstance(value, int) and not -INT64_MAX <= value <= INT64_MAX:
         raise InputError("expected a number of 64 bits, found one that is larger", place=place)

@@ -65,8 +65,8 @@ def _check_columns(whole: Any, most: int) -> None:
         raise InputError(f"expected rows of no more than {most:,} worlds, found {whole.metadata.num_rows:,}")
     for number in range(whole.metadata.num_row_groups):
         group = whole.metadata.row_group(number)
-        for each in range(group.num_columns):
-            column = group.column(each)
+        for index in range(group.num_columns):
+            column = group.column(index)
             if column.path_in_schema != _LINE:
                 continue
             if column.physical_type != "BYTE_ARRAY" or column.compression != "UNCOMPRESSED":

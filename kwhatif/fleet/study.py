@@ -52,7 +52,7 @@ class Study(msgspec.Struct, Generic[Base, Task, Row], frozen=True, eq=False, dic
     def digest(self) -> str:
         """The identity of this study: 16 hexadecimal digits."""
         function = f"{self.ask.__module__}.{self.ask.__qualname__}"
-        fields = [(each.name, str(each.type)) for each in msgspec.structs.fields(self.row)]
+        fields = [(field.name, str(field.type)) for field in msgspec.structs.fields(self.row)]
         # Another release may answer otherwise.
         identity: list[Any] = [self.name, self.base_digest, function, fields, __version__]
         digest = hashlib.sha256(msgspec.json.encode(identity))
@@ -91,8 +91,8 @@ def answer_batch(ask: Ask, base: Any, worlds: Sequence[Any], worker: str = "") -
     """Compute each of these worlds. An error of one of them is its result."""
     with _one_at_a_time, use_listener(None), reduce_garbage_collection():
         begun = time.monotonic()
-        each = [_answer(ask, base, world) for world in _one_by_one(worlds)]
-        return BatchResult(each, time.monotonic() - begun, worker)
+        results = [_answer(ask, base, world) for world in _one_by_one(worlds)]
+        return BatchResult(results, time.monotonic() - begun, worker)
 
 
 @contextmanager

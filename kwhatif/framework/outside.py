@@ -38,8 +38,8 @@ def load_outside(plugins: Iterable[str | PluginClass]) -> dict[str, PluginClass]
     classes: dict[str, PluginClass] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         _register(classes, _load_guarded(entry.load, f"entry point {entry.name}"), f"entry point {entry.name}")
-    for each in plugins:
-        known, where = (_find(each), each) if isinstance(each, str) else (each, repr(each))
+    for plugin in plugins:
+        known, where = (_find(plugin), plugin) if isinstance(plugin, str) else (plugin, repr(plugin))
         _register(classes, known, where)
     return classes
 

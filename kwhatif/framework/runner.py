@@ -264,7 +264,7 @@ class Framework:
         """Plugin -> its normalised score times its weight, of each candidate; or the error of one of them."""
         by_plugin = {}
         for plugin in self._at["placementScore"]:
-            scores: list[int] | Status = [plugin.score_placement(each, cluster) for each in candidates]
+            scores: list[int] | Status = [plugin.score_placement(candidate, cluster) for candidate in candidates]
             if overrides(type(plugin), "normalize_placement_scores"):
                 assert isinstance(scores, list)
                 scores = plugin.normalize_placement_scores(scores)

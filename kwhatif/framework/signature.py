@@ -54,7 +54,10 @@ def sign_node_affinity(shape: PodShape) -> Signature:
         preferred = affinity.preferred_during_scheduling_ignored_during_execution
         signed = (
             sorted(map(_sign_term, (required.node_selector_terms if required else None) or ())),
-            sorted((each.weight, _sign_term(each.preference)) for each in preferred or ()),
+            sorted(
+                (preferred_scheduling_term.weight, _sign_term(preferred_scheduling_term.preference))
+                for preferred_scheduling_term in preferred or ()
+            ),
         )
     return {NODE_AFFINITY: signed, NODE_SELECTOR: dict(shape.spec.node_selector or {})}
 
@@ -64,13 +67,18 @@ def _sign_term(term: NodeSelectorTerm) -> tuple[list[bytes], list[bytes]]:
 
 
 def _sign_requirements(requirements: Iterable[NodeSelectorRequirement]) -> list[bytes]:
-    return sorted(msgspec.json.encode(replace(each, values=sorted(each.values or ()))) for each in requirements)
+    return sorted(
+        msgspec.json.encode(replace(requirement, values=sorted(requirement.values or ())))
+        for requirement in requirements
+    )
 
 
 def sign_host_ports(shape: PodShape) -> Signature:
     """The numbers of host ports alone: 80/TCP and 80/UDP are one."""
     containers = (*(shape.spec.containers or ()), *(shape.spec.init_containers or ()))
-    return {HOST_PORTS: {port.host_port for each in containers for port in each.ports or () if port.host_port}}
+    return {
+        HOST_PORTS: {port.host_port for container in containers for port in container.ports or () if port.host_port}
+    }
 
 
 def sign_volumes(shape: PodShape) -> Signature:

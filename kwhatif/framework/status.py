@@ -208,7 +208,7 @@ class Verdicts:
         """Verdicts that may be changed without changing these."""
         twin = Verdicts(len(self.first), all_reasons=self.all_reasons)
         twin.plugins = self.plugins.copy()
-        twin.blockers = [structs.replace(each, counted=each.counted.copy()) for each in self.blockers]
+        twin.blockers = [structs.replace(blocker, counted=blocker.counted.copy()) for blocker in self.blockers]
         twin.first, twin.failed = self.first.copy(), self.failed.copy()
         twin.unresolvable = self.unresolvable.copy()
         return twin

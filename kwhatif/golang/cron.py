@@ -89,10 +89,10 @@ def parse(text: str) -> Schedule | None:
         found = f"{len(fields)}: [{' '.join(fields)}]"
         raise CronError(f"expected exactly {len(_FIELDS)} fields, found {found}")
     minutes, hours, days, months, weekdays = (
-        frozenset(n for each in filter(None, field.split(",")) for n in _range(each, least, most, names))
+        frozenset(n for term in filter(None, field.split(",")) for n in _range(term, least, most, names))
         for field, (least, most, names) in zip(fields, _FIELDS, strict=True)
     )
-    starred = any(each.startswith(("*", "?")) for place in (2, 4) for each in fields[place].split(","))
+    starred = any(term.startswith(("*", "?")) for place in (2, 4) for term in fields[place].split(","))
     return Schedule(minutes, hours, days, months, weekdays, starred)
 
 

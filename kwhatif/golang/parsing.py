@@ -123,14 +123,14 @@ def misread_time(text: str, layout: str = SECONDS) -> str | None:
     """time.Parse's error for a text that is no time; None for one that is."""
     rest, values = text, {}
     for part in _PARTS.findall(layout):
-        found = _READ.get(part, re.compile(re.escape(part))).match(rest)
-        if found is None:
+        match = _READ.get(part, re.compile(re.escape(part))).match(rest)
+        if match is None:
             return f"{_parsing(text)} as {go_quote(layout)}: cannot parse {go_quote(rest)} as {go_quote(part)}"
-        values[part], end = found[0], found.end()
+        values[part], end = match[0], match.end()
         if part == "05" and layout == SECONDS and (fraction := _FRACTION.match(rest, end)):
             end = fraction.end()  # a fraction is read where the layout has none, too
         rest = rest[end:]
-        wrong = _beyond(part, found[0])
+        wrong = _beyond(part, match[0])
         if wrong:
             return f"{_parsing(text)}: {wrong} out of range"
     if rest:
@@ -191,8 +191,8 @@ def misread_base64(text: str) -> str | None:
 def _first_wrong(text: str) -> int | None:
     whole = re.compile("(?:[\r\n]*[A-Za-z0-9+/]){4}")
     at = 0
-    while found := whole.match(text, at):
-        at = found.end()
+    while match := whole.match(text, at):
+        at = match.end()
     at = _over(text, at)
     if at == len(text):
         return None
@@ -214,5 +214,5 @@ def _first_wrong(text: str) -> int | None:
 
 def _over(text: str, at: int) -> int:
     """The place after line ends."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

@@ -92,11 +92,11 @@ def _read(token: str, rest: str, fields: dict[str, str]) -> str:
         form = f"Z|{form}" if token[0] == "Z" else form
     else:
         what, form = _FORMS[token]
-    found = re.match(form, rest, re.IGNORECASE if what in ("month name", "weekday") else 0)
-    if found is None:
+    match = re.match(form, rest, re.IGNORECASE if what in ("month name", "weekday") else 0)
+    if match is None:
         raise LayoutError(f"cannot parse {rest!r} as {token!r}")
-    fields[what] = found[0]
-    return rest[found.end() :]
+    fields[what] = match[0]
+    return rest[match.end() :]
 
 
 def _moment(fields: dict[str, str]) -> float:

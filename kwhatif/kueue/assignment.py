@@ -105,7 +105,7 @@ class Assignment:
         if not self.pod_sets:
             return Mode.NO_FIT
         if self._mode is None:
-            self._mode = min(each.mode for each in self.pod_sets)
+            self._mode = min(pod_set.mode for pod_set in self.pod_sets)
         return self._mode
 
     def set_mode(self, pod_set: str, mode: Mode) -> None:
@@ -125,17 +125,17 @@ class Assignment:
             self.choice_of(name).topology = None if isinstance(place, str) else place
 
     def choice_of(self, pod_set: str) -> PodSetChoice:
-        return next(filter(lambda each: each.name == pod_set, self.pod_sets))
+        return next(filter(lambda choice: choice.name == pod_set, self.pod_sets))
 
     @property
     def message(self) -> str:
         """Why it does not fit, in Kueue's words; nothing if it does."""
         parts = []
-        for each in self.pod_sets:
-            if each.error:
-                return f"failed to assign flavors to pod set {each.name}: {each.error}"
-            if each.reasons:
-                parts.append(f"couldn't assign flavors to pod set {each.name}: {', '.join(sorted(each.reasons))}")
+        for pod_set in self.pod_sets:
+            if pod_set.error:
+                return f"failed to assign flavors to pod set {pod_set.name}: {pod_set.error}"
+            if pod_set.reasons:
+                parts.append(f"couldn't assign flavors to pod set {pod_set.name}: {', '.join(sorted(pod_set.reasons))}")
         return "; ".join(parts)
 
     @property
@@ -143,8 +143,8 @@ class Assignment:
         """Flavors and resources that others would have to leave."""
         return frozenset(
             (flavor.name, resource)
-            for each in self.pod_sets
-            for resource, flavor in each.flavors.items()
+            for pod_set in self.pod_sets
+            for resource, flavor in pod_set.flavors.items()
             if flavor.mode is Mode.PREEMPT
         )
 
@@ -154,13 +154,13 @@ class Assignment:
 
         Upstream: TotalRequestsFor.
         """
-        found: Quantities = {}
+        amounts: Quantities = {}
         for choice, own in zip(self.pod_sets, self.workload.total_requests, strict=False):
             for resource, amount in own.scale(choice.count).requests.items():
                 if amount and (flavor := choice.flavors.get(resource)) is not None:
                     key = flavor.name, resource
-                    found[key] = add(found.get(key, 0), amount)
-        return found
+                    amounts[key] = add(amounts.get(key, 0), amount)
+        return amounts
 
     @property
     def usage(self) -> Usage:
@@ -172,12 +172,12 @@ class Assignment:
     def _domain_uses(self) -> dict[str, list[DomainUse]]:
         own = self._pod_requests()
         domains: dict[str, list[DomainUse]] = {}
-        for each in self.pod_sets:
-            if each.topology is not None:
-                uses = [DomainUse(values, own[each.name], count) for values, count in each.topology.domains]
-                domains.setdefault(each.topology_flavor, []).extend(uses)
+        for pod_set in self.pod_sets:
+            if pod_set.topology is not None:
+                uses = [DomainUse(values, own[pod_set.name], count) for values, count in pod_set.topology.domains]
+                domains.setdefault(pod_set.topology_flavor, []).extend(uses)
         return domains
 
     def _pod_requests(self) -> dict[str, Requests]:
-        names = (each.name for each in self.workload.pod_sets)
+        names = (pod_set.name for pod_set in self.workload.pod_sets)
         return dict(zip(names, self.workload.pod_requests, strict=True))

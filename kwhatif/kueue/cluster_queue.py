@@ -69,8 +69,11 @@ class ClusterQueue(QuotaNode):
         super().__init__(source.name, spec.resource_groups or (), spec.fair_sharing)
         self.source = source
         self.groups = tuple(
-            group_for(frozenset(each.covered_resources or ()), tuple(flavor.name for flavor in each.flavors or ()))
-            for each in spec.resource_groups or ()
+            group_for(
+                frozenset(resource_group.covered_resources or ()),
+                tuple(flavor.name for flavor in resource_group.flavors or ()),
+            )
+            for resource_group in spec.resource_groups or ()
         )
         self._group_of = {resource: group for group in reversed(self.groups) for resource in group.covered}
         self.preemption = _preemption_of(spec.preemption)
@@ -247,7 +250,7 @@ def height_of(cohort: CohortNode) -> int:
 def active_members(cohort: CohortNode) -> tuple[ClusterQueue, ...]:
     """The active ClusterQueues right below; found once, since that does not change in the course of a run."""
     if cohort.active_members is None:
-        active = (each for each in cohort.members if isinstance(each, ClusterQueue) and each.is_active)
+        active = (member for member in cohort.members if isinstance(member, ClusterQueue) and member.is_active)
         cohort.active_members = tuple(active)
     return cohort.active_members
 

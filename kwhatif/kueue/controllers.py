@@ -113,8 +113,8 @@ def _evict_for_checks(workload: Workload, now: int) -> bool:
 
 
 def _checks_message(workload: Workload, state: str) -> str:
-    checks = sorted((each for each in workload.checks if each.state == state), key=lambda each: each.name)
-    parts = [f'"{each.name}" ({each.message})' if each.message else f'"{each.name}"' for each in checks]
+    checks = sorted((check for check in workload.checks if check.state == state), key=lambda each: each.name)
+    parts = [f'"{check.name}" ({check.message})' if check.message else f'"{check.name}"' for check in checks]
     return f"AdmissionCheck{'s' * (len(parts) > 1)} in {state} state: {'; '.join(parts)}" if parts else ""
 
 
@@ -136,7 +136,7 @@ def _sync_checks(queue: ClusterQueue, workload: Workload) -> bool:
     if workload.admission is None:
         wanted = {name for name, flavors in queue.checks.items() if flavors >= queue.flavors}
     else:
-        used = {flavor for each in workload.admission for flavor in each.flavors.values()}
+        used = {flavor for admission in workload.admission for flavor in admission.flavors.values()}
         wanted = {name for name, flavors in queue.checks.items() if flavors & used}
     known = {check.name: check for check in workload.checks}
     if known.keys() == wanted and len(known) == len(workload.checks):
@@ -197,7 +197,7 @@ def waits_for_topology(state: KueueState, workload: Workload) -> bool:
     queue = state.queues.get(workload.cluster_queue)
     if queue is None or workload.admission is None:
         return False
-    used = {flavor for each in workload.admission for flavor in each.flavors.values()}
+    used = {flavor for admission in workload.admission for flavor in admission.flavors.values()}
     return bool(used & queue.delayed_flavors & queue.topologies.keys())
 
 

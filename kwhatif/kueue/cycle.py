@@ -87,10 +87,10 @@ class SchedulingCycle:
             return self._process(heads)
 
     def _process(self, heads: Sequence[Entry]) -> Cycle:
-        entries = [each for each in heads if self._nominate(each)]
+        entries = [head for head in heads if self._nominate(head)]
         # From here on heads count, until the cycle is over.
         self._oracle.usage_is_stable = False
-        rejected = [each for each in heads if each.result == INADMISSIBLE]
+        rejected = [head for head in heads if head.result == INADMISSIBLE]
         ordered = []
         for entry in self._order(entries):
             ordered.append(entry)
@@ -129,7 +129,7 @@ class SchedulingCycle:
             return f'workload namespace "{workload.namespace}" does not exist: {missing}', ""
         if not queue.selector.matches(labels):
             return "workload namespace doesn't match ClusterQueue selector", NAMESPACE_MISMATCH
-        if not any(each.is_refused for each in workload.counted):
+        if not any(pod_set.is_refused for pod_set in workload.counted):
             return "", ""
         return resource_problems(workload.pod_sets, self._state.pods.limits.of(workload.namespace)), ""
 
@@ -192,8 +192,8 @@ class SchedulingCycle:
         if only_topology:
             # Two queues were given the same room: the later one looks for other domains, in the same flavors.
             pinned = {
-                each.name: {resource: flavor.name for resource, flavor in each.flavors.items()}
-                for each in assignment.pod_sets
+                pod_set.name: {resource: flavor.name for resource, flavor in pod_set.flavors.items()}
+                for pod_set in assignment.pod_sets
             }
             entry.workload.progress = None
             self._assign(entry, queue, pinned)
@@ -227,16 +227,18 @@ class SchedulingCycle:
         usage = entry.usage
         # Only those of the same tree have its quota, and only those in the same domains its room.
         root = queue.root
-        near = [(each.queue, each.workload.usage.without_topology) for each in leaving if each.queue.root is root]
+        near = [
+            (target.queue, target.workload.usage.without_topology) for target in leaving if target.queue.root is root
+        ]
         if not _without(near, lambda: queue.has_quota_for(usage)):
             return False, False
         if not usage.topology:
             return True, False
         wanted = {(flavor, use.values) for flavor, uses in usage.topology.items() for use in uses}
         there = [
-            (each.queue, Usage({}, own))
-            for each in leaving
-            if (own := each.workload.usage.topology)
+            (target.queue, Usage({}, own))
+            for target in leaving
+            if (own := target.workload.usage.topology)
             and any((flavor, use.values) in wanted for flavor, uses in own.items() for use in uses)
         ]
         has_room = _without(there, lambda: queue.has_room_for(usage))
@@ -257,9 +259,9 @@ class SchedulingCycle:
 
     def _admit(self, entry: Entry, queue: ClusterQueue, assignment: Assignment) -> None:
         workload = entry.workload
-        pod_sets = [each.as_admission() for each in assignment.pod_sets]
+        pod_sets = [pod_set.as_admission() for pod_set in assignment.pod_sets]
         workload.reserve_quota(queue.name, pod_sets, self._now)
-        flavors = {flavor for each in pod_sets for flavor in each.flavors.values()}
+        flavors = {flavor for pod_set in pod_sets for flavor in pod_set.flavors.values()}
         needed = {name for name, own in queue.checks.items() if own & flavors}
         if needed <= {check.name for check in workload.checks}:
             workload.sync_admitted(self._now)

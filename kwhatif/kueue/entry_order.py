@@ -47,7 +47,7 @@ def fair_order(entries: Sequence[E]) -> Iterator[E]:
     """
     left = {entry.queue: entry for entry in entries if entry.queue is not None}
     while left:
-        queue = min(left, key=lambda each: each.name)
+        queue = min(left, key=lambda cluster_queue: cluster_queue.name)
         if queue.parent is None:
             yield left.pop(queue)
             continue
@@ -65,7 +65,7 @@ _Shares = dict[tuple[QuotaNode, str], Share]
 
 
 def _shares_with(root: CohortNode, left: Mapping[ClusterQueue, E]) -> _Shares:
-    found: _Shares = {}
+    shares: _Shares = {}
     for queue in active_queues(root):
         entry = left.get(queue)
         if entry is None:
@@ -74,10 +74,10 @@ def _shares_with(root: CohortNode, left: Mapping[ClusterQueue, E]) -> _Shares:
         queue.count(usage)
         share = share_of(queue)
         for ancestor in queue.ancestors:
-            found[ancestor, entry.workload.key] = share
+            shares[ancestor, entry.workload.key] = share
             share = share_of(ancestor)
         queue.discount(usage)
-    return found
+    return shares
 
 
 def _run_tournament(cohort: CohortNode, left: Mapping[ClusterQueue, E], shares: _Shares) -> E | None:

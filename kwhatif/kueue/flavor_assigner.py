@@ -259,7 +259,11 @@ class FlavorAssigner:
                 assignment.set_mode(failed, Mode.NO_FIT)
             else:
                 # Quota may be there and room as well, only in too many pieces.
-                for request in (each for of_flavor in requests.values() for each in of_flavor):
+                for request in (
+                    pod_set_topology_request
+                    for of_flavor in requests.values()
+                    for pod_set_topology_request in of_flavor
+                ):
                     assignment.set_mode(request.pod_set.name, Mode.PREEMPT)
 
 

@@ -97,7 +97,9 @@ def _only_with_keys(spec: PodSpec, keys: Collection[str]) -> PodSpec:
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
     terms: list[NodeSelectorTerm] = []
     for term in (required.node_selector_terms if required else None) or ():
-        expressions = [each for each in term.match_expressions or () if each.key in keys]
+        expressions = [
+            match_expression for match_expression in term.match_expressions or () if match_expression.key in keys
+        ]
         if not expressions:
             # Terms are alternatives: one that says nothing of these labels lets every flavor through.
             terms = []

@@ -92,18 +92,20 @@ class KueueState:
         self.pods = PodCounter(
             NamespaceLimits(objects.limit_ranges), _overheads(objects.runtime_classes), self.configuration.resources
         )
-        self.namespaces = {each.name: each.metadata.labels or {} for each in objects.namespaces}
-        self.flavors = {each.name: each for each in objects.flavors}
+        self.namespaces = {namespace.name: namespace.metadata.labels or {} for namespace in objects.namespaces}
+        self.flavors = {flavor.name: flavor for flavor in objects.flavors}
         self.matcher = FlavorMatcher(self.flavors)
         self.topologies = _topologies(objects, self.flavors)
         self.queues, self.cohorts = _quota_trees(objects)
-        checks = {each.name: each for each in objects.checks}
+        checks = {check.name: check for check in objects.checks}
         for queue in self.queues.values():
             queue.set_up(self.flavors, self.topologies, checks)
-        self.local_queues = {each.key: each for each in sorted(objects.local_queues, key=lambda each: each.key)}
+        self.local_queues = {
+            each.key: each for each in sorted(objects.local_queues, key=lambda local_queue: local_queue.key)
+        }
         self.pending = {name: PendingQueue(queue.strategy) for name, queue in self.queues.items()}
         self.items: dict[str, set[str]] = {
-            key: set() for key, each in self.local_queues.items() if not each.spec.is_stopped
+            key: set() for key, local_queue in self.local_queues.items() if not local_queue.spec.is_stopped
         }
         """The workloads that wait in each LocalQueue that is not stopped."""
         self.workloads: dict[str, Workload] = {}
@@ -226,42 +228,42 @@ class KueueState:
 
 
 def _overheads(classes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Quantity]]:
-    found = {}
+    overheads = {}
     for each in classes:
         overhead = convert(section(each, "overhead"), dict[str, Any]).get("podFixed")
-        found[str(part_of(each, "metadata", "name"))] = convert(overhead or {}, dict[str, Quantity])
-    return found
+        overheads[str(part_of(each, "metadata", "name"))] = convert(overhead or {}, dict[str, Quantity])
+    return overheads
 
 
 def _topologies(objects: KueueObjects, flavors: Mapping[str, api.ResourceFlavor]) -> dict[str, FlavorTopology]:
     by_name = {each.name: each for each in objects.topologies}
-    found = {}
+    topologies = {}
     for name, flavor in sorted(flavors.items()):
         topology = by_name.get(flavor.spec.topology_name or "")
         if topology is not None and topology.spec.levels:
-            found[name] = FlavorTopology(flavor, topology, objects.nodes)
-    if found:
+            topologies[name] = FlavorTopology(flavor, topology, objects.nodes)
+    if topologies:
         for pod in objects.pods:
             annotations = pod.metadata.annotations or {}
             gone = pod.is_finished
             if not pod.spec.node_name or gone or any(key in annotations for key in _TOPOLOGY_ANNOTATIONS):
                 continue
             requests = spec_requests(pod.spec)
-            for each in found.values():
-                each.take(pod.spec.node_name, requests)
-    return found
+            for flavor_topology in topologies.values():
+                flavor_topology.take(pod.spec.node_name, requests)
+    return topologies
 
 
 def _quota_trees(objects: KueueObjects) -> tuple[dict[str, ClusterQueue], dict[str, CohortNode]]:
     """All ClusterQueues by name, and the Cohorts. A queue below a Cohort that is its own ancestor has no parent."""
     cohorts = {
         each.name: CohortNode(each.name, each.spec.resource_groups or (), each.spec.fair_sharing)
-        for each in sorted(objects.cohorts, key=lambda each: each.name)
+        for each in sorted(objects.cohorts, key=lambda cohort: cohort.name)
     }
-    parents = {each.name: each.spec.parent_name or each.spec.parent or "" for each in objects.cohorts}
+    parents = {cohort.name: cohort.spec.parent_name or cohort.spec.parent or "" for cohort in objects.cohorts}
     forest: QuotaForest[ClusterQueue] = QuotaForest(cohorts, dict(sorted(parents.items())))
     queues: dict[str, ClusterQueue] = {}
-    for source in sorted(objects.cluster_queues, key=lambda each: each.name):
+    for source in sorted(objects.cluster_queues, key=lambda cluster_queue: cluster_queue.name):
         queue = queues[source.name] = ClusterQueue(source)
         if source.spec.parent in forest.circular:
             queue.is_in_circle = True

@@ -70,7 +70,7 @@ def workload_problems(workload: api.KueueWorkload) -> Iterator[str]:
                 where = path.child(name).index(place).child("resources")
                 yield from _resource_problems(where, container.resources)
         yield from _resource_problems(path.child("resources"), spec.resources)
-    variable = sum(each.min_count is not None for each in pod_sets)
+    variable = sum(workload_pod_set.min_count is not None for workload_pod_set in pod_sets)
     if variable > 1:
         yield _SPEC.child("podSets").invalid(variable, "at most one podSet can use minCount")
 

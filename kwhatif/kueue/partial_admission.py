@@ -18,7 +18,9 @@ def find_most(pod_sets: Sequence[WorkloadPodSet], fits: Callable[[list[int]], R 
 
     It is a binary search, as upstream has it: where fewer pods fit worse than more, it may miss the most.
     """
-    spare = [each.count - (each.count if each.min_count is None else each.min_count) for each in pod_sets]
+    spare = [
+        pod_set.count - (pod_set.count if pod_set.min_count is None else pod_set.min_count) for pod_set in pod_sets
+    ]
     total = sum(spare)
     if not total:
         return None
@@ -27,7 +29,7 @@ def find_most(pod_sets: Sequence[WorkloadPodSet], fits: Callable[[list[int]], R 
     last_index = 0
     while low < high:
         middle = (low + high) // 2
-        counts = [each.count - part * middle // total for each, part in zip(pod_sets, spare, strict=True)]
+        counts = [pod_set.count - part * middle // total for pod_set, part in zip(pod_sets, spare, strict=True)]
         found = fits(counts)
         if found is None:
             low = middle + 1

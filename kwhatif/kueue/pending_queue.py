@@ -53,7 +53,7 @@ class PendingQueue:
     def in_order(self) -> list[Workload]:
         """All that wait, in queue order: a preemptor that waits for its victims first."""
         everybody = [*self._in_line.values(), *self.aside.values()]
-        return sorted(everybody, key=lambda each: (not self._is_sticky(each), each.order))
+        return sorted(everybody, key=lambda workload: (not self._is_sticky(workload), workload.order))
 
     def _is_sticky(self, workload: Workload) -> bool:
         return self.strategy == BEST_EFFORT and workload.key == self._preemptor

@@ -178,7 +178,10 @@ class PodCounter:
 def _adjust_containers(containers: list[Container] | None, limits: LimitSummary | None) -> list[Container] | None:
     if containers is None:
         return None
-    return [replace(each, resources=_adjust(each.resources or ResourceRequirements(), limits)) for each in containers]
+    return [
+        replace(container, resources=_adjust(container.resources or ResourceRequirements(), limits))
+        for container in containers
+    ]
 
 
 def _adjust(resources: ResourceRequirements, summary: LimitSummary | None) -> ResourceRequirements:
@@ -211,7 +214,9 @@ def _shape_of(spec: PodSpec) -> tuple[object, ...]:
 
 
 def _containers_shape(containers: Iterable[Container]) -> list[object]:
-    return [(each.resources.requests if each.resources else None, each.ports) for each in containers]
+    return [
+        (container.resources.requests if container.resources else None, container.ports) for container in containers
+    ]
 
 
 def spec_amounts(spec: PodSpec) -> ResourceList:
@@ -235,7 +240,7 @@ def counted_requests(spec: PodSpec, own: Requests, settings: ResourceSettings) -
 
 def _transform(amounts: ResourceList, transformations: Sequence[ResourceTransformation]) -> ResourceList:
     """What transformations make of requests (upstream: applyResourceTransformations)."""
-    by_input = {each.input: each for each in transformations}
+    by_input = {transformation.input: transformation for transformation in transformations}
     if not by_input.keys() & amounts.keys():
         return amounts
     kept: ResourceList = {}
@@ -247,9 +252,9 @@ def _transform(amounts: ResourceList, transformations: Sequence[ResourceTransfor
             continue
         value = quantity.nano()
         factor = amounts.get(rule.multiply_by or "")
-        for output, each in (rule.outputs or {}).items():
+        for output, share in (rule.outputs or {}).items():
             # The product is exact upstream, and so is this: a billionth of a billionth is the finest.
-            product = value * each.nano() * (factor.nano() if factor is not None else 10**9)
+            product = value * share.nano() * (factor.nano() if factor is not None else 10**9)
             made[output] = made.get(output, 0) + product
         if (rule.strategy or "Retain") == "Retain":
             kept[name] = quantity
@@ -269,7 +274,7 @@ def resource_problems(pod_sets: Sequence[WorkloadPodSet], summaries: Mapping[str
     if problems:
         return f"resources validation failed: {aggregate(problems)}"
     if summaries:
-        problems = [p for path, each in paths for p in _range_problems(path, each.template.spec, summaries)]
+        problems = [p for path, pod_set in paths for p in _range_problems(path, pod_set.template.spec, summaries)]
     return f"resources didn't satisfy LimitRange constraints: {aggregate(problems)}" if problems else ""
 
 

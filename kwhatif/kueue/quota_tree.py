@@ -248,14 +248,14 @@ class QuotaForest(Generic[Q]):
 
 
 def _quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, Quota]:
-    found: dict[FlavorResource, Quota] = {}
+    quotas: dict[FlavorResource, Quota] = {}
     for group in groups:
         for flavor in group.flavors or ():
             for quota in flavor.resources or ():
                 borrowing, lending = quota.borrowing_limit, quota.lending_limit
-                found[flavor.name, quota.name] = Quota(
+                quotas[flavor.name, quota.name] = Quota(
                     limit_of(quota.name, quota.nominal_quota),
                     None if borrowing is None else limit_of(quota.name, borrowing),
                     None if lending is None else limit_of(quota.name, lending),
                 )
-    return found
+    return quotas

@@ -47,13 +47,13 @@ def room_at(node: QuotaNode, key: FlavorResource) -> Room:
 
 def holders_below(node: QuotaNode, key: FlavorResource) -> list[tuple[ClusterQueue, Workload]]:
     """Who has quota below a node: the lowest priority first, of one priority the latest."""
-    found = [
+    holders = [
         (queue, workload)
         for queue in _queues_below(node)
         for workload in queue.workloads.values()
         if workload.usage.quota.get(key, 0) > 0
     ]
-    return sorted(found, key=lambda each: (each[1].priority, -each[1].created, each[1].key))
+    return sorted(holders, key=lambda holder: (holder[1].priority, -holder[1].created, holder[1].key))
 
 
 def _queues_below(node: QuotaNode) -> Iterator[ClusterQueue]:

@@ -51,7 +51,7 @@ class KueueRun:
         self.is_restless = False
         self._number = 0
         self._released: set[str] = set()
-        made = [state.make_workload(each) for each in workloads]
+        made = [state.make_workload(kueue_workload) for kueue_workload in workloads]
         self._began_with = {each.key: each.admission for each in made if each.counts and each.status == "admitted"}
         for workload in sorted(made, key=lambda each: each.key):
             state.add(workload, now)
@@ -104,44 +104,44 @@ class KueueRun:
 
     def rest(self, until: Callable[[RecordedCycle], bool] | None = None) -> list[RecordedCycle]:
         """Cycles until nothing changes, and once more for those who come back; or ``until`` one is enough."""
-        found: list[RecordedCycle] = []
+        cycles: list[RecordedCycle] = []
         self._bring_back()
         back = 0
         while True:
-            found += self._rest_once(back, until)
-            if until is not None and found and until(found[-1]):
-                return found
+            cycles += self._rest_once(back, until)
+            if until is not None and cycles and until(cycles[-1]):
+                return cycles
             back = 0 if self.is_restless else self._bring_back()
             if not back:
-                return found
+                return cycles
 
     def _rest_once(self, back: int, until: Callable[[RecordedCycle], bool] | None) -> list[RecordedCycle]:
-        found: list[RecordedCycle] = []
+        cycles: list[RecordedCycle] = []
         earlier: dict[tuple[str, ...], list[Cycle]] = {}
         before = self._queue_states()
         while True:
             cycle = self._cycle()
             if cycle is None:
-                return found
+                return cycles
             moved = any(entry.result in (ADMITTED, PREEMPTING) for entry in cycle.entries)
             states = self._queue_states()
             if not moved and states == before and not any(entry.has_changed for entry in cycle.entries):
-                return found
+                return cycles
             before = states
-            found.append(RecordedCycle(cycle.entries, [each.key for each in cycle.evicted], back))
+            cycles.append(RecordedCycle(cycle.entries, [workload.key for workload in cycle.evicted], back))
             back = 0
-            if until is not None and until(found[-1]):
-                return found
+            if until is not None and until(cycles[-1]):
+                return cycles
             if moved:
                 earlier.clear()
             else:
                 alike = earlier.setdefault(tuple([entry.workload.key for entry in cycle.entries]), [])
                 if alike and _trace(cycle) in map(_trace, alike):
-                    return found
+                    return cycles
                 alike.append(cycle)
             if self._number > self._most_cycles:
                 self.is_restless = True
-                return found
+                return cycles
 
     def _cycle(self) -> Cycle | None:
         self._number += 1
@@ -204,7 +204,11 @@ def _assignment_trace(entry: Entry) -> tuple[object, ...]:
     if entry.assignment is None:
         return ()
     tried = tuple(
-        (each.count, tuple(sorted((name, flavor.name) for name, flavor in each.flavors.items())), each.topology)
-        for each in entry.assignment.pod_sets
+        (
+            pod_set.count,
+            tuple(sorted((name, flavor.name) for name, flavor in pod_set.flavors.items())),
+            pod_set.topology,
+        )
+        for pod_set in entry.assignment.pod_sets
     )
     return entry.assignment.mode, entry.assignment.borrowing_level, tried

@@ -78,7 +78,7 @@ class ScanProgress(msgspec.Struct):
     @property
     def is_unfinished(self) -> bool:
         """Whether there are flavors left to be tried."""
-        return any(index != -1 for each in self.tried for index in each.values())
+        return any(index != -1 for tried_flavors in self.tried for index in tried_flavors.values())
 
     def next_flavor(self, pod_set: int, resource: str) -> int:
         return self.tried[pod_set].get(resource, -1) + 1 if pod_set < len(self.tried) else 0
@@ -108,19 +108,21 @@ class Workload:
         self.labels: Mapping[str, str] = source.metadata.labels or {}
         self.is_gated = bool((source.metadata.annotations or {}).get(_GATED_BY))
         given = source.spec.pod_sets or ()
-        self.counted = tuple([counter.count(each, self.namespace) for each in given])
-        self.pod_sets = tuple([each.pod_set for each in self.counted])
-        self.pod_requests = tuple([each.requests for each in self.counted])
-        self._reclaimed = {each.name: each.count for each in source.status.reclaimable_pods or ()}
+        self.counted = tuple([counter.count(pod_set, self.namespace) for pod_set in given])
+        self.pod_sets = tuple([pod_set.pod_set for pod_set in self.counted])
+        self.pod_requests = tuple([pod_set.requests for pod_set in self.counted])
+        self._reclaimed = {
+            reclaimable_pod.name: reclaimable_pod.count for reclaimable_pod in source.status.reclaimable_pods or ()
+        }
         self.conditions = _conditions_of(source)
         self.checks = [
-            Check(each.name, each.state or "Pending", each.message or "")
-            for each in source.status.admission_checks or ()
+            Check(admission_check.name, admission_check.state or "Pending", admission_check.message or "")
+            for admission_check in source.status.admission_checks or ()
         ]
         self.requeue_at = _requeue_time(source)
         self.progress: ScanProgress | None = None
         self.total_requests = tuple(map(self._total_left, self.counted))
-        shape = [(each.shape, total.count) for each, total in zip(self.counted, self.total_requests, strict=True)]
+        shape = [(pod_set.shape, total.count) for pod_set, total in zip(self.counted, self.total_requests, strict=True)]
         self.shape = counter.number_shape((self.priority, *shape))
         """Equal for workloads that get the same answer: same constraints, requests and priority (upstream:
         computeSchedulingHash).
@@ -140,7 +142,7 @@ class Workload:
         """What is only ever replaced as a whole is shared."""
         made = copy.copy(self)
         made.conditions = dict(self.conditions)
-        made.checks = [Check(each.name, each.state, each.message) for each in self.checks]
+        made.checks = [Check(check.name, check.state, check.message) for check in self.checks]
         return made
 
     def _count_left(self, pod_set: str, count: int) -> int:
@@ -210,11 +212,11 @@ class Workload:
 
     @property
     def can_shrink(self) -> bool:
-        return any(each.count > each.min_count for each in self.pod_sets if each.min_count is not None)
+        return any(pod_set.count > pod_set.min_count for pod_set in self.pod_sets if pod_set.min_count is not None)
 
     @property
     def wants_topology(self) -> bool:
-        return any(each.wants_topology for each in self.pod_sets)
+        return any(pod_set.wants_topology for pod_set in self.pod_sets)
 
     # --- what happens to it
 
@@ -232,23 +234,25 @@ class Workload:
         """Keep the admission, and work out what it uses."""
         self.cluster_queue, self.admission = cluster_queue, tuple(pod_sets)
         self.used_flavors = frozenset(
-            (flavor, resource) for each in self.admission for resource, flavor in each.flavors.items()
+            (flavor, resource)
+            for pod_set_admission in self.admission
+            for resource, flavor in pod_set_admission.flavors.items()
         )
-        own = {each.name: requests for each, requests in zip(self.pod_sets, self.pod_requests, strict=True)}
-        counts = {each.name: each.count for each in self.pod_sets}
+        own = {pod_set.name: requests for pod_set, requests in zip(self.pod_sets, self.pod_requests, strict=True)}
+        counts = {pod_set.name: pod_set.count for pod_set in self.pod_sets}
         quota: Quantities = {}
         domains: dict[str, list[DomainUse]] = {}
-        for each in self.admission:
-            used, left = each.usage, self._count_left(each.name, counts.get(each.name, 0))
-            if left < each.count:
-                used = multiply(divide(used, each.count), left)
+        for admission in self.admission:
+            used, left = admission.usage, self._count_left(admission.name, counts.get(admission.name, 0))
+            if left < admission.count:
+                used = multiply(divide(used, admission.count), left)
             for resource, amount in used.items():
-                key: FlavorResource = each.flavors.get(resource, ""), resource
+                key: FlavorResource = admission.flavors.get(resource, ""), resource
                 quota[key] = add(quota.get(key, 0), amount)
-            if each.topology is not None:
-                requests = own.get(each.name) or divide(each.usage, each.count)
-                uses = [DomainUse(values, requests, count) for values, count in each.topology.domains]
-                for flavor in sorted(set(each.flavors.values())):
+            if admission.topology is not None:
+                requests = own.get(admission.name) or divide(admission.usage, admission.count)
+                uses = [DomainUse(values, requests, count) for values, count in admission.topology.domains]
+                for flavor in sorted(set(admission.flavors.values())):
                     domains.setdefault(flavor, []).extend(uses)
         self.usage = Usage(quota, domains)
 
@@ -317,7 +321,9 @@ class WorkloadTrace(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def _words(self) -> dict[str, tuple[bool, str, str]]:
-        return {kind: (each.status, each.reason, each.message) for kind, each in self.conditions.items()}
+        return {
+            kind: (condition.status, condition.reason, condition.message) for kind, condition in self.conditions.items()
+        }
 
 
 def _truncate(message: str) -> str:
@@ -326,13 +332,13 @@ def _truncate(message: str) -> str:
 
 def _conditions_of(source: KueueWorkload) -> dict[str, Condition]:
     return {
-        each.type: Condition(
-            each.status == "True",
-            each.reason or "",
-            each.message or "",
-            nanoseconds_of(each.last_transition_time) if each.last_transition_time else 0,
+        condition.type: Condition(
+            condition.status == "True",
+            condition.reason or "",
+            condition.message or "",
+            nanoseconds_of(condition.last_transition_time) if condition.last_transition_time else 0,
         )
-        for each in source.status.conditions or ()
+        for condition in source.status.conditions or ()
     }
 
 
@@ -352,14 +358,16 @@ def _requeue_time(source: KueueWorkload) -> int | None:
 
 def _admissions_of(source: KueueWorkload) -> list[PodSetAdmission]:
     admission = source.status.admission
-    counts = {each.name: each.count for each in source.spec.pod_sets or ()}
+    counts = {pod_set.name: pod_set.count for pod_set in source.spec.pod_sets or ()}
     return [
         PodSetAdmission(
-            each.name,
-            counts.get(each.name, 0) if each.count is None else each.count,
-            each.flavors or {},
-            requests_of(each.resource_usage or {}),
-            None if each.topology_assignment is None else decode_assignment(each.topology_assignment),
+            pod_set_assignment.name,
+            counts.get(pod_set_assignment.name, 0) if pod_set_assignment.count is None else pod_set_assignment.count,
+            pod_set_assignment.flavors or {},
+            requests_of(pod_set_assignment.resource_usage or {}),
+            None
+            if pod_set_assignment.topology_assignment is None
+            else decode_assignment(pod_set_assignment.topology_assignment),
         )
-        for each in (admission.pod_set_assignments if admission else None) or ()
+        for pod_set_assignment in (admission.pod_set_assignments if admission else None) or ()
     ]

@@ -194,7 +194,9 @@ def _fields_of_profiles(body: Json) -> None:
     profiles = body.get("profiles") or [{}]
     if not isinstance(profiles, list):
         return
-    body["profiles"] = [_profile(each, timeout, off) if isinstance(each, Mapping) else each for each in profiles]
+    body["profiles"] = [
+        _profile(profile, timeout, off) if isinstance(profile, Mapping) else profile for profile in profiles
+    ]
 
 
 def _profile(profile: Mapping[Any, Any], timeout: object, no_preemption: object) -> Json:
@@ -289,7 +291,7 @@ def _extender(extender: Mapping[Any, Any], place: str) -> Json:
         known["tlsConfig"] = _select_fields(known["tlsConfig"], _TLS_FIELDS)
     if isinstance(known.get("managedResources"), list):
         known["managedResources"] = _each(
-            known["managedResources"], lambda each: _select_fields(each, _RESOURCE_FIELDS)
+            known["managedResources"], lambda resource: _select_fields(resource, _RESOURCE_FIELDS)
         )
     return known
 

@@ -98,15 +98,21 @@ def as_configuration(policy: Policy, *, tolerant: bool) -> tuple[KubeSchedulerCo
     producer = _ProfileBuilder()
     predicates = set(DEFAULT_PREDICATES)
     if policy.predicates is not None:
-        predicates = {_predicate(each, producer, tolerant=tolerant) for each in policy.predicates}
+        predicates = {_predicate(predicate, producer, tolerant=tolerant) for predicate in policy.predicates}
     priorities: dict[str, int] = dict(DEFAULT_PRIORITIES)
     if policy.priorities is not None:
-        named = [each for each in policy.priorities if each.name != EQUAL_PRIORITY]
+        named = [priority for priority in policy.priorities if priority.name != EQUAL_PRIORITY]
         if tolerant:
-            foreign = [each.name for each in named if each.name in FOREIGN_PRIORITIES and each.argument is None]
+            foreign = [
+                priority_policy.name
+                for priority_policy in named
+                if priority_policy.name in FOREIGN_PRIORITIES and priority_policy.argument is None
+            ]
             producer.notes += [f"priority {name}: kube-scheduler never had it, so it is left out" for name in foreign]
-            named = [each for each in named if each.name not in foreign]
-        priorities = {_priority(each, producer, tolerant=tolerant): each.weight for each in named}
+            named = [priority_policy for priority_policy in named if priority_policy.name not in foreign]
+        priorities = {
+            _priority(priority_policy, producer, tolerant=tolerant): priority_policy.weight for priority_policy in named
+        }
     if policy.hard_pod_affinity_symmetric_weight and "InterPodAffinityPriority" in priorities:
         weight = policy.hard_pod_affinity_symmetric_weight
         producer.args["InterPodAffinity"] = InterPodAffinityArgs(hard_pod_affinity_weight=weight)

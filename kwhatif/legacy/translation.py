@@ -149,8 +149,8 @@ class _Profile(msgspec.Struct):
     # --- where plugins are
 
     def _plugins_at(self, point: str) -> tuple[PluginRef, ...]:
-        found = self.old.plugins.get(point)
-        return found.enabled if found is not None else ()
+        plugin = self.old.plugins.get(point)
+        return plugin.enabled if plugin is not None else ()
 
     def _points_of(self, name: str) -> tuple[str, ...]:
         return self.facts.points.get(name, ())
@@ -330,10 +330,10 @@ class _Profile(msgspec.Struct):
         )
 
     def _args_of(self, name: str, otherwise: Any) -> Any:
-        found = self.args.get(name)
-        if found is None:
-            found = self.old.args_of(name)
-        return otherwise if found is None else found
+        arg = self.args.get(name)
+        if arg is None:
+            arg = self.old.args_of(name)
+        return otherwise if arg is None else arg
 
 
 def _legacy_points() -> Mapping[str, tuple[str, ...]]:

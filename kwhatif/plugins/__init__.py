@@ -23,7 +23,7 @@ def in_tree_plugins() -> Mapping[str, type[Declaration]]:
 
 def declared_in(package: str, path: list[str]) -> Mapping[str, type[Declaration]]:
     """The plugins that the files of a package define, but not those of packages beneath it."""
-    modules = [f"{package}.{each.name}" for each in iter_modules(path) if not each.ispkg]
+    modules = [f"{package}.{module.name}" for module in iter_modules(path) if not module.ispkg]
     return dict(sorted(declared for module in modules for declared in _declared_by(module).items()))
 
 
@@ -34,7 +34,7 @@ class PluginModules(Mapping[str, type[Declaration]]):
     """
 
     def __init__(self, package: str, path: list[str]) -> None:
-        names = (each.name for each in iter_modules(path) if not each.ispkg)
+        names = (module.name for module in iter_modules(path) if not module.ispkg)
         self._modules = {name.replace("_", ""): f"{package}.{name}" for name in names}
 
     def __getitem__(self, name: str) -> type[Declaration]:

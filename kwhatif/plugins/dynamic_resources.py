@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
     """The claims that the pod names, or why one of them cannot be used (upstream: foreachPodResourceClaim)."""
     claims = []
-    for each in pod.pod.spec.resource_claims or ():
-        problem = _unmade(pod, each)
+    for resource_claim in pod.pod.spec.resource_claims or ():
+        problem = _unmade(pod, resource_claim)
         if problem:
             return problem
-        name = claim_name(pod.pod, each)
+        name = claim_name(pod.pod, resource_claim)
         if name is None:
             continue
         claim = devices.claims.get((pod.shape.namespace, name))
@@ -60,7 +60,7 @@ def usable_claims(pod: PodInfo, devices: Devices) -> list[ResourceClaim] | str:
         if claim.metadata.deletion_timestamp is not None:
             return f'resourceclaim "{name}" is being deleted'
         owners = claim.metadata.owner_references or ()
-        if each.resource_claim_name is None and not any(o.controller and o.uid == pod.uid for o in owners):
+        if resource_claim.resource_claim_name is None and not any(o.controller and o.uid == pod.uid for o in owners):
             group = group_key(pod) if devices.features.dra_workload_resource_claims else None
             if group is not None and is_made_for_group(claim, group[1]):
                 claims.append(claim)
@@ -96,7 +96,10 @@ def refusal_of(claim: ResourceClaim, devices: Devices) -> Status | None:
             if not devices.features.dra_prioritized_list:
                 problem = "has subrequests, but the DRAPrioritizedList feature is disabled"
                 return Status.unresolvable(f"resource claim {claim.key}, request {request.name}: {problem}")
-            names = [(f"{request.name}/{each.name}", each.device_class_name) for each in request.first_available]
+            names = [
+                (f"{request.name}/{subrequest.name}", subrequest.device_class_name)
+                for subrequest in request.first_available
+            ]
         else:
             return Status.unresolvable(f"resource claim {claim.key}, request {request.name}: unknown request type")
         for name, class_name in names:
@@ -111,7 +114,7 @@ def is_own_device_claim(waiting: PodInfo, happening: EventOccurrence) -> bool:
     """Whether the claim that changed is one of the waiting pod's (upstream: isSchedulableAfterClaimChange)."""
     namespace, name = happening.claim or ("", "")
     claims = waiting.pod.spec.resource_claims or ()
-    return namespace == waiting.shape.namespace and any(claim_name(waiting.pod, each) == name for each in claims)
+    return namespace == waiting.shape.namespace and any(claim_name(waiting.pod, claim) == name for claim in claims)
 
 
 NOT_AVAILABLE = "resourceclaim not available on the node"

@@ -191,8 +191,10 @@ def apply_extenders(
             if all(plugin.name != name for plugin in profile.plugin_config):
                 return config, [f"couldn't build extenders: can't find {name}Args in plugin config"]
         configs = tuple(
-            replace(each, args=replace(each.args, **{fields[each.name]: ignored})) if each.name in fields else each
-            for each in profile.plugin_config
+            replace(plugin_config, args=replace(plugin_config.args, **{fields[plugin_config.name]: ignored}))
+            if plugin_config.name in fields
+            else plugin_config
+            for plugin_config in profile.plugin_config
         )
         profiles.append(replace(profile, plugin_config=configs))
     return replace(config, profiles=tuple(profiles)), []
@@ -202,11 +204,11 @@ def start_problems(config: KubeSchedulerConfiguration, facts: InTreePlugins) -> 
     """Errors of plugins at their start, in arguments that validation let pass."""
     for profile in config.profiles:
         enabled = enabled_names(profile.plugins or Plugins())
-        for each in profile.plugin_config:
-            plugin = facts.plugins.get(each.name)
-            if plugin is None or not plugin.checked_at_start or each.name not in enabled:
+        for plugin_config in profile.plugin_config:
+            plugin = facts.plugins.get(plugin_config.name)
+            if plugin is None or not plugin.checked_at_start or plugin_config.name not in enabled:
                 continue
-            problems = list(plugin.problems(ROOT, each.args, facts.features))
+            problems = list(plugin.problems(ROOT, plugin_config.args, facts.features))
             if problems:
                 start = f"initializing profiles: creating profile for scheduler name {profile.scheduler_name}"
-                yield f'{start}: initializing plugin "{each.name}": {aggregate(problems)}'
+                yield f'{start}: initializing plugin "{plugin_config.name}": {aggregate(problems)}'

@@ -199,12 +199,12 @@ def without(
     that has the extension point is enabled.
     """
     plugins = {
-        point: PluginSet(tuple(ref for ref in found.enabled if ref.name not in names), found.disabled)
-        for point, found in profile.plugins.items()
+        point: PluginSet(tuple(ref for ref in plugin_set.enabled if ref.name not in names), plugin_set.disabled)
+        for point, plugin_set in profile.plugins.items()
     }
     args = {name: each for name, each in profile.args.items() if name not in names}
     rest = replace(profile, plugins=FrozenMap(plugins), args=FrozenMap(args))
-    known = {ref.name: _points_of(ref.name, implements) for found in plugins.values() for ref in found.enabled}
+    known = {ref.name: _points_of(ref.name, implements) for plugin in plugins.values() for ref in plugin.enabled}
     stand_ins = {}
     for point in ("queueSort", "bind") if names else ():
         if not _merge_multi_point(rest, point, [ref.name for ref in plugins[point].enabled], known):
@@ -280,8 +280,8 @@ def _list_enabled(profile: Profile, point: str, known: _Known) -> list[str]:
 
 def _multi_point(profile: Profile) -> tuple[PluginRef, ...]:
     """What is enabled for all points at once; older minors do not have that."""
-    found = profile.plugins.get(MULTI_POINT)
-    return found.enabled if found is not None else ()
+    plugin = profile.plugins.get(MULTI_POINT)
+    return plugin.enabled if plugin is not None else ()
 
 
 def _twice(name: str, point: str) -> _RefusedError:

@@ -53,7 +53,9 @@ def _profile(profile: Profile, version: str) -> dict[str, Any]:
         shown["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     if profile.args:
         args = sorted(profile.args.items())
-        shown["pluginConfig"] = [{"args": args_document(each, version), "name": name} for name, each in args]
+        shown["pluginConfig"] = [
+            {"args": args_document(plugin_args, version), "name": name} for name, plugin_args in args
+        ]
     shown["plugins"] = {point: _plugin_set(profile, point) for point in sorted(profile.plugins)}
     shown["schedulerName"] = profile.scheduler_name
     return shown

@@ -91,8 +91,8 @@ class Plugins(ConfigStruct):
     def plugin_set_at(self, point: str) -> PluginSet:
         """The set of an extension point, by its name in ``EXTENSION_POINTS``."""
         attribute = self.__struct_fields__[self.__struct_encode_fields__.index(point)]
-        found: PluginSet = getattr(self, attribute)
-        return found
+        plugin_set: PluginSet = getattr(self, attribute)
+        return plugin_set
 
 
 class PluginConfig(ConfigStruct):

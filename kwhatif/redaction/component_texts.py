@@ -59,12 +59,12 @@ def scheduler_text(value: Any, names: Pseudonyms) -> Any:
     """A scheduler's text. The rule for messages of Events and conditions."""
     if not isinstance(value, str):
         return GONE
-    if found := _BOUND.fullmatch(value):
-        return f"Successfully assigned {names.name(found[1])}/{names.name(found[2])} to {names.node(found[3])}"
-    if found := _PREEMPTED.fullmatch(value):
-        return f"Preempted by pod {names.uid(found[1])} on node {names.node(found[2])}{found['rest']}"
-    if found := _LEADER.fullmatch(value):
-        return f"{names.name(found[1])} {found[2]}"
+    if match := _BOUND.fullmatch(value):
+        return f"Successfully assigned {names.name(match[1])}/{names.name(match[2])} to {names.node(match[3])}"
+    if match := _PREEMPTED.fullmatch(value):
+        return f"Preempted by pod {names.uid(match[1])} on node {names.node(match[2])}{match['rest']}"
+    if match := _LEADER.fullmatch(value):
+        return f"{names.name(match[1])} {match[2]}"
     return _parts(value, names)
 
 
@@ -73,21 +73,21 @@ def _parts(text: str, names: Pseudonyms) -> str:
     parts: list[str] = []
     place = 0
     while place < len(text):
-        nearest = [found for pattern in _NAMED if (found := pattern.search(text, place)) is not None]
-        found = min(nearest, key=lambda one: one.start(), default=None)
-        end = len(text) if found is None else found.start()
+        nearest = [match for pattern in _NAMED if (match := pattern.search(text, place)) is not None]
+        match = min(nearest, key=lambda one: one.start(), default=None)
+        end = len(text) if match is None else match.start()
         parts.append(_translate_words(text[place:end], names))
-        if found is None:
+        if match is None:
             break
-        parts.append(_NAMED[found.re](found, names))
-        place = found.end()
+        parts.append(_NAMED[match.re](match, names))
+        place = match.end()
     return "".join(parts)
 
 
 _NAMED: dict[re.Pattern[str], Callable[[re.Match[str], Pseudonyms], str]] = {
-    _RESOURCE: lambda found, names: names.resource(found[0]),
-    _TAINT: lambda found, names: f"{{{names.label_key(found[1])}: {names.label_value(found[1], found[2])}}}",
-    _COUNT: lambda found, names: found[0],
+    _RESOURCE: lambda match, names: names.resource(match[0]),
+    _TAINT: lambda match, names: f"{{{names.label_key(match[1])}: {names.label_value(match[1], match[2])}}}",
+    _COUNT: lambda match, names: match[0],
 }
 
 
@@ -98,7 +98,7 @@ def _translate_words(text: str, names: Pseudonyms) -> str:
         if number % 2:
             quoted[number] = names.name(part)
         else:
-            quoted[number] = WORD.sub(lambda found: found[0] if found[0] in _KNOWN else names.name(found[0]), part)
+            quoted[number] = WORD.sub(lambda match: match[0] if match[0] in _KNOWN else names.name(match[0]), part)
     return '"'.join(quoted)
 
 

@@ -55,13 +55,14 @@ _CONDITION = fields(
 
 def _assignment(value: Any, names: Pseudonyms) -> Any:
     try:
-        found = decode_assignment(convert(value, kueue.TopologyAssignment))
+        assignment = decode_assignment(convert(value, kueue.TopologyAssignment))
     except InputError:
         return GONE
     domains = [
-        {"values": [*map(names.label_value, found.levels, values)], "count": count} for values, count in found.domains
+        {"values": [*map(names.label_value, assignment.levels, values)], "count": count}
+        for values, count in assignment.domains
     ]
-    return {"levels": [names.label_key(level) for level in found.levels], "domains": domains}
+    return {"levels": [names.label_key(level) for level in assignment.levels], "domains": domains}
 
 
 KUEUE_RULES: dict[type[Struct], dict[str, Rule]] = {

@@ -56,12 +56,12 @@ def translate_words(expression: str, put: Callable[[str], str], put_measure: Cal
     ``put_measure`` is for texts that are turned into quantities and versions.
     """
 
-    def token(found: re.Match[str]) -> str:
-        if found["measure"]:
-            return found["measure"] + put_measure(found["measured"]) + found["end"]
-        if found["quote"]:
-            return found["quote"] + put(found["text"]) + found["unquote"]
-        return found[0] if _CEL_NUMBER.fullmatch(found[0]) else put(found[0])
+    def token(match: re.Match[str]) -> str:
+        if match["measure"]:
+            return match["measure"] + put_measure(match["measured"]) + match["end"]
+        if match["quote"]:
+            return match["quote"] + put(match["text"]) + match["unquote"]
+        return match[0] if _CEL_NUMBER.fullmatch(match[0]) else put(match[0])
 
     return _TOKEN.sub(token, expression)
 
@@ -202,11 +202,11 @@ class Pseudonyms:
         """A disk or its handle. How in-tree disks are found in the names that their drivers give them stays."""
         words = self.translation.words
         coded, rest = "", raw
-        if found := _GCE_DISK.fullmatch(raw):
-            project = found[1] if found[1] == _UNSPECIFIED else self._words(words, found[1])
-            coded, rest = f"projects/{project}/{found[2]}/{self._words(words, found[3])}/disks/", found[4]
-        elif found := _AWS_DISK.fullmatch(raw):
-            coded, rest = f"aws://{self._words(words, found[1])}{found[2]}", found[3]
+        if match := _GCE_DISK.fullmatch(raw):
+            project = match[1] if match[1] == _UNSPECIFIED else self._words(words, match[1])
+            coded, rest = f"projects/{project}/{match[2]}/{self._words(words, match[3])}/disks/", match[4]
+        elif match := _AWS_DISK.fullmatch(raw):
+            coded, rest = f"aws://{self._words(words, match[1])}{match[2]}", match[3]
         if rest.startswith("vol-"):
             coded, rest = coded + "vol-", rest.removeprefix("vol-")
         return coded + self._words(words, rest)
@@ -299,10 +299,10 @@ class Pseudonyms:
         for prefix in ("requests.", "limits."):
             if raw.startswith(prefix):
                 return prefix + self.resource(raw.removeprefix(prefix))
-        if found := re.fullmatch(r"(.+)(\.(?:storage|device)class\.(?:storage|resource)\.k8s\.io/.+)", raw):
-            known = found[2].rpartition("/")[2] in ("requests.storage", "persistentvolumeclaims", "devices")
+        if match := re.fullmatch(r"(.+)(\.(?:storage|device)class\.(?:storage|resource)\.k8s\.io/.+)", raw):
+            known = match[2].rpartition("/")[2] in ("requests.storage", "persistentvolumeclaims", "devices")
             if known:
-                return self.name(found[1]) + found[2]
+                return self.name(match[1]) + match[2]
         if raw.startswith("deviceclass.resource.kubernetes.io/"):
             return "deviceclass.resource.kubernetes.io/" + self.name(raw.partition("/")[2])
         if raw.startswith("attachable-volumes-csi-"):
@@ -323,7 +323,7 @@ class Pseudonyms:
     # --- words
 
     def _words(self, words: OrderedCodes, raw: str) -> str:
-        return WORD.sub(lambda found: _encode_word(words, found[0]), raw)
+        return WORD.sub(lambda match: _encode_word(words, match[0]), raw)
 
     def _short(self, words: OrderedCodes, raw: str, longest: int = _LONGEST_LABEL) -> str:
         """As ``_words``, but a name that would exceed upstream's length is replaced as a single word."""

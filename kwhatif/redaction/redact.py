@@ -147,8 +147,8 @@ def _plain(obj: msgspec.Struct) -> Plain:
 
 def known_version(text: str | None) -> str | None:
     """The version of a Kubernetes, without a vendor's suffix."""
-    found = _VERSION.match(text or "")
-    return found[0] if found else None
+    match = _VERSION.match(text or "")
+    return match[0] if match else None
 
 
 def reason(why: str) -> str:
@@ -177,10 +177,10 @@ def read_manifests(paths: Sequence[str], namespace: str | None = None) -> list[d
 
     Objects that name no namespace get ``namespace``, if one is given. Raises InputError.
     """
-    found = list(_read(paths, namespace))
-    if not found:
+    manifests = list(_read(paths, namespace))
+    if not manifests:
         raise InputError("holds no objects: it is empty", source=", ".join(map(display_path, paths)))
-    return found
+    return manifests
 
 
 def _read(paths: Sequence[str], namespace: str | None) -> Iterator[dict[str, Any]]:

@@ -42,20 +42,20 @@ def _revealer(translation: Translation, shown: Callable[[str], str] = str) -> Ca
     uids = {uid_of(number): uid for uid, number in translation.uids.numbers.items()}
     addresses = {address_of(number): address for address, number in translation.addresses.numbers.items()}
 
-    def name(found: re.Match[str]) -> str:
-        match found.lastgroup:
+    def name(match: re.Match[str]) -> str:
+        match match.lastgroup:
             case "node":
-                real = nodes.get(found["node"])
+                real = nodes.get(match["node"])
             case "pool":
-                real = pools.get(found["pool"])
+                real = pools.get(match["pool"])
             case "uid":
-                real = uids.get(found["uid"])
+                real = uids.get(match["uid"])
             case "address":
-                real = addresses.get(found["address"])
+                real = addresses.get(match["address"])
             case _:
-                word = words.get(found["word"])
-                real = None if word is None else found["number"] + word
-        return found[0] if real is None else shown(real)
+                word = words.get(match["word"])
+                real = None if word is None else match["number"] + word
+        return match[0] if real is None else shown(real)
 
     return lambda text: _PSEUDONYM.sub(name, text)
 

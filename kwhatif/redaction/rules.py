@@ -228,10 +228,10 @@ TOLERATIONS = each(TAINT)
 
 def _tolerations_text(value: Any, names: Pseudonyms) -> Any:
     try:
-        found = TOLERATIONS(json.loads(value), names)
+        tolerations = TOLERATIONS(json.loads(value), names)
     except (TypeError, ValueError):
         return GONE
-    return GONE if found is GONE else json.dumps(found)
+    return GONE if tolerations is GONE else json.dumps(tolerations)
 
 
 def _selector_text(value: Any, names: Pseudonyms) -> Any:

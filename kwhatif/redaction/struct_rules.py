@@ -76,8 +76,8 @@ def _feature(value: Any, names: Pseudonyms) -> Any:
 
 def _release(value: Any, names: Pseudonyms) -> Any:
     """Of a kubelet its release, without what a distribution appends."""
-    found = re.match(r"v\d+\.\d+\.\d+", value) if isinstance(value, str) else None
-    return found[0] if found else GONE
+    match = re.match(r"v\d+\.\d+\.\d+", value) if isinstance(value, str) else None
+    return match[0] if match else GONE
 
 
 def _until(value: Any, names: Pseudonyms) -> Any:

@@ -152,9 +152,9 @@ Block = Verdict | Heading | Facts | Lines | Table | Commands | Patch | Part | Ga
 def flatten_blocks(blocks: Iterable[Block]) -> list[Block]:
     """The blocks with those of parts in their places, and with brief gaps."""
     return [
-        each
+        flatten_block
         for block in inline_gaps(blocks)
-        for each in (flatten_blocks(block.blocks) if isinstance(block, Part) else (block,))
+        for flatten_block in (flatten_blocks(block.blocks) if isinstance(block, Part) else (block,))
     ]
 
 

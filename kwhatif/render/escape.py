@@ -69,18 +69,18 @@ def _is_json(text: str) -> bool:
 _NOT_SHOWN = re.compile(r"[^\S\t ]|[^\s\x20-\x7e]")
 
 
-def _spell(found: re.Match[str]) -> str:
-    char = found[0]
+def _spell(match: re.Match[str]) -> str:
+    char = match[0]
     shown = char.isprintable() or unicodedata.category(char) == "Zs"
     return char if shown else char.encode("unicode_escape").decode("ascii")
 
 
-def _spell_in_json(found: re.Match[str]) -> str:
-    return found[0] if _spell(found) == found[0] else json.dumps(found[0])[1:-1]
+def _spell_in_json(match: re.Match[str]) -> str:
+    return match[0] if _spell(match) == match[0] else json.dumps(match[0])[1:-1]
 
 
 def _without_commands(report: str, colon: str, number_sign: str) -> str:
     if "::" not in report and "##" not in report:
         # As nearly always; in an answer of 20 MB the search by patterns takes a second.
         return report
-    return _COMMAND.sub(lambda found: number_sign if found[0] == "#" else f"{found[1]}{colon}", report)
+    return _COMMAND.sub(lambda match: number_sign if match[0] == "#" else f"{match[1]}{colon}", report)

@@ -31,8 +31,8 @@ def distance(node: NodeReport) -> tuple[int, float, str]:
 
     Where nothing is counted, as for a taint, the whole is missing.
     """
-    short = max((each.short or 1.0 for each in node.blockers), default=0.0)
-    return len({each.plugin for each in node.blockers}), short, node.node
+    short = max((blocker.short or 1.0 for blocker in node.blockers), default=0.0)
+    return len({blocker.plugin for blocker in node.blockers}), short, node.node
 
 
 def missing(nodes: Sequence[NodeReport]) -> str:
@@ -56,7 +56,7 @@ def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
     groups = [[node] for node in nodes] if everything else _group_alike(nodes)
     groups = sorted((sorted(group, key=distance) for group in groups), key=_nearness)
     shown = groups if everything else groups[:MOST_REJECTED]
-    plugins = _in_order([[each.plugin for each in group[0].blockers] for group in shown])
+    plugins = _in_order([[blocker.plugin for blocker in group[0].blockers] for group in shown])
     yield Heading(
         f"REJECTED NODES{share(len(nodes), total)}, the nearest first (* kube-scheduler's own reason, x another)"
     )
@@ -91,7 +91,7 @@ def _row(group: Sequence[NodeReport], plugins: Sequence[str]) -> tuple[str, ...]
     return (
         first.node if alone else f"{len(group)} nodes",
         *_marks(first.blockers, plugins),
-        "may help" if all(each.resolvable for each in first.blockers) else "no help",
+        "may help" if all(blocker.resolvable for blocker in first.blockers) else "no help",
         "" if alone else format_some(names),
         missing(group),
     )
@@ -110,8 +110,8 @@ def _in_order(lists: Sequence[Sequence[str]]) -> list[str]:
 
 def _group_alike(nodes: Sequence[NodeReport]) -> list[list[NodeReport]]:
     """Nodes with the same reasons but for numbers; if that makes too many rows, by the reasons' first words."""
-    groups = _group_by_reasons(nodes, lambda node, each: skeleton(_anywhere(each.detail, node.node)))
-    return groups if len(groups) <= MOST_REJECTED else _group_by_reasons(nodes, lambda node, each: "")
+    groups = _group_by_reasons(nodes, lambda node, blocker: skeleton(_anywhere(blocker.detail, node.node)))
+    return groups if len(groups) <= MOST_REJECTED else _group_by_reasons(nodes, lambda node, _node: "")
 
 
 def _group_by_reasons(
@@ -120,7 +120,8 @@ def _group_by_reasons(
     groups: dict[tuple[tuple[object, ...], ...], list[NodeReport]] = {}
     for node in nodes:
         key = tuple(
-            (each.plugin, each.reason, each.reported, each.resolvable, words_of(node, each)) for each in node.blockers
+            (blocker.plugin, blocker.reason, blocker.reported, blocker.resolvable, words_of(node, blocker))
+            for blocker in node.blockers
         )
         groups.setdefault(key, []).append(node)
     return list(groups.values())
@@ -129,7 +130,7 @@ def _group_by_reasons(
 def _marks(blockers: Sequence[Blocker], plugins: Sequence[str]) -> Iterator[str]:
     """``*`` for a plugin that kube-scheduler's message counts, ``x`` for one that rejects the node as well."""
     for plugin in plugins:
-        mine = [each.reported for each in blockers if each.plugin == plugin]
+        mine = [blocker.reported for blocker in blockers if blocker.plugin == plugin]
         yield "*" if any(mine) else "x" if mine else "-"
 
 
@@ -152,7 +153,7 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
         return
     rows = [[node] for node in nodes] if everything else _of_same_score(nodes)
     shown = rows if everything else rows[:MOST_FEASIBLE]
-    plugins = [each.plugin for each in nodes[0].scores]
+    plugins = [score.plugin for score in nodes[0].scores]
     differing = [place for place, _ in enumerate(plugins) if len({_cell(row[0].scores[place]) for row in shown}) > 1]
     yield table(
         ("rank", "nodes [node]", "total", "chosen", *(Column(plugins[place], name=True) for place in differing)),
@@ -169,7 +170,7 @@ def feasible_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
         Grouping("row"),
     )
     lines = ["Scores are raw / from 0 to 100 / times weight."] if differing else []
-    same = [f"{each.plugin} {each.weighted}" for place, each in enumerate(nodes[0].scores) if place not in differing]
+    same = [f"{score.plugin} {score.weighted}" for place, score in enumerate(nodes[0].scores) if place not in differing]
     lines += [f"The same on each of these: {', '.join(same)}."] if same else []
     if len(shown) < len(rows):
         lines.append(f"{sum(map(len, rows[len(shown) :]))} more feasible nodes are not shown (--all shows them).")
@@ -220,7 +221,8 @@ def score_table(node: NodeReport) -> Table:
     """The scores of one node: plugins down."""
     headers = ("plugin", "raw", "0 to 100", "weight", "score")
     rows: list[tuple[str, ...]] = [
-        (each.plugin, str(each.raw), str(each.normalized), str(each.weight), str(each.weighted)) for each in node.scores
+        (score.plugin, str(score.raw), str(score.normalized), str(score.weight), str(score.weighted))
+        for score in node.scores
     ]
     return table(headers, (*rows, ("TOTAL", "", "", "", str(node.total))))
 

@@ -125,7 +125,7 @@ def escape_line(text: str) -> str:
 def _escape_word(word: str) -> str:
     if not _ACTIVE.search(word):
         return _escape(word)
-    before, name, after = found.groups() if (found := _EDGES.fullmatch(word)) else ("", word, "")
+    before, name, after = match.groups() if (match := _EDGES.fullmatch(word)) else ("", word, "")
     if _is_plain(name):
         return f"{_escape(before)}`{name}`{_escape(after)}"
     apart = _DIGITS.sub("\\g<0>\u200b", _ACTIVE.sub("\\g<0>\u200b", word))
@@ -171,7 +171,9 @@ def _render_block(block: Block) -> str:
             fence = "`" * max(3, longest + 1)
             return "\n".join([f"{fence}diff", *(text.replace("\n", " ") for text in map(clean, texts)), fence])
         case Table(columns, rows, more=more):
-            heads = [each.header if each.name else each.header[:1].upper() + each.header[1:] for each in columns]
+            heads = [
+                column.header if column.name else column.header[:1].upper() + column.header[1:] for column in columns
+            ]
             drawn = render_table([*map(escape_markdown, heads)], [[*map(escape_markdown, row)] for row in rows])
             return f"{drawn}\n\n{escape_markdown(more)}" if more else drawn
         case Part(blocks) | Gaps(blocks):

@@ -109,22 +109,22 @@ def describe_fidelity(fidelity: Fidelity) -> str:
     return f"Rules of Kubernetes {fidelity.rules}{guess}; {what}{version}{source}, {taken}."
 
 
-def new_node_blocks(found: ScaleUp | None) -> list[Block]:
+def new_node_blocks(scale_up: ScaleUp | None) -> list[Block]:
     """The nodes that autoscalers add, all of them."""
     columns = ("node [node, pod]", "of [same]", "type [same]", "pods", "ready after [same]", "a month [same]")
-    return build_table("NEW NODES", columns, map(_node, () if found is None else found.nodes), Grouping("node"))
+    return build_table("NEW NODES", columns, map(_node, () if scale_up is None else scale_up.nodes), Grouping("node"))
 
 
-def scale_up_blocks(found: ScaleUp | None) -> list[Block]:
+def scale_up_blocks(scale_up: ScaleUp | None) -> list[Block]:
     """Empty without autoscalers."""
-    if found is None:
+    if scale_up is None:
         return []
-    blocks = new_node_blocks(found)
+    blocks = new_node_blocks(scale_up)
     headers = ("group", "size", "then", "at most", "a month")
-    blocks += build_table("GROWING GROUPS", headers, map(_group, found.groups))
-    refused = [(each.pod, "; ".join(map(str, each.refusals))) for each in found.unhelped]
+    blocks += build_table("GROWING GROUPS", headers, map(_group, scale_up.groups))
+    refused = [(unhelped.pod, "; ".join(map(str, unhelped.refusals))) for unhelped in scale_up.unhelped]
     blocks += build_table("WHY NO NODE IS ADDED", ("pod [pod]", "why [same]"), refused, Grouping("pod", always=True))
-    return [*blocks, *chance_blocks(found.chance)]
+    return [*blocks, *chance_blocks(scale_up.chance)]
 
 
 def chance_blocks(chance: Chance | None, listed: str = "nodes and pods") -> Iterator[Block]:

@@ -194,7 +194,7 @@ def _fitting(table: Table, screen: Screen) -> Table:
     headers, and for the first ``_CELL_PREFIX`` characters of each cell. So a wider terminal never shows less.
     """
     table = _select_columns(table, [i for i in range(len(table.columns)) if not i or _has_content(table, i)])
-    for gone in sorted((each for each in table.columns if each.drop_order), key=lambda each: each.drop_order):
+    for gone in sorted((column for column in table.columns if column.drop_order), key=lambda each: each.drop_order):
         rows = [
             [cell[:_CELL_PREFIX] for cell in row] for row in (*_fold_headers(table.headers), *table.rows[:SAMPLED_ROWS])
         ]
@@ -230,5 +230,5 @@ def _fold_headers(heads: Sequence[str]) -> list[list[str]]:
     """Names of plugins, which are made of several words, on as many lines, the last on that of all other headers."""
     parts = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", head).split() if head.isalpha() else [head] for head in heads]
     deepest = max(map(len, parts))
-    padded = [[*[""] * (deepest - len(each)), *each] for each in parts]
+    padded = [[*[""] * (deepest - len(part)), *part] for part in parts]
     return [list(line) for line in zip(*padded, strict=True)]

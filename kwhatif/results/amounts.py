@@ -54,10 +54,10 @@ def format_size(size: int) -> str:
 def format_in_one_unit(resource: str, *amounts: int) -> list[str]:
     """Amounts of a resource in one unit, that of the first: what is subtracted from it is read at a glance."""
     if resource == "cpu":
-        return [f"{each // 1000}" if not any(one % 1000 for one in amounts) else f"{each}m" for each in amounts]
+        return [f"{amount // 1000}" if not any(one % 1000 for one in amounts) else f"{amount}m" for amount in amounts]
     unit = format_amount(resource, amounts[0]).lstrip("-0123456789.")
     size = 1024 ** _BINARY.index(unit)
-    return [f"{each / size:.1f}".removesuffix(".0") + unit if unit else str(each) for each in amounts]
+    return [f"{amount / size:.1f}".removesuffix(".0") + unit if unit else str(amount) for amount in amounts]
 
 
 def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
@@ -72,13 +72,13 @@ def format_column(resource: str, amounts: Sequence[int]) -> list[str]:
         return format_in_one_unit(resource, *amounts)
     unit = "" if resource == "cpu" else format_amount(resource, most).lstrip("0123456789.")
     power = 0 if resource == "cpu" else _BINARY.index(unit)
-    least = min((abs(each) for each in amounts if each), default=0)
+    least = min((abs(amount) for amount in amounts if amount), default=0)
     if power > 1 and 1024 ** (power - 1) <= least < _SMALLEST_SHARE * 1024**power:
         power -= 1
     unit, size = _BINARY[power], 1000 if resource == "cpu" else 1024**power
     if size == 1:
         return list(map(str, amounts))
-    return [(f"{_format_rounded(each / size)}{unit}" if each else "0") for each in amounts]
+    return [(f"{_format_rounded(amount / size)}{unit}" if amount else "0") for amount in amounts]
 
 
 def _format_rounded(number: float) -> str:

@@ -26,7 +26,7 @@ class Side(ResultStruct, frozen=True, kw_only=True):
     def growth(self) -> dict[tuple[str, str], int]:
         """(autoscaler, group or NodePool) -> how many nodes it gets."""
         groups = self.scale_up.groups if self.scale_up else ()
-        return {(each.autoscaler, each.group): each.to - each.size for each in groups}
+        return {(group.autoscaler, group.group): group.to - group.size for group in groups}
 
 
 class NodeScores(ResultStruct, frozen=True, kw_only=True):

@@ -129,7 +129,7 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
     @property
     def new_nodes(self) -> int:
         """How many nodes autoscalers add for its pods."""
-        return sum(each.nodes for each in self.outcome.added_nodes)
+        return sum(added_node.nodes for added_node in self.outcome.added_nodes)
 
     @property
     def stuck(self) -> int:
@@ -143,7 +143,7 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
 
     def breaks(self, required: Sequence[Requirement]) -> tuple[Requirement, ...]:
         """The requirements that it violates."""
-        return tuple(each for each in required if _BROKEN[each](self))
+        return tuple(part for part in required if _BROKEN[part](self))
 
 
 _BROKEN: dict[Requirement, Callable[[Failure], int]] = {
@@ -222,7 +222,9 @@ class OutageResult(Concluded, frozen=True, kw_only=True):
     @property
     def unsurvived_failures(self) -> tuple[Failure, ...]:
         """The failures that must be survived and are not."""
-        return tuple(each for each in self.failures if self.must_survive(each.kind) and each.breaks(self.require))
+        return tuple(
+            failure for failure in self.failures if self.must_survive(failure.kind) and failure.breaks(self.require)
+        )
 
     def must_survive(self, kind: str) -> bool:
         """Whether failures of a kind must be survived for the answer to be good."""
@@ -313,12 +315,14 @@ class DrainResult(Concluded, frozen=True, kw_only=True):
 
     @property
     def lacks_nodes(self) -> bool:
-        return any(each.outcome == "unschedulable" for each in (*self.before, *self.placements))
+        return any(placement.outcome == "unschedulable" for placement in (*self.before, *self.placements))
 
     @property
     def pending(self) -> tuple[Placement, ...]:
         """Replacements that find no node."""
-        return tuple(each for each in self.placements if not each.good and each.outcome != "preempted")
+        return tuple(
+            placement for placement in self.placements if not placement.good and placement.outcome != "preempted"
+        )
 
     @property
     def homeless(self) -> tuple[Victim, ...]:

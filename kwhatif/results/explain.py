@@ -57,7 +57,7 @@ class Fix(ResultStruct, frozen=True, kw_only=True):
     @property
     def harm(self) -> int:
         """What it costs others: nothing, an eviction, a pod that is lost, or one that stays pending."""
-        lost = any(not each.replacement for each in self.victims)
+        lost = any(not victim.replacement for victim in self.victims)
         return 3 if self.pending else 2 if lost else int(bool(self.victims))
 
 

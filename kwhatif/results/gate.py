@@ -139,7 +139,7 @@ class GateFiles(ResultStruct, frozen=True, kw_only=True):
     @property
     def missing(self) -> tuple[GateFile, ...]:
         """Those that should have been judged."""
-        return tuple(each for each in self.changed if each.is_missing)
+        return tuple(file for file in self.changed if file.is_missing)
 
     def __str__(self) -> str:
         """``Files: 12 named, 8 read, 3 passed over, 1 not read.``"""
@@ -202,7 +202,7 @@ class GateResult(Result, frozen=True, kw_only=True):
 
     @property
     def lacks_nodes(self) -> bool:
-        return any(each.outcome == "unschedulable" for each in self.placements)
+        return any(placement.outcome == "unschedulable" for placement in self.placements)
 
     @property
     def excerpts(self) -> Mapping[Location, Excerpt]:

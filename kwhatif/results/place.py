@@ -178,7 +178,7 @@ class QuotaShortage(ResultStruct, frozen=True, kw_only=True):
     def text(self) -> str:
         """``ElasticQuota team-a/quota: cpu: asks 3, used 6 of max 8``."""
         whose = f"ElasticQuota {self.quota}" if self.quota else "all ElasticQuotas together"
-        asks, used, limit = (format_amount(self.resource, each) for each in (self.asks, self.used, self.limit))
+        asks, used, limit = (format_amount(self.resource, ask) for ask in (self.asks, self.used, self.limit))
         return f"{whose}: {self.resource}: asks {asks}, used {used} of {self.bound} {limit}"
 
 
@@ -321,11 +321,11 @@ class FailedCreate(ResultStruct, frozen=True, kw_only=True):
 def failures_left(failed: Iterable[FailedCreate], created: Mapping[FailedCreate, int]) -> tuple[FailedCreate, ...]:
     """The failures that remain, less the pods of each that were ``created`` later."""
     done, found = Counter(created), []
-    for each in failed:
-        less = min(each.pods, done[each])
-        done[each] -= less
-        if each.pods > less or not less:
-            found.append(msgspec.structs.replace(each, pods=each.pods - less))
+    for failed_create in failed:
+        less = min(failed_create.pods, done[failed_create])
+        done[failed_create] -= less
+        if failed_create.pods > less or not less:
+            found.append(msgspec.structs.replace(failed_create, pods=failed_create.pods - less))
     return tuple(found)
 
 
@@ -441,7 +441,7 @@ class PlaceResult(Concluded, frozen=True, kw_only=True):
 
     @property
     def lacks_nodes(self) -> bool:
-        return any(each.outcome == "unschedulable" for each in (*self.placements, *self.replacements))
+        return any(placement.outcome == "unschedulable" for placement in (*self.placements, *self.replacements))
 
     @property
     def homeless(self) -> tuple[Victim, ...]:

@@ -36,9 +36,9 @@ def recount_disruptions(objects: Objects, before: Iterable[Pod]) -> None:
     for pod in (*changed, *known.values()):
         stale.update(selected.of(pod.namespace, pod.metadata.labels or {}))
     unset = PodDisruptionBudgetStatus()
-    renewed = with_statuses((replace(each, status=unset) for each in budgets if _key(each) in stale), pods)
-    by_key = {_key(each): each for each in renewed}
-    objects.put(PodDisruptionBudget, [by_key.get(_key(each), each) for each in budgets])
+    renewed = with_statuses((replace(budget, status=unset) for budget in budgets if _key(budget) in stale), pods)
+    by_key = {_key(budget): budget for budget in renewed}
+    objects.put(PodDisruptionBudget, [by_key.get(_key(budget), budget) for budget in budgets])
 
 
 def _counts_of(pod: Pod) -> object:
@@ -49,7 +49,14 @@ def _counts_of(pod: Pod) -> object:
 def with_statuses(budgets: Iterable[PodDisruptionBudget], pods: Sequence[Pod]) -> Iterator[PodDisruptionBudget]:
     """The budgets; those without a status get one, for which pods on a node are healthy if they are ready."""
     budgets = list(budgets)
-    without = SelectedBudgets((each for each in budgets if each.status.disruptions_allowed is None), _key)
+    without = SelectedBudgets(
+        (
+            pod_disruption_budget
+            for pod_disruption_budget in budgets
+            if pod_disruption_budget.status.disruptions_allowed is None
+        ),
+        _key,
+    )
     expected, healthy = dict.fromkeys(without.values, 0), dict.fromkeys(without.values, 0)
     for pod in pods if without.values else ():
         if pod.is_finished:

@@ -195,7 +195,11 @@ class Driver:
         """Objects of these kinds were replaced; schedulers are set up again on their next use."""
         self.cluster.invalidate_kinds(kinds)
         self._failures = RepeatedFailures()
-        holding = {name: each for name, each in self._schedulers.items() if each is not None and each.binding.held}
+        holding = {
+            name: scheduler
+            for name, scheduler in self._schedulers.items()
+            if scheduler is not None and scheduler.binding.held
+        }
         self._schedulers.clear()
         self._hints.clear()
         for name, before in holding.items():

@@ -165,7 +165,7 @@ class PodGroupScheduler:
             return
         best = working[0]
         if len(working) > 1:
-            candidates = [PodGroupAssignments(self._key, each.placement, each.placed_pods) for each in working]
+            candidates = [PodGroupAssignments(self._key, attempt.placement, attempt.placed_pods) for attempt in working]
             answer = self._scheduler.framework.score_placements(candidates, self._cluster)
             if isinstance(answer, Status):
                 cycle.status = answer
@@ -175,10 +175,10 @@ class PodGroupScheduler:
                 for k, attempt in enumerate(working)
             }
             # Where sums are equal it is left to chance; without that the first by name is taken.
-            sums = {each.placement.name: sum(cycle.scores[each.placement.name].values()) for each in working}
-            equal = [each for each in working if sums[each.placement.name] == max(sums.values())]
+            sums = {attempt.placement.name: sum(cycle.scores[attempt.placement.name].values()) for attempt in working}
+            equal = [attempt for attempt in working if sums[attempt.placement.name] == max(sums.values())]
             random = self._scheduler.random
-            best = min(equal, key=lambda each: each.placement.name) if random is None else random.choice(equal)
+            best = min(equal, key=lambda attempt: attempt.placement.name) if random is None else random.choice(equal)
         cycle.chosen, cycle.status = best, best.status
         cycle.waiting_on_preemption = best.waiting_on_preemption
 

@@ -187,7 +187,10 @@ def _write_condition(driver: Driver, cycle: PodGroupCycle) -> None:
     else:
         condition = GroupCondition("False", REJECTED if status.is_rejected else ERROR, status.message)
     conditions = list(group.status.conditions or ())
-    before = next((each for each in conditions if each.type == POD_GROUP_SCHEDULED), None)
+    before = next(
+        (pod_group_condition for pod_group_condition in conditions if pod_group_condition.type == POD_GROUP_SCHEDULED),
+        None,
+    )
     if before is not None:
         is_same = (before.status, before.reason or "", before.message or "") == (
             condition.status,

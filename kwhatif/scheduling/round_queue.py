@@ -107,7 +107,7 @@ class RoundQueue:
 
     def come_back(self) -> None:
         """Activate all failed pods that nothing gates."""
-        for pending in sorted(self._pods.values(), key=lambda each: each.order):
+        for pending in sorted(self._pods.values(), key=lambda pod: pod.order):
             waits_for_group = self._has_groups and group_key(pending.info) is not None and pending.gate is None
             if not pending.is_active and not pending.is_leaving:
                 # Members of groups back off, and are not asked again when that is over.
@@ -139,12 +139,19 @@ class RoundQueue:
         if key is None:
             first.is_leaving = is_leaving(first.info)
             return self.pop() if first.is_leaving else Entity(None, (first.info,))
-        taken = [first, *(each for each in self._others(key, first) if each.gate is None and not each.is_leaving)]
-        taken.sort(key=lambda each: (-each.info.priority, _never_if_none(each.first_active)))
-        for each in taken:
-            each.is_active = False
-            each.is_leaving = is_leaving(each.info)
-        return Entity(key, tuple(each.info for each in taken))
+        taken = [
+            first,
+            *(
+                pending_pod
+                for pending_pod in self._others(key, first)
+                if pending_pod.gate is None and not pending_pod.is_leaving
+            ),
+        ]
+        taken.sort(key=lambda pending_pod: (-pending_pod.info.priority, _never_if_none(pending_pod.first_active)))
+        for pod in taken:
+            pod.is_active = False
+            pod.is_leaving = is_leaving(pod.info)
+        return Entity(key, tuple(pending_pod.info for pending_pod in taken))
 
     def _head(self) -> PendingPod | None:
         """The first active pod by the queue's order; it may have been taken with its group since."""

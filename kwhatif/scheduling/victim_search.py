@@ -340,9 +340,9 @@ class VictimSearch:
     def _count_staying(self, rows: IntpArray, change: PodDelta, places: IntpArray, columns: IntpArray) -> IntpArray:
         """intp[m]: how many of the pods in ``columns`` intp[m, w] of ``places`` intp[m] may come back."""
         with_them = change.come_back(self._cluster.shapes, places, columns)
-        each = np.repeat(places, columns.shape[1])
-        self._hold_ports(with_them, np.arange(len(each)), columns.reshape(-1))
-        fits = self._fits(rows[each], with_them)
+        pods = np.repeat(places, columns.shape[1])
+        self._hold_ports(with_them, np.arange(len(pods)), columns.reshape(-1))
+        fits = self._fits(rows[pods], with_them)
         if self._ruled is not None:
             fits = self._ruled.judge(places, columns[:, 0], fits)
         staying: IntpArray = np.logical_and.accumulate(fits.reshape(columns.shape), axis=1).sum(axis=1)

@@ -173,8 +173,8 @@ def _name_of(host: str) -> str:
 
 def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
     """The headers of a request; of those that may come once, two are none."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
-        found[key] = "" if key in found and key in ("host", "origin", "authorization") else value.decode("latin-1")
-    return found
+        headers[key] = "" if key in headers and key in ("host", "origin", "authorization") else value.decode("latin-1")
+    return headers

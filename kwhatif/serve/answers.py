@@ -192,7 +192,7 @@ def _decode(body: bytes, type_: type[msgspec.Struct]) -> Any:
         return convert_strictly(decode_json(body, Any), type_)
 
 
-EDIT_FIELDS = frozenset({"edits", "like", "in", *map(edit_name, (ADD_NODES, *(each.name for each in OPTIONS)))})
+EDIT_FIELDS = frozenset({"edits", "like", "in", *map(edit_name, (ADD_NODES, *(option.name for option in OPTIONS)))})
 
 
 def _plain(field: RequestField, value: Any) -> Any:
@@ -250,11 +250,11 @@ class RequestEdits(msgspec.Struct, frozen=True):
     def of(cls, values: Mapping[str, Any]) -> RequestEdits:
         documents = values.get("edits") or []
         documents = documents if isinstance(documents, list) else [documents]
-        texts = [each for each in documents if isinstance(each, str)]
+        texts = [document for document in documents if isinstance(document, str)]
         options = {
             name: [value] if isinstance(value, str) else value for name, value in values.items() if name != "edits"
         }
-        return cls(texts, [each for each in documents if not isinstance(each, str)], options)
+        return cls(texts, [document for document in documents if not isinstance(document, str)], options)
 
     def parse_edits(self, names: Collection[str]) -> Iterator[ParsedEdit]:
         from kwhatif.simulation.edits.document import read_edit
@@ -266,7 +266,7 @@ class RequestEdits(msgspec.Struct, frozen=True):
                     yield read_edit(edit, f"edits[{number}]", f"$.edits[{place}]")
             else:
                 yield read_edit(decode_json(msgspec.json.encode(value), dict[str, Any]), f"edits[{number}]")
-        flags = (ADD_NODES, *(each.name for each in OPTIONS))
+        flags = (ADD_NODES, *(option.name for option in OPTIONS))
         words = {flag: self.options.get(edit_name(flag)) or () for flag in flags}
         like = self.options.get("like") or [None]
         yield from read_options(words, names, like=like[0], places=self.options.get("in") or ())

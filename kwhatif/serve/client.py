@@ -112,7 +112,7 @@ def _json_value(field: RequestField, value: Any) -> Any:
     if not field.holds_content:
         return value.isoformat() if hasattr(value, "isoformat") else value
     if isinstance(value, list | tuple):
-        return [_content(field, each) for each in value]
+        return [_content(field, element) for element in value]
     return _content(field, value)
 
 

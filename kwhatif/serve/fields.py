@@ -124,7 +124,9 @@ def _is_answered(question: type[Command[Any]]) -> bool:
         return False
     fields = {field.parameter.name for field in fields_of(question)}
     return all(
-        each.name in fields or each.flag.file == "cluster" for each in parameters_of(question) if is_needed(each)
+        parameter.name in fields or parameter.flag.file == "cluster"
+        for parameter in parameters_of(question)
+        if is_needed(parameter)
     )
 
 
@@ -139,9 +141,9 @@ def is_field(parameter: Parameter) -> bool:
 @cache
 def fields_of(question: type[Command[Any]]) -> tuple[RequestField, ...]:
     """The fields of requests for a command: its options in their order, then what-if edits."""
-    options = [each for each in parameters_of(question) if is_field(each)]
+    options = [parameter for parameter in parameters_of(question) if is_field(parameter)]
     edits = _edit_parameters() if takes_edits(question) else ()
-    return tuple(RequestField(camel(each.name), _type_of(each), each) for each in (*options, *edits))
+    return tuple(RequestField(camel(option.name), _type_of(option), option) for option in (*options, *edits))
 
 
 def _edit_parameters() -> Iterator[Parameter]:
@@ -150,7 +152,7 @@ def _edit_parameters() -> Iterator[Parameter]:
     yield Parameter("edits", list[Any], (), documents, own=False)
     for name, metavar, help_ in (
         (ADD_NODES, "N", "What if there were N more nodes like this one? Also N,like=NODE,zone=Z."),
-        *((each.name, each.metavar, each.help) for each in OPTIONS),
+        *((option.name, option.metavar, option.help) for option in OPTIONS),
     ):
         yield Parameter(edit_name(name), list[str], (), Flag(name, metavar=metavar, help=help_), own=False)
     yield Parameter("like", str | None, None, Flag("--like", help="The node that addNodes copies."), own=False)
@@ -201,13 +203,13 @@ def _words_of(parameter: Parameter) -> Any:
     for type_ in types:
         if get_origin(type_) is Literal:
             return type_
-        types += [each for each in get_args(type_) if get_origin(each) is not None]
+        types += [argument for argument in get_args(type_) if get_origin(argument) is not None]
     return str
 
 
 def _without_none(type_: Any) -> Any:
     if isinstance(type_, UnionType) or getattr(type_, "__origin__", None) is Union:
-        return Union[tuple(each for each in get_args(type_) if each is not NoneType)]  # noqa: UP007
+        return Union[tuple(argument for argument in get_args(type_) if argument is not NoneType)]  # noqa: UP007
     return type_
 
 

@@ -23,7 +23,7 @@ def routes(service: Service) -> list[Route]:
             # No other page can have a browser send this without asking first.
             return response_of(problem_reply(415, "media", f"expected {JSON}", title="Another type of content"))
         accepted = request.headers.get("accept", "")
-        media = next((each for each in (COMMAND_LINE, PAGE) if each in accepted), JSON)
+        media = next((media_type for media_type in (COMMAND_LINE, PAGE) if media_type in accepted), JSON)
         if media == PAGE:
             media += MAP + accepted.partition(MAP)[2][:MAP_ID]
         body = await request.body()

@@ -52,7 +52,7 @@ class Keeper:
 
     def run(self) -> None:
         """Go on until the server is gone."""
-        channels = [each for each in (self._feed, self._forks, self._lines) if each is not None]
+        channels = [connection for connection in (self._feed, self._forks, self._lines) if connection is not None]
         while True:
             ready, _, _ = select.select(channels, [], [])
             if self._feed in ready:
@@ -140,9 +140,9 @@ class Keeper:
             self._work_out(self._cluster)
         if self._cluster is not None and not os.fork():
             try:
-                for each in (self._feed, self._forks, self._lines):
-                    if each is not None:
-                        each.close()
+                for connection in (self._feed, self._forks, self._lines):
+                    if connection is not None:
+                        connection.close()
                 work(channel, self._cluster, self._memory, self._known)
             finally:
                 os._exit(0)

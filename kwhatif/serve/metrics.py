@@ -95,9 +95,9 @@ class _QuestionSamples(msgspec.Struct, frozen=True):
             yield "kwhatif_failures", {**label, "survived": "true"}, survived[True]
             yield "kwhatif_failures", {**label, "survived": "false"}, survived[False]
             worst = sorted(answer.failures, key=lambda each: (-len(each.outcome.pending), each.kind, each.name))
-            for each in worst[:MOST]:
-                labels = {**label, "kind": each.kind, "name": each.name}
-                yield "kwhatif_failure_pending_pods", labels, len(each.outcome.pending)
+            for failure in worst[:MOST]:
+                labels = {**label, "kind": failure.kind, "name": failure.name}
+                yield "kwhatif_failure_pending_pods", labels, len(failure.outcome.pending)
         if answer.totals is not None:
             for cause in answer.totals.causes[:MOST]:
                 yield "kwhatif_pending_pods", {**label, "cause": cause.reason}, cause.pods

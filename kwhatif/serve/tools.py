@@ -108,15 +108,15 @@ def _cut(value: Any, rows: int, place: str, left: dict[str, int]) -> Any:
         return text if len(text) <= _TEXT_CHARACTERS else f"{text[:_TEXT_CHARACTERS]}..."
     if isinstance(value, dict):
         return {
-            clean(key)[:_TEXT_CHARACTERS]: _cut(each, rows, f"{place}.{key}" if place else key, left)
-            for key, each in value.items()
+            clean(key)[:_TEXT_CHARACTERS]: _cut(part, rows, f"{place}.{key}" if place else key, left)
+            for key, part in value.items()
             if key not in _LEFT_OUT
         }
     if isinstance(value, list):
         ordered = sorted(value, key=_is_good)
         if len(value) > rows:
             left[place] = left.get(place, 0) + len(value) - rows
-        return [_cut(each, rows, place, left) for each in ordered[:rows]]
+        return [_cut(row, rows, place, left) for row in ordered[:rows]]
     return value
 
 

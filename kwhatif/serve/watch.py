@@ -145,7 +145,7 @@ class Watch:
 
     def __init__(self, questions: Sequence[Watched], workers: Workers) -> None:
         self.questions = tuple(questions)
-        self.rounds = {each.name: LastRound() for each in questions}
+        self.rounds = {question.name: LastRound() for question in questions}
         self.nodes: tuple[ServedNode, ...] = ()
         self._workers = workers
 
@@ -153,7 +153,7 @@ class Watch:
         """Go on until this is cancelled."""
         due = dict.fromkeys(self.rounds, time.monotonic())
         while True:
-            question = min(self.questions, key=lambda each: due[each.name])
+            question = min(self.questions, key=lambda watched: due[watched.name])
             await asyncio.sleep(max(0.0, due[question.name] - time.monotonic()))
             while not self._workers.is_ready:
                 await asyncio.sleep(_LEAST_SECONDS)

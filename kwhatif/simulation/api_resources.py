@@ -53,20 +53,20 @@ def _versions_shown(snapshot: Snapshot) -> Iterator[ServedKind]:
 
 def read_api_resources(path: str) -> set[ServedKind]:
     """The kinds that a file says are served. Raises InputError."""
-    found: set[ServedKind] = set()
+    api_resources: set[ServedKind] = set()
     for text in read_paths([path]):
         plain = text.data.decode("utf-8", "replace")
         if plain.lstrip().startswith("NAME ") and "APIVERSION" in plain:
-            found |= set(_of_table(plain, text.name))
+            api_resources |= set(_of_table(plain, text.name))
             continue
         for document in read_documents(text):
             try:
-                found |= set(_of_document(decode(document.value, dict[str, Any]), text.name))
+                api_resources |= set(_of_document(decode(document.value, dict[str, Any]), text.name))
             except InputError as error:
                 raise error.with_source(text.name) from None
-    if not found:
+    if not api_resources:
         raise InputError(f"{_EXPECTED}, found no kinds", source=path)
-    return found
+    return api_resources
 
 
 def _versions_of(snapshot: Snapshot, kind: str) -> set[str | None]:
@@ -91,11 +91,11 @@ def _of_document(value: Mapping[str, Any], source: str) -> Iterator[ServedKind]:
             for item in value.get("items") or ():
                 yield from _of_document(item, source)
         case "APIResourceList":
-            for each in value.get("resources") or ():
-                group, version = each.get("group"), each.get("version")
+            for resource in value.get("resources") or ():
+                group, version = resource.get("group"), resource.get("version")
                 text = "/".join(filter(None, (group, version))) if version else str(value.get("groupVersion") or "")
-                if "/" not in str(each.get("name")):
-                    yield text, str(each.get("kind"))
+                if "/" not in str(resource.get("name")):
+                    yield text, str(resource.get("kind"))
         case "APIGroupDiscoveryList":
             for group in value.get("items") or ():
                 yield from _of_group(group)

@@ -164,11 +164,14 @@ def _count_disruptions(snapshot: Snapshot, added: Sequence[Resource]) -> None:
     """Budgets that came or changed get the status that the disruption controller gives them, where pods run that they
     select.
     """
-    new = {(each.namespace, each.name): each for each in added if isinstance(each, PodDisruptionBudget)}
+    new = {
+        (resource.namespace, resource.name): resource for resource in added if isinstance(resource, PodDisruptionBudget)
+    }
     if not new:
         return
     counted = {
-        (each.namespace, each.name): each for each in with_statuses(new.values(), snapshot.objects.list_all(Pod))
+        (pod_disruption_budget.namespace, pod_disruption_budget.name): pod_disruption_budget
+        for pod_disruption_budget in with_statuses(new.values(), snapshot.objects.list_all(Pod))
     }
     there = snapshot.objects.list_all(PodDisruptionBudget)
     for place, budget in enumerate(there):

@@ -145,11 +145,11 @@ def build_map(looks: Mapping[str, ClusterObservation], by: str = "", base: Clust
     *others, last = states.values()
     if all(_is_same(last, other) for other in others):
         states = {"now": last}
-    nodes = {node.name: (node, room) for each in states.values() for node, room in each.nodes}
+    nodes = {node.name: (node, room) for state in states.values() for node, room in state.nodes}
     ordered = sorted((zone_of(node), pool_of(node, by), name) for name, (node, _) in nodes.items())
     resources = _resources(states.values(), [room for _, room in nodes.values()], base.resources if base else ())
     places = {name: place for place, (_, _, name) in enumerate(ordered)}
-    existing = [{node.name for node, _ in each.nodes} for each in states.values()]
+    existing = [{node.name for node, _ in state.nodes} for state in states.values()]
     asks: dict[tuple[int, ...], int] = {} if base is None else {row: place for place, row in enumerate(base.asks)}
     rows: dict[int, int] = {}
 
@@ -159,7 +159,7 @@ def build_map(looks: Mapping[str, ClusterObservation], by: str = "", base: Clust
         return rows[id(amounts)]
 
     pods = []
-    moments = [each.pods for each in states.values()]
+    moments = [state.pods for state in states.values()]
     for name in sorted(set().union(*moments)):
         at, requested = [], _NOTHING
         for there in moments:
@@ -207,7 +207,7 @@ def _map_node(
 
 def _resources(looks: Iterable[ClusterObservation], rooms: Sequence[Amounts], known: Sequence[str]) -> tuple[str, ...]:
     """Those that some node has or some pod asks for, and those that are known to be there."""
-    distinct = {id(amounts): amounts for each in looks for _, amounts in each.pods.values()}
+    distinct = {id(amounts): amounts for look in looks for _, amounts in look.pods.values()}
     names = {name for amounts in (*rooms, *distinct.values()) for name, amount in amounts.items() if amount}
     return tuple(sorted(names.union(known), key=resource_order_of))
 

@@ -79,11 +79,11 @@ def _workload(info: PodInfo) -> str:
 
 def nodes_of_replica_sets(cluster: Cluster) -> dict[str, Counter[str]]:
     """``ReplicaSet shop/web-5d4c7`` -> how many of its pods are on each node; ReplicationControllers, too."""
-    found: dict[str, Counter[str]] = {}
+    nodes: dict[str, Counter[str]] = {}
     for info, row in cluster.pods():
         if name := replica_set_of(info):
-            found.setdefault(name, Counter())[cluster.columns.names[row]] += 1
-    return found
+            nodes.setdefault(name, Counter())[cluster.columns.names[row]] += 1
+    return nodes
 
 
 def replica_set_of(info: PodInfo) -> str:

@@ -110,7 +110,9 @@ def flags_of(group: type) -> Iterator[tuple[str, Any, Flag]]:
 
 def marked_field(group: type, mark: type) -> str:
     """The name of the field that is marked as ``Cluster`` or ``WhatIf``; nothing if there is none."""
-    marked = (name for name, hint in hints_of(group).items() if any(isinstance(each, mark) for each in get_args(hint)))
+    marked = (
+        name for name, hint in hints_of(group).items() if any(isinstance(argument, mark) for argument in get_args(hint))
+    )
     return next(marked, "")
 
 
@@ -126,8 +128,8 @@ def words_of(group: type, options: Any) -> Iterator[str]:
         if value is True:
             yield flag.name
         elif value:
-            for each in [value] if isinstance(value, str) else value:
-                yield from (flag.name, str(each))
+            for word in [value] if isinstance(value, str) else value:
+                yield from (flag.name, str(word))
 
 
 def split_words(texts: Sequence[str]) -> tuple[str, ...]:

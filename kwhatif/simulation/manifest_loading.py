@@ -20,13 +20,13 @@ from kwhatif.versions import DEFAULT_MINOR
 
 def variables_of(assignments: Sequence[str]) -> dict[str, str]:
     """Names and values of ``NAME=VALUE``, of which the last counts. Raises UsageError."""
-    found: dict[str, str] = {}
-    for each in assignments:
-        name, equals, value = each.partition("=")
+    variables: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
         if not equals or not name.isidentifier():
-            raise UsageError(f"--var {each}: expected NAME=VALUE")
-        found[name] = value
-    return found
+            raise UsageError(f"--var {assignment}: expected NAME=VALUE")
+        variables[name] = value
+    return variables
 
 
 def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
@@ -39,7 +39,7 @@ def note_report(report: ReadingReport, notes: Notes) -> list[Gap]:
         notes.warn(text)
     gaps = [Gap(what=what, effect=effect, pods=(INPUT,)) for what, effect in report.gaps()]
     if report.absent_charts:
-        owners = [owner for each in report.absent_charts.values() for owner in each]
+        owners = [owner for absent_chart in report.absent_charts.values() for owner in absent_chart]
         what = (
             f"{format_some(owners, _MOST_NAMED)}: {'its chart is' if len(owners) == 1 else 'their charts are'} not here"
         )

@@ -72,13 +72,13 @@ def zone_of(node: Node) -> str:
 
 def is_ready(node: Node) -> bool:
     """Whether no condition says otherwise."""
-    return all(each.status == "True" for each in node.status.conditions or () if each.type == "Ready")
+    return all(condition.status == "True" for condition in node.status.conditions or () if condition.type == "Ready")
 
 
 def _first(labels: dict[str, str], keys: tuple[str, ...]) -> str:
     for key in keys:
-        if found := labels.get(key):
-            return found
+        if label := labels.get(key):
+            return label
     return ""
 
 
@@ -103,10 +103,10 @@ class RequestSums:
                 status if resized or status.allocated_resources else None,
             )
         )
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = amounts(pod_requests(pod, self._features, with_status=True))
-        return found
+        requests = self._known.get(key)
+        if requests is None:
+            requests = self._known[key] = amounts(pod_requests(pod, self._features, with_status=True))
+        return requests
 
 
 def allocatable_of(node: Node) -> dict[str, int]:

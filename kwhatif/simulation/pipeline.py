@@ -74,7 +74,7 @@ def ask(question: Question[R], *scenarios: Scenario) -> R:
 
 def _files_of(scenarios: Sequence[Scenario]) -> Iterator[str]:
     """The files of a cluster and of manifests, for an error about something that is made of several."""
-    sources = (source for each in scenarios for source in (each.inputs.snapshot, each.inputs.manifests))
+    sources = (source for scenario in scenarios for source in (scenario.inputs.snapshot, scenario.inputs.manifests))
     named = (name for source in sources if isinstance(source, Sequence) for name in source)
     yield from dict.fromkeys(name for name in named if isinstance(name, str))
 
@@ -305,11 +305,13 @@ def mapping(state: PipelineState) -> PipelineState:
             beginning = observe_cluster(start.cluster, start.snapshot)
         assert beginning is not None
         states = {"before": beginning, "after": looks[0]}
-    found = build_map(states, topology_key_of_groups(state.prepared[0].snapshot))
+    cluster_map = build_map(states, topology_key_of_groups(state.prepared[0].snapshot))
     reports: Sequence[ResultStruct] = ()
     if state.pending_recorder is not None:
-        reports = state.pending_recorder.reports({each.pod: each for each in state.answer.placements})
-    return structs.replace(state, result=state.result.with_context(cluster_map=found, explanations=tuple(reports)))
+        reports = state.pending_recorder.reports({placement.pod: placement for placement in state.answer.placements})
+    return structs.replace(
+        state, result=state.result.with_context(cluster_map=cluster_map, explanations=tuple(reports))
+    )
 
 
 STAGES: tuple[Callable[[PipelineState], PipelineState], ...] = (

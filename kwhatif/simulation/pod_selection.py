@@ -56,15 +56,15 @@ class PodReference(msgspec.Struct, frozen=True):
         """Those of the pods that it refers to. Raises UsageError if they are in several namespaces."""
         there = list(among)
         for reading in self._readings():
-            found = [pod for pod in there if _is(pod, reading, owners)]
-            places = {pod.namespace for pod in found}
+            pods = [pod for pod in there if _is(pod, reading, owners)]
+            places = {pod.namespace for pod in pods}
             if len(places) > 1 and "default" not in places:
                 what = "pod " + reading[2] if is_kind(reading[0], "Pod") else self.text
                 named = f"{'' if len(self.text.split('/')) == 1 else reading[0] + '/'}NAMESPACE/NAME"
                 places_ = ", ".join(sorted(places))
                 raise UsageError(f"{what} is in several namespaces ({places_}): name one with -n or as {named}")
-            if found:
-                return [pod for pod in found if len(places) == 1 or pod.namespace == "default"]
+            if pods:
+                return [pod for pod in pods if len(places) == 1 or pod.namespace == "default"]
         return []
 
     def names(self, kind: str, namespace: str, name: str) -> bool:
@@ -98,7 +98,7 @@ class PodReference(msgspec.Struct, frozen=True):
         if workload:
             hint = f"; did you mean {workload.lower()}/{name}?"
         elif not hint and slash and not any(is_kind(kind, known) for known in ("Pod", *_OF_SEVERAL)):
-            kinds = (each for known in ("Pod", *_OF_SEVERAL) for each in parse_kind(known))
+            kinds = (part for known in ("Pod", *_OF_SEVERAL) for part in parse_kind(known))
             hint = suggest_spelling(kind, kinds).replace("?", f"/{rest}?")
         return UsageError(f"{self.text} is neither a file nor a pod of {where}{hint}")
 
@@ -117,7 +117,7 @@ def _is(pod: Pod, reading: tuple[str, str, str], owners: Owners) -> bool:
         return False
     if is_kind(kind, "Pod"):
         return pod.name == name
-    return any(each == name and is_kind(kind, of) for of, each in _above(pod, owners))
+    return any(owner == name and is_kind(kind, of) for of, owner in _above(pod, owners))
 
 
 def _above(pod: Pod, owners: Owners) -> Iterator[tuple[str, str]]:
@@ -139,7 +139,7 @@ def _kind_called(name: str, among: Sequence[Pod], owners: Owners) -> str:
 
 def _workload_name_of(owners: Owners, pod: Pod, kind: str, name: str) -> str:
     """The name of the workload of this kind that a pod belongs to, written as ``name`` is; nothing if there is none."""
-    found = next((each for of, each in _above(pod, owners) if is_kind(kind, of)), "")
+    found = next((owner for of, owner in _above(pod, owners) if is_kind(kind, of)), "")
     return f"{pod.namespace}/{found}" if found and "/" in name else found
 
 
@@ -190,12 +190,12 @@ class PodQuestion(PodOptions, Question[R_co]):
         for name in names:
             word = PodReference(name, self.namespace or "")
             try:
-                found = find_pods(word, (choice, there), owners)
+                pods = find_pods(word, (choice, there), owners)
             except UsageError:
                 if hint := _hint_of_queue(word, scenario):
                     raise UsageError(f"{word.text} has no pods in the snapshot{hint}") from None
                 raise
-            for item in found:
+            for item in pods:
                 once.setdefault(item.pod.key, item)
         return list(once.values())
 
@@ -231,7 +231,11 @@ def _hint_of_queue(word: PodReference, scenario: LoadedScenario) -> str:
     for workload in scenario.snapshot.objects.list_all(KueueWorkload):
         for owner in workload.metadata.owner_references or ():
             if word.names(owner.kind or "", workload.namespace, owner.name or "") and workload.status.admission is None:
-                reserved = [each.message for each in workload.status.conditions or () if each.type == "QuotaReserved"]
+                reserved = [
+                    condition.message
+                    for condition in workload.status.conditions or ()
+                    if condition.type == "QuotaReserved"
+                ]
                 why = f" ({reserved[0]})" if reserved and reserved[0] else ""
                 return f": Kueue lets its workload {workload.key} wait{why}; kwhatif queue says for what"
     return ""

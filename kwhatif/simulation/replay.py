@@ -101,10 +101,15 @@ class ReplayQuestion(Question[R_co]):
 
         Raises UsageError for a namespace that has no pods: an empty answer must not pass for a good one.
         """
-        there = {pod.namespace for each in scenarios for pod in each.snapshot.objects.list_all(Pod)}
+        there = {
+            pod.namespace for loaded_scenario in scenarios for pod in loaded_scenario.snapshot.objects.list_all(Pod)
+        }
         for name in sorted(self._namespaces - there):
             raise UsageError(f"--replay namespace={name}: the snapshot has no pods in it")
-        names = [{profile.scheduler_name for profile in each.setup.configuration.profiles} for each in scenarios]
+        names = [
+            {profile.scheduler_name for profile in loaded_scenario.setup.configuration.profiles}
+            for loaded_scenario in scenarios
+        ]
         known = set.intersection(*names)
         snapshot, replayed = replay(scenario.snapshot, self._runs_again, known.__contains__)
         # A copy of its own for each scenario, which adds objects of its manifests to it.

@@ -204,7 +204,7 @@ def find_policy(directory: str) -> str | None:
 
 def describe_distrust(directory: str) -> str:
     """Which ``.kwhatif.yaml`` is passed over on the way to the one that counts, and why; empty if none is."""
-    found = takewhile(lambda each: each[1], _policies_above(directory))
+    found = takewhile(lambda policy: policy[1], _policies_above(directory))
     return "; ".join(f"{display_path(path)} is not read, as {problem}" for path, problem in found)
 
 

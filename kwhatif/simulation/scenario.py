@@ -157,7 +157,7 @@ class PreparedScenario(LoadedScenario):
         """The fields of a result about pods that were never created."""
         # The controller of a workload that an edit has scaled tries again when its manifest comes.
         again = {rollout.name for rollout in self.expanded.rollouts}
-        edited = (each for each in self.edited.failed if each.owner not in again)
+        edited = (failed_create for failed_create in self.edited.failed if failed_create.owner not in again)
         return {
             "refusals": tuple(self.expanded.refusals),
             "failed": (*edited, *self.expanded.failed),

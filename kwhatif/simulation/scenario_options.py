@@ -103,7 +103,9 @@ class ScenarioOptions(SchedulerOptions, ManifestOptions, EditedClusterOptions):
         from kwhatif.snapshot.read.directories import gather_directories
 
         return [
-            path for each in manifests for path in (gather_directories([each]) if isinstance(each, str) else [each])
+            path
+            for manifest in manifests
+            for path in (gather_directories([manifest]) if isinstance(manifest, str) else [manifest])
         ]
 
     def build_scenario(self, manifests: Files) -> Scenario:

@@ -94,8 +94,8 @@ def minors_of_kubelets(snapshot: Snapshot) -> dict[str, str]:
 
 def minor_in_name(file: str) -> str:
     """The minor at the start of a recording's name, as in ``1.34-volumes.jsonl.gz``; empty if there is none."""
-    found = re.match(r"(\d+\.\d+)-", PurePath(file).name)
-    return found[1] if found and nearest_minor(found[1], legacy=True) == found[1] else ""
+    match = re.match(r"(\d+\.\d+)-", PurePath(file).name)
+    return match[1] if match and nearest_minor(match[1], legacy=True) == match[1] else ""
 
 
 DEFAULT_POLICY = "default"
@@ -161,13 +161,13 @@ def setup_of(engine: SchedulerOptions, snapshot: Snapshot, notes: Notes) -> Setu
 
 def minor_by_kubelets(snapshot: Snapshot, notes: Notes) -> str | None:
     """The newest minor among the kubelets, none of which may be newer than the API server. Notes that it is a guess."""
-    found = minors_of_kubelets(snapshot)
-    if not found:
+    minors = minors_of_kubelets(snapshot)
+    if not minors:
         return None
-    newest, *older = found
-    beside = f", the newest of {', '.join(reversed(found))}" if older else ""
+    newest, *older = minors
+    beside = f", the newest of {', '.join(reversed(minors))}" if older else ""
     notes.warn(
-        f"{VERSION_IS_GUESSED}: taken to be {newest}, as its nodes' kubelets are ({found[newest]}{beside}); "
+        f"{VERSION_IS_GUESSED}: taken to be {newest}, as its nodes' kubelets are ({minors[newest]}{beside}); "
         "--kubernetes-version says otherwise"
     )
     near = nearest_minor(newest)

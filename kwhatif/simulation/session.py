@@ -180,11 +180,11 @@ class Session:
 
     def dependencies_by_kind(self) -> Mapping[str, Mapping[str, Dependency]]:
         """Kinds besides Node and Pod that the plugins in use read -> the plugins, by name, and what for."""
-        found: dict[str, dict[str, Dependency]] = {}
+        dependencies: dict[str, dict[str, Dependency]] = {}
         for plugin in self.driver.plugins():
             for kind, reading in plugin.dependencies.items():
-                found.setdefault(kind, {})[plugin.name] = reading
-        return found
+                dependencies.setdefault(kind, {})[plugin.name] = reading
+        return dependencies
 
     @contextmanager
     def without(self, leaving: Sequence[tuple[PodInfo, int]]) -> Iterator[None]:
@@ -240,11 +240,11 @@ class Session:
 
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
         """The pod of the cluster with this identity or name, and the row of its node."""
-        found = self.cluster.find(pod.identity)
-        if found is None:
+        pod_and_row = self.cluster.find(pod.identity)
+        if pod_and_row is None:
             uid = self.uid_of(pod.key)
-            found = None if uid is None else self.cluster.find(uid)
-        return found
+            pod_and_row = None if uid is None else self.cluster.find(uid)
+        return pod_and_row
 
     def uid_of(self, key: str) -> str | None:
         """The uid of a pod that ran when this was first called, by ``namespace/name``."""
@@ -255,20 +255,20 @@ class Session:
     def before_binding(self, pod_to_schedule: PodToSchedule) -> tuple[Session, PodToSchedule]:
         """The pod as it was before it got its node, and a session of the same cluster where it does not run yet."""
         pod = pod_to_schedule.pod
-        found = self.running(pod)
+        pod_and_row = self.running(pod)
         if pod.spec.node_name:
             pod_to_schedule = structs.replace(pod_to_schedule, pod=replace(pod, spec=replace(pod.spec, node_name=None)))
-        if found is None:
+        if pod_and_row is None:
             return self, pod_to_schedule
         earlier = self.sandbox()
-        earlier.cluster.remove_pod(found[0].uid, deleted=False)
+        earlier.cluster.remove_pod(pod_and_row[0].uid, deleted=False)
         return earlier, pod_to_schedule
 
     def join(self, nodes: Sequence[Node], pods: Sequence[Pod] = (), others: Sequence[Resource] = ()) -> None:
         """Add new nodes, with the pods that are bound to them and the objects that come with them."""
         self.snapshot = self.snapshot.copy()
-        for each in (*nodes, *others):
-            self.snapshot.objects.add(each)
+        for node in (*nodes, *others):
+            self.snapshot.objects.add(node)
         self.cluster.objects = self.snapshot.objects
         self.driver.add_nodes(nodes, pods)
 

@@ -82,7 +82,7 @@ class FollowedCluster(RecordingReader[msgspec.Raw]):
     def on_list(
         self, kind: Kind, version: int, line: Line[msgspec.Raw], items: Sequence[msgspec.Raw], number: int
     ) -> None:
-        keyed = sorted(((_key(decode_json(raw, Head).metadata), raw) for raw in items), key=lambda each: each[0])
+        keyed = sorted(((_key(decode_json(raw, Head).metadata), raw) for raw in items), key=lambda entry: entry[0])
         self._keys[kind.name] = [key for key, _ in keyed]
         objects = [_decode(kind, raw) for _, raw in keyed]
         for form, listed in enumerate(self._lists(kind)):
@@ -117,13 +117,13 @@ class FollowedCluster(RecordingReader[msgspec.Raw]):
 
     def _lists(self, kind: Kind) -> list[list[Any]]:
         """Where the objects of a kind are kept: decoded, as plain values, or both."""
-        found: list[list[Any]] = []
+        lists: list[list[Any]] = []
         if kind.struct is not None:
             self.snapshot.objects.extend(kind.struct, [])
-            found.append(self.snapshot.objects.list_all(kind.struct))
+            lists.append(self.snapshot.objects.list_all(kind.struct))
         if kind.whole:
-            found.append(self.snapshot.whole.setdefault(kind.name, []))
-        return found
+            lists.append(self.snapshot.whole.setdefault(kind.name, []))
+        return lists
 
 
 def _key(metadata: ObjectMeta) -> str:

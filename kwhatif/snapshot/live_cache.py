@@ -84,11 +84,11 @@ def _key(connection: Connection, wanted: DumpOptions) -> str:
 
 def _texts(files: list[str]) -> list[str]:
     """What is in the files that can be read; those who ask for others get the error."""
-    found = []
+    texts = []
     for file in files:
         with contextlib.suppress(InputError):
-            found += [text.data.decode() for text in read_paths([file], max_bytes=bounds.SETTINGS_BYTES)]
-    return found
+            texts += [text.data.decode() for text in read_paths([file], max_bytes=bounds.SETTINGS_BYTES)]
+    return texts
 
 
 def _read_cached(file: Path, max_age: float) -> Snapshot | None:

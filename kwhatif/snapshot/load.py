@@ -175,14 +175,14 @@ def load_manifests(
 def _with_unique_origins(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
     """Manifests by origins of their own: overlays make several objects of one file, and pods are known by origins."""
     seen: set[Origin] = set()
-    for each in manifests:
-        if each.origin in seen:
-            kind, namespace, name = each.key
+    for manifest in manifests:
+        if manifest.origin in seen:
+            kind, namespace, name = manifest.key
             whose = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
-            yield replace(each, origin=replace(each.origin, whose=whose))
+            yield replace(manifest, origin=replace(manifest.origin, whose=whose))
         else:
-            yield each
-        seen.add(each.origin)
+            yield manifest
+        seen.add(manifest.origin)
 
 
 def _empty_error(paths: Sequence[str]) -> InputError:

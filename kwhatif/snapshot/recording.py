@@ -158,16 +158,16 @@ def recording_in(path: str) -> tuple[Lines, Moment] | None:
     None of any other file. Raises InputError for a moment that is none, or of a file that is no recording.
     """
     if os.path.exists(path):
-        found = lines_that_begin(path, is_recording)
-        return None if found is None else (found, Moment())
+        lines = lines_that_begin(path, is_recording)
+        return None if lines is None else (lines, Moment())
     file, sign, text = path.rpartition("@")
     if not sign or not os.path.exists(file):
         return None
-    found = lines_that_begin(file, is_recording)
-    if found is None:
+    lines = lines_that_begin(file, is_recording)
+    if lines is None:
         raise InputError(f"@{text}: only a recording has moments, and this is none", source=display_path(file))
     try:
-        return found, moment_of(text)
+        return lines, moment_of(text)
     except InputError as error:
         raise error.with_source(display_path(file)) from None
 

@@ -104,33 +104,33 @@ def read_for_validation(paths: Sequence[str]) -> ValidatedSnapshot:
 
     Raises InputError only for files that cannot be opened or decompressed.
     """
-    found = ValidatedSnapshot()
+    validated = ValidatedSnapshot()
     for path in once(paths):
         tree = tree_of(path)
-        found.dumped = set() if tree else None
+        validated.dumped = set() if tree else None
         for text, head in texts_of(path, tree):
             try:
                 documents = read_documents(text)
                 if not documents:
                     raise InputError("holds no objects: it is empty")
             except InputError as error:
-                found.add("syntax", "", Place(text.name, error.place or "$"), error.problem)
+                validated.add("syntax", "", Place(text.name, error.place or "$"), error.problem)
                 continue
             for document in map(convert_internal_list, documents):
-                if len(found.problems) >= _MOST_PROBLEMS:
+                if len(validated.problems) >= _MOST_PROBLEMS:
                     place = Place(document.source, "$")
-                    found.add("syntax", "", place, "not looked at: too much is wrong before it")
+                    validated.add("syntax", "", place, "not looked at: too much is wrong before it")
                     break
-                _Reader(found, document, head).read()
-    found.snapshot.source = found.snapshot.source or ", ".join(map(display_path, paths))
-    return found
+                _Reader(validated, document, head).read()
+    validated.snapshot.source = validated.snapshot.source or ", ".join(map(display_path, paths))
+    return validated
 
 
 class _Reader:
     """Reads one document."""
 
-    def __init__(self, found: ValidatedSnapshot, document: Document, head: tuple[str, str]) -> None:
-        self._found, self._document, self._head = found, document, head
+    def __init__(self, validated: ValidatedSnapshot, document: Document, head: tuple[str, str]) -> None:
+        self._found, self._document, self._head = validated, document, head
 
     def read(self) -> None:
         document = self._document

@@ -91,7 +91,7 @@ def _read_served(value: Mapping[str, Any], source: str, nodes: Sequence[Node]) -
     load = convert(value, WatcherMetrics)
     if load.data.nodes is None:
         raise InputError(f"expected {_EXPECTED}; found no figures", place="$.data.NodeMetricsMap")
-    known = [name for name, each in load.data.nodes.items() if each.metrics]
+    known = [name for name, node_metrics in load.data.nodes.items() if node_metrics.metrics]
     return load, f"load: {source}, what load-watcher served for {_share_of(known, nodes)}"
 
 
@@ -127,14 +127,14 @@ def _work_out_load(
     """Latest figures in percent of the capacity; nodes that do not exist are left out."""
     capacities = {node.name: node.status.capacity or {} for node in nodes}
     found: dict[str, NodeMetrics] = {}
-    for each, _ in used:
-        name = each.metadata.name
+    for use, _ in used:
+        name = use.metadata.name
         has = capacities.get(name, {})
         metrics = [
-            Metric(type=kind, operator="Latest", rollup=each.window, value=100 * amount / capacity)
+            Metric(type=kind, operator="Latest", rollup=use.window, value=100 * amount / capacity)
             for kind, amount, capacity in (
-                ("CPU", _amount_of(each.usage, "cpu"), _amount_of(has, "cpu")),
-                ("Memory", _amount_of(each.usage, "memory"), _amount_of(has, "memory")),
+                ("CPU", _amount_of(use.usage, "cpu"), _amount_of(has, "cpu")),
+                ("Memory", _amount_of(use.usage, "memory"), _amount_of(has, "memory")),
             )
             if amount is not None and capacity
         ]

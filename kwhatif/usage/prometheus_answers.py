@@ -124,9 +124,9 @@ def _texts(chunks: Iterable[bytes], outline: _Outline, source: str) -> Iterator[
         kept += chunk
         while True:
             if not begun:
-                found = _SERIES.search(kept)
-                outline.take(kept, found.start() if found else max(0, len(kept) - _LEFT))
-                if found is None:
+                match = _SERIES.search(kept)
+                outline.take(kept, match.start() if match else max(0, len(kept) - _LEFT))
+                if match is None:
                     break
                 outline.add_series()
                 begun, searched = True, 0
@@ -165,7 +165,7 @@ def _read_envelopes(outline: bytes, book: UsageBook, source: str) -> list[_Envel
             words = found.error[:_LONGEST_WORDS] or "it does not say why"
             raise InputError(f"Prometheus answered with an error: {words}", source=source, place="$.error")
         result = (found.data.result if found.data else None) or found.result or ()
-        if any(bytes(each).strip()[:1] == b"{" for each in result):
+        if any(bytes(raw).strip()[:1] == b"{" for raw in result):
             raise InputError("expected series with their labels first, then their values", source=source)
         if found.is_partial or found.warnings:
             book.complaints.partial += 1

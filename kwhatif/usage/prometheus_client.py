@@ -101,6 +101,6 @@ def read_token(path: str) -> str:
     """The token that a file holds, without the line's end. Raises InputError."""
     (text,) = read_paths([path], max_bytes=bounds.SETTINGS_BYTES)
     token = text.data.decode().strip()
-    if not token or any(not 32 < ord(each) < 127 for each in token):
+    if not token or any(not 32 < ord(character) < 127 for character in token):
         raise InputError("expected a token in one line", source=path)
     return token

@@ -82,15 +82,15 @@ class Recommendations(msgspec.Struct):
 
     def add(self, value: Mapping[str, Any], namespace: str) -> None:
         """One VerticalPodAutoscaler; ``namespace`` is its default. Raises InputError with the place."""
-        found = convert(value, _VerticalPodAutoscaler)
-        target = found.spec.target_ref
+        autoscaler = convert(value, _VerticalPodAutoscaler)
+        target = autoscaler.spec.target_ref
         if not target.kind or not target.name:
             raise InputError("expected the workload it is about, found none", place="$.spec.targetRef")
-        workload = f"{target.kind}/{found.metadata.namespace or namespace}/{target.name}"
-        given = (found.status.recommendation or _Recommendation()).container_recommendations or ()
-        self.targets.setdefault(workload, {}).update({each.container_name: each for each in given})
-        policies = (found.spec.resource_policy or _Policy()).container_policies or ()
-        self.policies.setdefault(workload, {}).update({each.container_name: each for each in policies})
+        workload = f"{target.kind}/{autoscaler.metadata.namespace or namespace}/{target.name}"
+        given = (autoscaler.status.recommendation or _Recommendation()).container_recommendations or ()
+        self.targets.setdefault(workload, {}).update({recommended.container_name: recommended for recommended in given})
+        policies = (autoscaler.spec.resource_policy or _Policy()).container_policies or ()
+        self.policies.setdefault(workload, {}).update({policy.container_name: policy for policy in policies})
 
     def policy_of(self, workload: str, container: str) -> ContainerPolicy | None:
         """The policy that holds for a container, if any."""

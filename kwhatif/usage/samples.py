@@ -73,14 +73,14 @@ class _PodMetrics(msgspec.Struct):
 
 def add_pod_metrics(value: Mapping[str, Any], book: UsageBook, namespace: str) -> None:
     """Add the samples of one object; ``namespace`` is its default. Raises InputError with the place."""
-    found = convert(value, _PodMetrics)
+    metrics = convert(value, _PodMetrics)
     times = None
-    if found.timestamp:
-        times = np.array([parse_time(found.timestamp).timestamp()], np.float64)
-    home = found.metadata.namespace or namespace
-    for container in found.containers or ():
+    if metrics.timestamp:
+        times = np.array([parse_time(metrics.timestamp).timestamp()], np.float64)
+    home = metrics.metadata.namespace or namespace
+    for container in metrics.containers or ():
         for resource in RESOURCES:
             amount = container.usage.get(resource)
             if amount is not None:
                 sample = np.array([amount.amount_of(resource)], np.float64)
-                book.add(home, found.metadata.name, container.name, resource, times, sample)
+                book.add(home, metrics.metadata.name, container.name, resource, times, sample)

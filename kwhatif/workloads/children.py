@@ -61,13 +61,13 @@ def make_children(
         if is_pod:
             _make_pods(obj, list(some), making)
             continue
-        for each in some:
-            if part_of(each, "kind") == "PersistentVolumeClaim":
-                if refused := making.claim(each):
-                    making.record_failure(obj, f"create PVC {name_of(each)}: {refused.message}", 0)
+        for child in some:
+            if part_of(child, "kind") == "PersistentVolumeClaim":
+                if refused := making.claim(child):
+                    making.record_failure(obj, f"create PVC {name_of(child)}: {refused.message}", 0)
                 continue
-            complaint = f"Failed to create {part_of(each, 'kind')} {name_of(each)}"
-            stored = making.controller(each, obj, complaint, pods=_count_pods(each, native))
+            complaint = f"Failed to create {part_of(child, 'kind')} {name_of(child)}"
+            stored = making.controller(child, obj, complaint, pods=_count_pods(child, native))
             if stored is not None:
                 native(stored, making)
 
@@ -88,13 +88,13 @@ class _Drafts:
 
 def _draft_pods(children: Iterable[Object], native: Native) -> Iterator[tuple[Object, tuple[Object, ...]]]:
     making = ObjectCreator(_Drafts())
-    for each in children:
-        if part_of(each, "kind") == "Pod":
-            making.pods.append(deep_copy_json(each))
-        elif part_of(each, "kind") == "PersistentVolumeClaim":
-            making.claims.append(deep_copy_json(each))
+    for child in children:
+        if part_of(child, "kind") == "Pod":
+            making.pods.append(deep_copy_json(child))
+        elif part_of(child, "kind") == "PersistentVolumeClaim":
+            making.claims.append(deep_copy_json(child))
         else:
-            native(deep_copy_json(each), making)
+            native(deep_copy_json(child), making)
     made: CreatedObjects = making.build_result()
     for pod in made.pods:
         yield pod, tuple(claim for claim in made.claims if _is_used(claim, pod))
@@ -120,4 +120,4 @@ def _count_pods(child: Object, native: Native) -> int:
 
 def _is_used(claim: Object, pod: Object) -> bool:
     volumes = part_of(pod, "spec").get("volumes") or ()
-    return any(section(each, "persistentVolumeClaim").get("claimName") == name_of(claim) for each in volumes)
+    return any(section(volume, "persistentVolumeClaim").get("claimName") == name_of(claim) for volume in volumes)

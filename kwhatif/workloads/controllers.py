@@ -212,7 +212,11 @@ def reconcile(
     kind = kind_for(obj, templates)
     if kind is not None and (group_of(obj), obj.get("kind")) not in WORKLOADS:
         make_children(
-            obj, kind, companions or Companions(), making, lambda each, making: make_native(each, making, ready=ready)
+            obj,
+            kind,
+            companions or Companions(),
+            making,
+            lambda controlled, making: make_native(controlled, making, ready=ready),
         )
     else:
         make_native(obj, making, nodes, ready=ready)

@@ -54,9 +54,9 @@ def _workload_of(job: Object, making: ObjectCreator) -> Object | None:
     """The Workload of a Job, which is made for a new one; empty if it has to do without, None if it is refused."""
     named = {"apiGroup": "batch", "kind": "Job", "name": name_of(job)}
     matching = [
-        each
-        for each in making.server.world.all("Workload", namespace_of(job))
-        if section(each, "spec").get("controllerRef") == named
+        workload
+        for workload in making.server.world.all("Workload", namespace_of(job))
+        if section(workload, "spec").get("controllerRef") == named
     ]
     if matching:
         return matching[0] if len(matching) == 1 and _is_controlled_by(matching[0], job) else {}

@@ -182,7 +182,9 @@ def last_moment_of(pods: Iterable[Object]) -> datetime | None:
     times: list[str] = []
     for pod in pods:
         conditions = section(pod, "status").get("conditions") or ()
-        times += (str(each["lastTransitionTime"]) for each in conditions if each.get("lastTransitionTime"))
+        times += (
+            str(condition["lastTransitionTime"]) for condition in conditions if condition.get("lastTransitionTime")
+        )
         times.append(str(section(pod, "metadata").get("creationTimestamp") or ""))
     return moment(max(times, default=""))
 

@@ -34,13 +34,13 @@ def device_claims(
     """
     made = {status.name for status in pod.status.resource_claim_statuses or ()}
     names: set[str] = set()
-    for each in pod.spec.resource_claims or ():
-        if each.resource_claim_template_name is None or each.name in made:
+    for resource_claim in pod.spec.resource_claims or ():
+        if resource_claim.resource_claim_template_name is None or resource_claim.name in made:
             continue
-        found = template(each.resource_claim_template_name)
+        found = template(resource_claim.resource_claim_template_name)
         if found is None:
             continue
-        name = base = f"{pod.metadata.name}-{each.name}"
+        name = base = f"{pod.metadata.name}-{resource_claim.name}"
         number = 0
         while name in names or taken(name):
             number += 1
@@ -63,13 +63,13 @@ def device_claims(
                 namespace=namespace,
                 uid=f"{namespace}/{name}",
                 labels=meta.labels,
-                annotations={**(meta.annotations or {}), POD_CLAIM_NAME: each.name},
+                annotations={**(meta.annotations or {}), POD_CLAIM_NAME: resource_claim.name},
                 owner_references=[owner],
             ),
             spec=found.spec.spec,
             status=ClaimStatus(),
         )
-        yield PodResourceClaimStatus(name=each.name, resource_claim_name=name), claim
+        yield PodResourceClaimStatus(name=resource_claim.name, resource_claim_name=name), claim
 
 
 def plain_device_claims(

@@ -143,7 +143,7 @@ def canary_and_stable(replicas: int, weight: int, surge: int) -> tuple[int, int]
         # Of two equally close options, upstream takes the one with more new pods.
         if total * weight % 100 != 50 and (fewer or may_be_none):
             options.append((fewer, total))
-    new, total = min(options, key=lambda each: abs(each[0] * 100 / each[1] - weight), default=(0, replicas))
+    new, total = min(options, key=lambda option: abs(option[0] * 100 / option[1] - weight), default=(0, replicas))
     return new, total - new
 
 

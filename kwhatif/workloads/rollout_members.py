@@ -72,7 +72,7 @@ class Members:
 
     def expect(self, names: Collection[str]) -> None:
         """These pods wait, and may find a node meanwhile."""
-        for member in [each for each in self._all if each.name in names and not each.ready]:
+        for member in [rollout_pod for rollout_pod in self._all if rollout_pod.name in names and not rollout_pod.ready]:
             self._count(member, -1)
             member.awaited = True
             self._count(member, 1)

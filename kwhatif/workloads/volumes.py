@@ -48,10 +48,14 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
     mine = {(type(obj), obj.namespace, obj.name) for obj in new if isinstance(obj, Resource)}
     if not any(kind in (PersistentVolume, PersistentVolumeClaim, StorageClass) for kind, _, _ in mine):
         return []
-    objects.put_if_any(StorageClass, (_with_defaults(each) for each in objects.list_all(StorageClass)))
-    new_ones = {each.name for each in objects.list_all(PersistentVolume) if (PersistentVolume, "", each.name) in mine}
+    objects.put_if_any(
+        StorageClass, (_with_defaults(storage_class) for storage_class in objects.list_all(StorageClass))
+    )
+    new_ones = {
+        volume.name for volume in objects.list_all(PersistentVolume) if (PersistentVolume, "", volume.name) in mine
+    }
     volumes = {v.name: _available(v) if v.name in new_ones else v for v in objects.list_all(PersistentVolume)}
-    run = _Controller(volumes, {each.name: each for each in objects.list_all(StorageClass)})
+    run = _Controller(volumes, {storage_class.name: storage_class for storage_class in objects.list_all(StorageClass)})
     there, fresh = _Volumes(volumes.values()), _Volumes(volumes[name] for name in new_ones)
     claims = []
     for claim in objects.list_all(PersistentVolumeClaim):
@@ -72,7 +76,7 @@ def complete_bindings(objects: Objects) -> None:
     """
     claims = objects.list_all(PersistentVolumeClaim)
     if not all(map(_is_marked, claims)):
-        objects.put(PersistentVolumeClaim, (each if _is_marked(each) else _mark(each) for each in claims))
+        objects.put(PersistentVolumeClaim, (claim if _is_marked(claim) else _mark(claim) for claim in claims))
 
 
 def _is_marked(claim: PersistentVolumeClaim) -> bool:
@@ -186,7 +190,9 @@ class _Volumes:
         shelves: list[Hashable] = [sort, *((sort, mode) for mode in claim.spec.access_modes or ())]
         requirements = () if selector is None else selector.requirements
         shelves += [
-            (sort, each.key, *each.values) for each in requirements if each.operator == "In" and len(each.values) == 1
+            (sort, requirement.key, *requirement.values)
+            for requirement in requirements
+            if requirement.operator == "In" and len(requirement.values) == 1
         ]
         free = min((self._free.get(shelf, []) for shelf in shelves), key=len)
         yield from islice(free, bisect_left(free, claim.storage, key=lambda volume: volume.storage), None)
@@ -325,8 +331,10 @@ def _provision(
 def _terms(topologies: Iterable[TopologySelectorTerm]) -> Iterator[NodeSelectorTerm]:
     for topology in topologies:
         terms = [
-            NodeSelectorRequirement(key=each.key, operator="In", values=each.values)
-            for each in topology.match_label_expressions or ()
+            NodeSelectorRequirement(
+                key=topology_selector_requirement.key, operator="In", values=topology_selector_requirement.values
+            )
+            for topology_selector_requirement in topology.match_label_expressions or ()
         ]
         if terms:
             yield NodeSelectorTerm(match_expressions=terms)

@@ -188,7 +188,7 @@ def constraint_index_of(
     kept = _KEPT.get(world)
     if kept is None:
         kept = _KEPT[world] = _IndexCache(world)
-    found = kept.found.get(kinds)
-    if found is None:
-        found = kept.found[kinds] = make(world)
-    return found
+    constraint_index = kept.found.get(kinds)
+    if constraint_index is None:
+        constraint_index = kept.found[kinds] = make(world)
+    return constraint_index

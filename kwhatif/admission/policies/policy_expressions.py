@@ -170,12 +170,12 @@ def asks_authorizer(text: str) -> bool:
 
 
 def _nodes(tree: Node) -> Sequence[Node]:
-    found, rest = [], [tree]
+    nodes, rest = [], [tree]
     while rest:
         node = rest.pop()
-        found.append(node)
+        nodes.append(node)
         rest += inner_nodes(node)
-    return found
+    return nodes
 
 
 def evaluate_expression(program: Program | str, text: str, values: Mapping[str, Any]) -> Any:

@@ -71,14 +71,14 @@ def _seen_alike(obj: Object) -> Object:
 def _struct_to_unstructured(value: Object, name: str, types: Types) -> Object:
     """What Go writes of a struct."""
     fields = types.fields(name)
-    found = {key: item for key, item in value.items() if key not in fields}
+    struct = {key: item for key, item in value.items() if key not in fields}
     for key, type_ in fields.items():
         item = value.get(key)
         if item is not None and (type_.written or type_.pointer or not _empty(item, type_)):
-            found[key] = _value(item, type_, types)
+            struct[key] = _value(item, type_, types)
         elif item is None and type_.written:
-            found[key] = _zero(type_, types)
-    return found
+            struct[key] = _zero(type_, types)
+    return struct
 
 
 def _value(value: Any, type_: FieldType, types: Types) -> Any:

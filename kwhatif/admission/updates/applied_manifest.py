@@ -43,13 +43,13 @@ def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types) 
     own = {key[2:]: inner for key, _, inner in parts(above, type_, types)}
     if not own and above:
         return above  # an atomic one
-    found = dict(below)
+    values = dict(below)
     for name, item in above.items():
         if item is None:
-            found.pop(name, None)
+            values.pop(name, None)
         else:
-            found[name] = merge_values(below.get(name), item, own.get(name), types)
-    return found
+            values[name] = merge_values(below.get(name), item, own.get(name), types)
+    return values
 
 
 def _items(below: list[Any], above: list[Any], type_: FieldType, types: Types) -> list[Any]:
@@ -80,11 +80,11 @@ def without(value: Any, fields: Mapping[str, Any], type_: FieldType | None, type
         return value
     kept = []
     for key, item, inner in found_parts:
-        found = fields.get(key)
-        if found is None:
+        field = fields.get(key)
+        if field is None:
             kept.append((key, item))
-        elif found and "." not in found:
-            kept.append((key, without(item, found, inner, types)))
+        elif field and "." not in field:
+            kept.append((key, without(item, field, inner, types)))
     return [item for _, item in kept] if isinstance(value, list) else {key[2:]: item for key, item in kept}
 
 
@@ -146,13 +146,13 @@ def apply_in_client(live: Object, manifest: Object, kind: ApiResource, types: Ty
     if not mine:
         mine = fields_of_manifests(live, type_, types, excluded=("replicas",))
     gone = minus(mine, fields_of(_body(manifest), type_, types))
-    found = merge_values(without(live, gone, type_, types), manifest, type_, types)
+    values = merge_values(without(live, gone, type_, types), manifest, type_, types)
     strategy = section(manifest, "spec").get("strategy")
     if manifest.get("kind") == "Deployment" and isinstance(strategy, dict):
         # kubectl's patch says of this one which keys are to be left.
-        whole = found["spec"]["strategy"]
-        found["spec"] = {**found["spec"], "strategy": {key: whole[key] for key in strategy if key in whole}}
-    return _with_version(found, manifest)
+        whole = values["spec"]["strategy"]
+        values["spec"] = {**values["spec"], "strategy": {key: whole[key] for key in strategy if key in whole}}
+    return _with_version(values, manifest)
 
 
 def tells_field_owners(live: Object, verb: str) -> bool:

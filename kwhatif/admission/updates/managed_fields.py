@@ -82,13 +82,13 @@ def item_key(item: Any, keys: Sequence[str]) -> str:
 
 def fields_of(value: Any, type_: FieldType | None, types: Types) -> Fields:
     """All fields that a value sets."""
-    found: Fields = {}
+    fields: Fields = {}
     for key, item, inner in parts(value, type_, types):
         if item is None:
             continue
         within = fields_of(item, inner, types)
-        found[key] = {".": {}, **within} if key.startswith("k:") else within
-    return found
+        fields[key] = {".": {}, **within} if key.startswith("k:") else within
+    return fields
 
 
 def minus(fields: Fields, others: Mapping[str, Any]) -> Fields:

@@ -103,10 +103,10 @@ def check_network(problems: Problems, text: str, path: str) -> None:
 
 def standard_network_rules(text: str) -> list[str]:
     """What is wrong with a network that has to be in its usual form, in every minor."""
-    found = read_network(text)
-    if found is None:
+    network = read_network(text)
+    if network is None:
         return [_NO_NETWORK]
-    usual = str(found[1])
+    usual = str(network[1])
     return _strict_network_rules(text) or ([] if text == usual else [f'must be in canonical form ("{usual}")'])
 
 
@@ -122,13 +122,13 @@ def _strict_network_rules(text: str) -> list[str]:
 
 def address_warnings(path: str, text: str) -> list[str]:
     """The warning about an address that is not in its canonical form."""
-    found = read_address(text)
-    if found is None:
+    address = read_address(text)
+    if address is None:
         return []
     if _is_ipv4_mapped(text) or _has_leading_zeros(text):
-        return [f'{path}: non-standard IP address "{text}" is invalid: use "{found}"']
-    if found.version == 6 and str(found) != text:
-        return [f'{path}: IPv6 address "{text}" should be in RFC 5952 canonical format ("{found}")']
+        return [f'{path}: non-standard IP address "{text}" is invalid: use "{address}"']
+    if address.version == 6 and str(address) != text:
+        return [f'{path}: IPv6 address "{text}" should be in RFC 5952 canonical format ("{address}")']
     return []
 
 

@@ -124,8 +124,8 @@ def _windows(problems: Problems, spec: Object, path: str) -> None:
 
 
 def _host_process(owner: Object) -> bool | None:
-    found: bool | None = section(owner, "securityContext", "windowsOptions").get("hostProcess")
-    return found
+    host_process: bool | None = section(owner, "securityContext", "windowsOptions").get("hostProcess")
+    return host_process
 
 
 _INT32 = 2**31 - 1

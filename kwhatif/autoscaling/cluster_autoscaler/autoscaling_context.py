@@ -153,9 +153,11 @@ class AutoscalingContext(msgspec.Struct, frozen=True, dict=True):
             (type(each).__name__, each.namespace, each.name): each.spec.replicas for each in typed
         }
         for kind, plain in (("DaemonSet", self.daemon_sets), ("Job", self.jobs)):
-            for each in plain:
+            for controller in plain:
                 replicas[
-                    kind, part_of(each, "metadata").get("namespace") or "default", part_of(each, "metadata", "name")
+                    kind,
+                    part_of(controller, "metadata").get("namespace") or "default",
+                    part_of(controller, "metadata", "name"),
                 ] = None
         return replicas
 

@@ -203,18 +203,18 @@ class Estimator:
             left = self._fill(left, last[0], int(room[0]))
             if left and self._simulated.name(last[0]) not in self._used:
                 return True
-        each: int | None = None
+        count: int | None = None
         while left:
             if not self._may_make():
                 return False
             row = self._make()
-            if each is None:
+            if count is None:
                 # Fresh nodes are all alike.
                 found = self._room(left, [row])
-                each = 0 if found is None else int(found[0])
-            if not each:
+                count = 0 if found is None else int(found[0])
+            if not count:
                 return True
-            left = self._fill(left, row, each)
+            left = self._fill(left, row, count)
         return True
 
     def _fill(self, pods: list[PodInfo], row: int, room: int) -> list[PodInfo]:

@@ -45,8 +45,8 @@ class ScaleUpInfo(msgspec.Struct):
 def balance_scale_up(groups: Sequence[NodeGroup], count: int) -> list[ScaleUpInfo]:
     """Distribute new nodes: the smallest group grows first, each up to its maximum."""
     sizes = [ScaleUpInfo(group, group.target, group.target) for group in groups if group.target != group.max_size]
-    count = min(count, sum(max(each.group.max_size - each.current_size, 0) for each in sizes))
-    sizes.sort(key=lambda each: each.current_size)
+    count = min(count, sum(max(size.group.max_size - size.current_size, 0) for size in sizes))
+    sizes.sort(key=lambda info: info.current_size)
     first = current = 0
     while count > 0:
         resize = sizes[current]
@@ -61,7 +61,7 @@ def balance_scale_up(groups: Sequence[NodeGroup], count: int) -> list[ScaleUpInf
             current += 1
         else:
             current = first
-    return [each for each in sizes if each.new_size != each.current_size]
+    return [size for size in sizes if size.new_size != size.current_size]
 
 
 SUCCESSFUL, FAILED = "ScaleUpSuccessful", "ScaleUpError"
@@ -184,7 +184,7 @@ class Orchestrator:
 
     def scale_up_to_min_size(self, grown: Sequence[ScaleUpInfo]) -> list[ScaleUpInfo]:
         """The plan for groups that are below their minimum size, after others have ``grown``."""
-        sizes = {each.group.name: each.new_size for each in grown}
+        sizes = {info.group.name: info.new_size for info in grown}
         plan = []
         limits = ClusterLimits.most(self._nodes, self._world.groups, self._flags)
         for group in self._world.groups:

@@ -84,10 +84,10 @@ def _describe(template: NodeTemplate, flags: Flags) -> tuple[Hashable, list[int]
     lot = (
         frozenset((key, value) for key, value in labels.items() if key not in ignored),
         frozenset((name, quantity) for name, quantity in capacity.items() if name != "memory"),
-        tuple(tuple(sorted(each)) for each in amounts),
+        tuple(tuple(sorted(amount)) for amount in amounts),
     )
-    row = [each[name] for each in amounts for name in sorted(each)]
-    return lot, row, [ratio for each, ratio in zip(amounts, ratios, strict=True) for _ in each]
+    row = [amount[name] for amount in amounts for name in sorted(amount)]
+    return lot, row, [ratio for amounts_of_group, ratio in zip(amounts, ratios, strict=True) for _ in amounts_of_group]
 
 
 def _left(template: NodeTemplate) -> dict[str, int]:

@@ -170,10 +170,10 @@ class LoopResult(msgspec.Struct):
 
     def resizes(self) -> list[ScaleUpInfo]:
         """The resizes of the loop, one for each group, for pods and for minimum sizes together."""
-        by_group = {each.group.name: each for each in self.scale_up.plan}
-        for each in self.scale_up_to_min_size:
-            grown = by_group.get(each.group.name, each)
-            by_group[each.group.name] = ScaleUpInfo(each.group, grown.current_size, each.new_size)
+        by_group = {scale_up_info.group.name: scale_up_info for scale_up_info in self.scale_up.plan}
+        for info in self.scale_up_to_min_size:
+            grown = by_group.get(info.group.name, info)
+            by_group[info.group.name] = ScaleUpInfo(info.group, grown.current_size, info.new_size)
         return list(by_group.values())
 
 

@@ -110,7 +110,7 @@ def _candidate(world: KarpenterSnapshot, node: StateNode, search: CandidateSearc
     if node.claim is None:
         return None
     blocked = _blocking_reason_of(node)
-    pool = next((each for each in world.pools if each.name == node.pool), None)
+    pool = next((node_pool for node_pool in world.pools if node_pool.name == node.pool), None)
     types = None if pool is None else world.catalogue.rows(world.offered.get(pool.name))
     if blocked is None and (pool is None or types is None or not len(types)):
         blocked = f"NodePool not found (NodePool={node.pool})"
@@ -166,9 +166,9 @@ def _price(world: KarpenterSnapshot, node: StateNode, row: int | None) -> float 
         return None
     labels = node.requirements
     prices = [
-        each.price
-        for each in world.catalogue.types[row].offerings
-        if not incompatible(labels, world.catalogue.requirements[each], world.catalogue.known.labels)
+        offering.price
+        for offering in world.catalogue.types[row].offerings
+        if not incompatible(labels, world.catalogue.requirements[offering], world.catalogue.known.labels)
     ]
     return min(prices, default=None)
 
@@ -205,7 +205,9 @@ def is_consolidatable(claim: NodeClaim | None, pool: NodePool, now: int) -> bool
     after = pool.spec.disruption.consolidate_after
     if claim is None or after == NEVER_DISRUPTED:
         return False
-    initialized = next((each for each in claim.status.conditions or () if each.type == "Initialized"), None)
+    initialized = next(
+        (condition for condition in claim.status.conditions or () if condition.type == "Initialized"), None
+    )
     if initialized is None or initialized.status != "True":
         return False
     since = claim.status.last_pod_event_time or initialized.last_transition_time

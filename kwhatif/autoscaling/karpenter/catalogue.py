@@ -134,7 +134,9 @@ class Catalogue:
         self.reservation_labels = reservation_labels(self._labels)
         """That of a reservation's name, and where the cloud has one, that of its type."""
         self.requirements = {offering: self._requirements_of(offering) for offering in self.offerings}
-        self._labels_of_offerings = tuple(dict.fromkeys(key for each in self.requirements.values() for key in each))
+        self._labels_of_offerings = tuple(
+            dict.fromkeys(key for requirement in self.requirements.values() for key in requirement)
+        )
         self._owner: Types = np.array(owners, dtype=np.intp)
         self._available: Mask = np.array([offering.available for offering in self.offerings], dtype=bool)
         self._price = np.array([offering.price for offering in self.offerings], dtype=np.float64)

@@ -53,7 +53,7 @@ class Command(msgspec.Struct, frozen=True):
         price = prices(self.nodes)
         for claim in self.replacements:
             offers = catalogue.types[claim.types[0]].offerings if len(claim.types) else ()
-            price -= min((each.price for each in offers), default=0.0)
+            price -= min((offer.price for offer in offers), default=0.0)
         return price
 
 
@@ -90,7 +90,7 @@ def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[st
     search = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
     candidates = track([each for each in search.candidates if each.pods], "Trying", "nodes")
-    computed = ((each.name, _compute_consolidation(world, [each], search)) for each in candidates)
+    computed = ((candidate.name, _compute_consolidation(world, [candidate], search)) for candidate in candidates)
     commands = {name: command for name, command in computed if command is not None}
     return search, commands, budgets
 
@@ -98,10 +98,10 @@ def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[st
 def _within(candidates: Sequence[Candidate], budgets: Mapping[str, int]) -> list[Candidate]:
     """The candidates that the budgets allow, in order."""
     left, kept = dict(budgets), []
-    for each in candidates:
-        if left.get(each.pool.name, 0) > 0:
-            left[each.pool.name] -= 1
-            kept.append(each)
+    for candidate in candidates:
+        if left.get(candidate.pool.name, 0) > 0:
+            left[candidate.pool.name] -= 1
+            kept.append(candidate)
     return kept
 
 
@@ -163,7 +163,7 @@ def _compute_consolidation(
         return None
     claim = result.claims[0]
     price = prices(candidates)
-    spot = all(each.capacity_type == SPOT for each in candidates) and _may_be(claim, SPOT)
+    spot = all(candidate.capacity_type == SPOT for candidate in candidates) and _may_be(claim, SPOT)
     if spot:
         if not world.options.feature_gates.spot_to_spot:
             refuse("SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node")
@@ -195,9 +195,9 @@ def _simulate_scheduling(
     world: KarpenterSnapshot, candidates: Sequence[Candidate]
 ) -> tuple[SchedulingResults, Mapping[str, tuple[str, ...]]]:
     """A round without these nodes, and why pods that are not pending would be unschedulable."""
-    names = {each.name for each in candidates}
+    names = {candidate.name for candidate in candidates}
     staying = [node for node in world.staying if node.name not in names]
-    moved = [pod for each in candidates for pod in each.pods if world.pod_budgets.is_reschedulable_now(pod)]
+    moved = [pod for candidate in candidates for pod in candidate.pods if world.pod_budgets.is_reschedulable_now(pod)]
     pods = [*world.waiting, *moved, *world.leaving]
     result = simulate_round(world, staying, pods, strict=False)
     errors = dict(result.errors)
@@ -212,7 +212,11 @@ def _simulate_scheduling(
 
 
 def _format_node(state: StateNode) -> str:
-    return ", ".join(f"{type(each).__name__.lower()}/{each.name}" for each in (state.claim, state.node) if each)
+    return ", ".join(
+        f"{type(state_object).__name__.lower()}/{state_object.name}"
+        for state_object in (state.claim, state.node)
+        if state_object
+    )
 
 
 # --- prices
@@ -221,10 +225,10 @@ def _format_node(state: StateNode) -> str:
 def prices(candidates: Sequence[Candidate]) -> float:
     """The total price of the nodes by the hour; 0 if one of them is unknown."""
     total = 0.0
-    for each in candidates:
-        if each.price is None:
+    for candidate in candidates:
+        if candidate.price is None:
             return 0.0
-        total += each.price
+        total += candidate.price
     return total
 
 
@@ -237,7 +241,7 @@ def cheaper(catalogue: Catalogue, types: Types, requirements: Requirements, pric
 def _worst(catalogue: Catalogue, row: int, requirements: Requirements) -> float:
     offers = catalogue.offers_of(row, requirements)
     for kind in CAPACITY_TYPES:
-        found = [each.price for each in offers if each.capacity_type == kind]
+        found = [offer.price for offer in offers if offer.capacity_type == kind]
         if found:
             return max(found)
     return float("inf")
@@ -247,7 +251,7 @@ def _cheaper_than_same(catalogue: Catalogue, command: Command) -> bool:
     """Whether types are left once the replacement must be cheaper than any of the nodes whose type is among its own."""
     (claim,) = command.replacements
     own = {int(row) for row in claim.types}
-    there = [each.price for each in command.nodes if each.row in own and each.price is not None]
+    there = [node.price for node in command.nodes if node.row in own and node.price is not None]
     price = min(there, default=float("inf"))
     claim.types = cheaper(catalogue, claim.types, claim.requirements, price)
     return bool(len(claim.types)) and not _lacking(catalogue, claim)
@@ -268,17 +272,22 @@ def _lacking(catalogue: Catalogue, claim: NewClaim) -> list[str]:
     """The labels whose ``minValues`` are no longer met. Where no type is left, none is reported."""
     return [
         key
-        for key, each in sorted(claim.requirements.items())
-        if each.min_values is not None and len(claim.types) and catalogue.distinct(claim.types, key) < each.min_values
+        for key, requirement in sorted(claim.requirements.items())
+        if requirement.min_values is not None
+        and len(claim.types)
+        and catalogue.distinct(claim.types, key) < requirement.min_values
     ]
 
 
 def _count_needed_types(catalogue: Catalogue, claim: NewClaim) -> int:
     """How many of the first types it takes to meet all ``minValues``."""
-    if all(each.min_values is None for each in claim.requirements.values()):
+    if all(requirement.min_values is None for requirement in claim.requirements.values()):
         return 0
     for count in range(1, len(claim.types) + 1):
         first = claim.types[:count]
-        if all(catalogue.distinct(first, key) >= (each.min_values or 0) for key, each in claim.requirements.items()):
+        if all(
+            catalogue.distinct(first, key) >= (requirement.min_values or 0)
+            for key, requirement in claim.requirements.items()
+        ):
             return count
     return len(claim.types)

@@ -54,7 +54,8 @@ _NOT_FOR_KARPENTER = f"configured to not run on a Karpenter provisioned node (re
 def is_provisionable(pod: Pod) -> bool:
     """Whether a machine is launched for the pod: the scheduler found it unschedulable, and it has no nominated node."""
     unschedulable = any(
-        each.type == "PodScheduled" and each.reason == "Unschedulable" for each in pod.status.conditions or ()
+        condition.type == "PodScheduled" and condition.reason == "Unschedulable"
+        for condition in pod.status.conditions or ()
     )
     return (
         unschedulable
@@ -74,7 +75,10 @@ def refusals(pod: Pod, known: WellKnown, volumes: Volumes) -> list[str]:
         NodeSelectorRequirement(key=key, operator="In", values=[value])
         for key, value in sorted((pod.spec.node_selector or {}).items())
     ]
-    problems = [*(error for each in selector for error in _wrong(each, known)), *_wrong_terms(pod_data.required, known)]
+    problems = [
+        *(error for requirement in selector for error in _wrong(requirement, known)),
+        *_wrong_terms(pod_data.required, known),
+    ]
     return [*avoids, *problems, *volumes.refusals(pod)]
 
 
@@ -82,8 +86,8 @@ def _wrong_terms(terms: Iterable[NodeSelectorTerm], known: WellKnown) -> Iterabl
     for term in terms:
         if term.match_fields is not None:
             yield "node selector term with matchFields is not supported"
-        for each in term.match_expressions or ():
-            yield from _wrong(each, known)
+        for match_expression in term.match_expressions or ():
+            yield from _wrong(match_expression, known)
 
 
 def _wrong(requirement: NodeSelectorRequirement, known: WellKnown) -> Iterable[str]:
@@ -136,7 +140,7 @@ def _limits_as_requests(spec: PodSpec) -> PodSpec:
     def fill_requests(containers: list[Container] | None) -> list[Container] | None:
         if containers is None:
             return None
-        return [replace(each, resources=_merge_limits(each.resources)) for each in containers]
+        return [replace(container, resources=_merge_limits(container.resources)) for container in containers]
 
     return replace(spec, containers=fill_requests(spec.containers), init_containers=fill_requests(spec.init_containers))
 

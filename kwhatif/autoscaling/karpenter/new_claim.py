@@ -61,7 +61,7 @@ class IncompatibleError(Exception):
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
-        return tuple(each if isinstance(each, str) else each() for each in self._reasons)
+        return tuple(reason if isinstance(reason, str) else reason() for reason in self._reasons)
 
 
 class Daemons(msgspec.Struct, frozen=True):
@@ -124,9 +124,9 @@ class NewClaim:
         if not self.pods:
             before = self.requirements
             self.lowered_minimum = any(
-                (each.min_values or 0) > (fit.requirements[key].min_values or 0)
-                for key, each in before.items()
-                if each.min_values is not None and fit.requirements[key].min_values is not None
+                (requirement.min_values or 0) > (fit.requirements[key].min_values or 0)
+                for key, requirement in before.items()
+                if requirement.min_values is not None and fit.requirements[key].min_values is not None
             )
         self.pods.append(pod_data)
         self.types, self.requests, self.requirements = fit.types, fit.requests, fit.requirements
@@ -214,7 +214,7 @@ class NewClaim:
         if not self._world.reserves:
             return ()
         offers = self._world.catalogue.reserved_offers(types, requirements)
-        held = tuple(each for each in offers if self._world.reservations.may_hold(self.hostname, each))
+        held = tuple(offer for offer in offers if self._world.reservations.may_hold(self.hostname, offer))
         if self._world.strict and not held:
             if offers:
                 raise IncompatibleError(
@@ -235,11 +235,11 @@ class NewClaim:
         """The NodeClaim as it would be created: without a hostname, on reserved capacity if any is held, its types by
         price.
         """
-        requirements = {key: each for key, each in self.requirements.items() if key != HOSTNAME}
+        requirements = {key: requirement for key, requirement in self.requirements.items() if key != HOSTNAME}
         if self.reserved:
             requirements[CAPACITY_TYPE] = Requirement.from_selector(CAPACITY_TYPE, "In", (RESERVED,))
             label = self._world.catalogue.reservation_labels[0]
-            held = Requirement.from_selector(label, "In", {each.reservation_id for each in self.reserved})
+            held = Requirement.from_selector(label, "In", {offering.reservation_id for offering in self.reserved})
             requirements = dict(merge_requirements(requirements, held))
         self.requirements = requirements
         self.types = self._world.catalogue.by_price(self.types, requirements)[:MOST_TYPES]
@@ -261,9 +261,12 @@ class NewClaim:
     def labels(self) -> Mapping[str, str]:
         """Its labels: the template's, and those with a single remaining value."""
         resolved = {
-            key: each.sorted_values[0]
-            for key, each in self.requirements.items()
-            if key not in self._known and key not in RESTRICTED and each.operator == "In" and len(each.values) == 1
+            key: requirement.sorted_values[0]
+            for key, requirement in self.requirements.items()
+            if key not in self._known
+            and key not in RESTRICTED
+            and requirement.operator == "In"
+            and len(requirement.values) == 1
         }
         return {**self.template.labels, **resolved}
 
@@ -292,8 +295,10 @@ def filter_instance_types(
     left = types[suits & holds & offered]
     lacking = {
         key: count
-        for key, each in requirements.items()
-        if each.min_values is not None and len(left) and (count := catalogue.distinct(left, key)) < each.min_values
+        for key, requirement in requirements.items()
+        if requirement.min_values is not None
+        and len(left)
+        and (count := catalogue.distinct(left, key)) < requirement.min_values
     }
 
     def make_reason(problem: str) -> Callable[[], str]:

@@ -56,7 +56,15 @@ def pool_requirements(pool: NodePool) -> Requirements:
     written = pool.spec.template.spec.requirements or ()
     return merge_requirements(
         NONE,
-        *(Requirement.from_selector(each.key, each.operator, each.values or (), each.min_values) for each in written),
+        *(
+            Requirement.from_selector(
+                pool_requirement.key,
+                pool_requirement.operator,
+                pool_requirement.values or (),
+                pool_requirement.min_values,
+            )
+            for pool_requirement in written
+        ),
     )
 
 
@@ -82,7 +90,9 @@ def allowed_disruptions(
         if not node.is_managed or not node.is_initialized or node.is_terminating or node.node is None:
             continue
         there[node.pool] += 1
-        ready = any(each.type == "Ready" and each.status == "True" for each in node.node.status.conditions or ())
+        ready = any(
+            condition.type == "Ready" and condition.status == "True" for condition in node.node.status.conditions or ()
+        )
         disrupted[node.pool] += not ready or node.is_deleting
     return {
         pool.name: max(_allowed_disruptions_of(pool, there[pool.name], now, reason) - disrupted[pool.name], 0)

@@ -210,9 +210,9 @@ class PodData(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def tolerates_preferences(self) -> bool:
         return any(
-            (each.key or "", each.operator or "", each.value or "", each.effect or "")
+            (toleration.key or "", toleration.operator or "", toleration.value or "", toleration.effect or "")
             == ("", "Exists", "", "PreferNoSchedule")
-            for each in self.tolerations
+            for toleration in self.tolerations
         )
 
     def with_prefer_no_schedule_toleration(self) -> PodData:

@@ -304,7 +304,11 @@ def of_labels(labels: Mapping[str, str] | None) -> Requirements:
 def of_expressions(expressions: Iterable[NodeSelectorRequirement] | None) -> Requirements:
     """The requirements of a node selector term."""
     return merge_requirements(
-        NONE, *(Requirement.from_selector(each.key, each.operator, each.values or ()) for each in expressions or ())
+        NONE,
+        *(
+            Requirement.from_selector(expression.key, expression.operator, expression.values or ())
+            for expression in expressions or ()
+        ),
     )
 
 
@@ -349,4 +353,6 @@ def _hint(requirements: Requirements, key: str, undefined: frozenset[str]) -> st
 
 def format_requirements(requirements: Requirements) -> str:
     """The requirements as in messages, without hostnames of machines to be launched."""
-    return ", ".join(sorted(str(each) for each in requirements.values() if each.key not in RESTRICTED))
+    return ", ".join(
+        sorted(str(requirement) for requirement in requirements.values() if requirement.key not in RESTRICTED)
+    )

@@ -364,10 +364,10 @@ class Scheduler:
                     raise IncompatibleError(by_pool=reasons_by_pool, reserved=True) from None
                 continue
             self.results.claims.append(claim)
-            for each in self.results.claims:
+            for new_claim in self.results.claims:
                 # Claims of one pool share their annotations: what is noted of the last is noted of all.
-                if each.template.name == template.name:
-                    each.lowered_minimum = claim.lowered_minimum
+                if new_claim.template.name == template.name:
+                    new_claim.lowered_minimum = claim.lowered_minimum
             if remaining is not None:
                 largest = self._catalogue.largest(claim.types)
                 self._remaining_limits[template.name] = subtract(remaining, largest)

@@ -163,7 +163,7 @@ class StateNode(msgspec.Struct, eq=False, dict=True):
     def is_terminating(self) -> bool:
         """Whether the machine itself is being terminated."""
         conditions = (self.claim.status.conditions if self.claim else None) or ()
-        return any(each.type == "InstanceTerminating" and each.status == "True" for each in conditions)
+        return any(condition.type == "InstanceTerminating" and condition.status == "True" for condition in conditions)
 
     @cached_property
     def is_deleting(self) -> bool:
@@ -184,7 +184,7 @@ class ClusterState:
             if pod.spec.node_name:
                 self._pods.setdefault(pod.spec.node_name, []).append(pod)
         self._labels: dict[str, Requirements] = {}
-        self._csi_nodes = {each.name: each for each in objects.list_all(CSINode)}
+        self._csi_nodes = {csinode.name: csinode for csinode in objects.list_all(CSINode)}
         nodes: dict[str, StateNode] = {}
         for node in sorted(objects.list_all(Node), key=lambda node: node.name):
             provider_id = self._provider_id(node)
@@ -322,7 +322,9 @@ class PodBudgets:
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget], now: int) -> None:
         self._now = now
-        ordered = sorted(budgets, key=lambda each: (each.namespace, each.name))
+        ordered = sorted(
+            budgets, key=lambda pod_disruption_budget: (pod_disruption_budget.namespace, pod_disruption_budget.name)
+        )
         self._selected: SelectedBudgets[_Budget] = SelectedBudgets(ordered, _budget)
         for budget, error in self._selected.unreadable:
             raise InputError(f"PodDisruptionBudget {budget.namespace}/{budget.name}: {error}")
@@ -346,12 +348,12 @@ class PodBudgets:
         matching = self._selected.of(pod.namespace, pod.metadata.labels or {})
         if len(matching) > 1:
             return [each.key for each in matching]
-        for each in matching:
+        for budget in matching:
             unready = any(c.type == "Ready" and c.status == "False" for c in pod.status.conditions or ())
-            if each.unhealthy_may_go and unready:
+            if budget.unhealthy_may_go and unready:
                 return None
-            if blocks(each):
-                return [each.key]
+            if blocks(budget):
+                return [budget.key]
         return None
 
 

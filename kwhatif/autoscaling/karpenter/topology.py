@@ -133,9 +133,9 @@ class Topology:
             return named or frozenset({pod.namespace})
         selects = Selector.from_label_selector(term.namespace_selector)
         return named | {
-            each.name
-            for each in self._cluster.objects.list_all(Namespace)
-            if selects.matches(each.metadata.labels or {})
+            namespace.name
+            for namespace in self._cluster.objects.list_all(Namespace)
+            if selects.matches(namespace.metadata.labels or {})
         }
 
     def _count(self, group: TopologyGroup) -> None:

@@ -48,17 +48,27 @@ class NodeFilter(msgspec.Struct, frozen=True):
         return cls(tuple(terms) or (labels,), by_affinity, by_taints, pod_data.tolerations)
 
     def matches(self, taints: Iterable[Taint], requirements: Requirements) -> bool:
-        if self.by_affinity and not any(not incompatible(requirements, each) for each in self.alternatives):
+        if self.by_affinity and not any(
+            not incompatible(requirements, alternative) for alternative in self.alternatives
+        ):
             return False
         return not (self.by_taints and explain_untolerated_taints(taints, self.tolerations))
 
     @property
     def identity(self) -> Hashable:
         """The hash by which filters are compared: of requirements their keys alone; duplicates cancel each other."""
-        keys = _odd(frozenset((key, each.min_values) for key, each in term.items()) for term in self.alternatives)
+        keys = _odd(
+            frozenset((key, requirement.min_values) for key, requirement in term.items()) for term in self.alternatives
+        )
         tolerated = _odd(
-            (each.key or "", each.operator or "", each.value or "", each.effect or "", each.toleration_seconds)
-            for each in self.tolerations
+            (
+                toleration.key or "",
+                toleration.operator or "",
+                toleration.value or "",
+                toleration.effect or "",
+                toleration.toleration_seconds,
+            )
+            for toleration in self.tolerations
         )
         return keys, self.by_affinity, self.by_taints, tolerated
 
@@ -75,7 +85,8 @@ def selector_identity(selector: LabelSelector | None) -> Hashable:
     if selector is None:
         return None
     expressions = frozenset(
-        (each.key, each.operator, _odd(each.values or ())) for each in selector.match_expressions or ()
+        (match_expression.key, match_expression.operator, _odd(match_expression.values or ()))
+        for match_expression in selector.match_expressions or ()
     )
     return expressions, frozenset((selector.match_labels or {}).items())
 
@@ -187,7 +198,8 @@ class TopologyGroup:
         # The first pod goes where it can: into a domain that suits the node, and one that suits the pod.
         meant = of_pod.intersect(of_node)
         possible = (
-            self.order.arrange(domain for domain in self.counts if each.has(domain)) for each in (meant, of_pod)
+            self.order.arrange(domain for domain in self.counts if requirement.has(domain))
+            for requirement in (meant, of_pod)
         )
         return {domains[0] for domains in possible if domains}
 

@@ -63,9 +63,9 @@ class Volumes:
     def __init__(self, objects: Objects, *, places_known: bool = True) -> None:
         """``places_known``: whether the topology of a bound claim's volume can be read."""
         self._places_known = places_known
-        self._claims = {(each.namespace, each.name): each for each in objects.list_all(PersistentVolumeClaim)}
-        self._volumes = {each.name: each for each in objects.list_all(PersistentVolume)}
-        self._classes = {each.name: each for each in objects.list_all(StorageClass)}
+        self._claims = {(claim.namespace, claim.name): claim for claim in objects.list_all(PersistentVolumeClaim)}
+        self._volumes = {volume.name: volume for volume in objects.list_all(PersistentVolume)}
+        self._classes = {storage_class.name: storage_class for storage_class in objects.list_all(StorageClass)}
 
     def _claim(self, pod: Pod, volume: Volume) -> PersistentVolumeClaim | None:
         """The claim behind a pod's volume, None for one without. Raises VolumeNotFound."""
@@ -144,8 +144,10 @@ class Volumes:
             )
         terms = (
             [
-                NodeSelectorRequirement(key=each.key, operator="In", values=each.values)
-                for each in term.match_label_expressions or ()
+                NodeSelectorRequirement(
+                    key=topology_selector_requirement.key, operator="In", values=topology_selector_requirement.values
+                )
+                for topology_selector_requirement in term.match_label_expressions or ()
             ]
             for term in self._classes[name].allowed_topologies or ()
         )
@@ -160,7 +162,7 @@ class Volumes:
             expressions = term.match_expressions or []
             # A volume of one node is lost with it: its pod may go to any other.
             local = volume.spec.local is not None or volume.spec.host_path is not None
-            left = [each for each in expressions if not (local and each.key == HOSTNAME)]
+            left = [expression for expression in expressions if not (local and expression.key == HOSTNAME)]
             if left:
                 terms.append(of_expressions(left))
             elif local and expressions:

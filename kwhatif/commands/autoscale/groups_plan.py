@@ -56,7 +56,7 @@ def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> tupl
     The cluster has ``grown`` already; ``known`` are its groups by then.
     """
     steps = list(_growth(grown))
-    time, pending = steps[-1].time, {each.pod for each in grown.pending}
+    time, pending = steps[-1].time, {pod.pod for pod in grown.pending}
     shrinking = ShrinkingCluster(grown.end, [pod for pod in grown.left if pod.key in pending])
     grew = grown.scale_up is not None and len(steps) > 1
     scale_down = GroupScaleDown(known, now + timedelta(seconds=time), grew=grew)
@@ -103,14 +103,14 @@ def _growth(grown: Run) -> Iterator[QuietStep]:
     sizes = {(group.autoscaler, group.group): group.size for group in scale_up.groups}
     begun = dict(sizes)
     nodes = len(cluster) - len(added)
-    times = sorted({each.time for each in added})
+    times = sorted({added_node.time for added_node in added})
     for number, time in enumerate(times):
-        coming = Counter((each.autoscaler, each.group) for each in added if each.time == time)
+        coming = Counter((added_node.autoscaler, added_node.group) for added_node in added if added_node.time == time)
         nodes += coming.total()
         for group, more in coming.items():
             sizes[group] += more
         until = times[number + 1] if number + 1 < len(times) else None
-        after = [each for each in rests if each.time >= time and (until is None or each.time < until)]
+        after = [rest for rest in rests if rest.time >= time and (until is None or rest.time < until)]
         ordered = sorted(coming, key=lambda group: group[::-1])
         what = ", ".join(f"{group[1]} from {begun[group]} to {sizes[group]}" for group in ordered)
         begun = dict(sizes)
@@ -136,8 +136,8 @@ def plan_node_groups(
     ``orders`` more loops list nodes and pods in other orders, to find out what is left to chance.
     """
     session = run.end
-    placements = [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"]
-    waiting = {each.pod for each in placements if each.outcome == "unschedulable"}
+    placements = [placement for placement in (*run.placements, *run.replacements) if placement.outcome != "preempted"]
+    waiting = {placement.pod for placement in placements if placement.outcome == "unschedulable"}
     pods = [pod for pod in run.left if pod.key in waiting]
     world = build_autoscaling_context(session, known, pods, now)
     loop = StaticAutoscaler().loop(world)
@@ -146,7 +146,7 @@ def plan_node_groups(
     resizes = loop.resizes()
     ended, steps = quiet or (grown, ())
     grown_groups = () if ended.scale_up is None else ended.scale_up.groups
-    plan = ", ".join(f"{each.group} from {each.size} to {each.to}" for each in grown_groups)
+    plan = ", ".join(f"{grown_group.group} from {grown_group.size} to {grown_group.to}" for grown_group in grown_groups)
     nodes = tuple(_nodes(world)) if scale_down else ()
     gone = Counter(node.group for node in nodes if node.unneeded and node.after is not None)
     saved = _monthly_savings(gone, known) if gone else None
@@ -163,13 +163,13 @@ def plan_node_groups(
         options=tuple(_options(world, loop)),
         plan=tuple(
             Growth(
-                group=each.group.name,
-                size=each.current_size,
-                to=each.new_size,
-                max=each.group.max_size,
-                cost=_cost(each),
+                group=resize.group.name,
+                size=resize.current_size,
+                to=resize.new_size,
+                max=resize.group.max_size,
+                cost=_cost(resize),
             )
-            for each in resizes
+            for resize in resizes
         ),
         scale_up=ended.scale_up,
         cost=ended.scale_up.cost if ended.scale_up is not None and ended.scale_up.nodes else None,
@@ -226,54 +226,54 @@ def _options(world: AutoscalingContext, loop: LoopResult) -> Iterator[GrowthOpti
 
 
 def _pods(placements: Sequence[Placement], loop: LoopResult) -> Iterator[PodOutlook]:
-    found = loop.scale_up
-    group = "" if found.chosen is None else found.chosen.group.name
-    triggered = {pod.key for pod in found.triggered} if found.plan else set()
-    awaiting = {pod.key for pod in found.await_evaluation}
-    for each in placements:
-        if each.good and each.node:
-            yield PodOutlook(pod=each.pod, outcome="placed", node=each.node)
-        elif each.outcome != "unschedulable":
-            yield PodOutlook(pod=each.pod, outcome="ignored", message=each.message)
-        elif each.pod in loop.placed:
-            yield PodOutlook(pod=each.pod, outcome="existing", node=loop.placed[each.pod])
-        elif each.pod in triggered:
-            yield PodOutlook(pod=each.pod, outcome="triggered", group=group)
-        elif each.pod in loop.overlooked:
-            yield PodOutlook(pod=each.pod, outcome="helpless", message=loop.overlooked[each.pod])
-        elif each.pod in awaiting or each.pod not in found.remain_unschedulable:
-            yield _left(each.pod, loop, helped=each.pod in awaiting)
+    scale_up = loop.scale_up
+    group = "" if scale_up.chosen is None else scale_up.chosen.group.name
+    triggered = {pod.key for pod in scale_up.triggered} if scale_up.plan else set()
+    awaiting = {pod.key for pod in scale_up.await_evaluation}
+    for placement in placements:
+        if placement.good and placement.node:
+            yield PodOutlook(pod=placement.pod, outcome="placed", node=placement.node)
+        elif placement.outcome != "unschedulable":
+            yield PodOutlook(pod=placement.pod, outcome="ignored", message=placement.message)
+        elif placement.pod in loop.placed:
+            yield PodOutlook(pod=placement.pod, outcome="existing", node=loop.placed[placement.pod])
+        elif placement.pod in triggered:
+            yield PodOutlook(pod=placement.pod, outcome="triggered", group=group)
+        elif placement.pod in loop.overlooked:
+            yield PodOutlook(pod=placement.pod, outcome="helpless", message=loop.overlooked[placement.pod])
+        elif placement.pod in awaiting or placement.pod not in scale_up.remain_unschedulable:
+            yield _left(placement.pod, loop, helped=placement.pod in awaiting)
         else:
-            yield _helpless(each.pod, found)
+            yield _helpless(placement.pod, scale_up)
 
 
 def _left(pod: str, loop: LoopResult, *, helped: bool) -> PodOutlook:
     """A pod that waits for another loop, or that the autoscaler ignores."""
     if pod in loop.ignored:
         return PodOutlook(pod=pod, outcome="ignored" if loop.healthy else "helpless", message=loop.ignored[pod])
-    found = loop.scale_up
-    full = [each.group.name for each in found.plan if each.new_size >= each.group.max_size]
+    scale_up = loop.scale_up
+    full = [info.group.name for info in scale_up.plan if info.new_size >= info.group.max_size]
     others = (
         option.group.name
-        for option in found.options
-        if option.group.name not in full and any(pod == each.key for each in option.pods)
+        for option in scale_up.options
+        if option.group.name not in full and any(pod == pod_info.key for pod_info in option.pods)
     )
     group = next(others, "")
-    if full and not (helped or group) and len(full) == len(found.plan):
+    if full and not (helped or group) and len(full) == len(scale_up.plan):
         # The next loop skips these groups, as they have all the nodes that they may.
         rejections = tuple(Rejection(group=name, reasons=(FULL,)) for name in full)
         return PodOutlook(pod=pod, outcome="helpless", message=f"{len(full)} {FULL}", rejections=rejections)
     return PodOutlook(pod=pod, outcome="awaiting", group=group if helped else "")
 
 
-def _helpless(pod: str, found: FoundScaleUp) -> PodOutlook:
-    remaining = found.remain_unschedulable[pod]
+def _helpless(pod: str, scale_up: FoundScaleUp) -> PodOutlook:
+    remaining = scale_up.remain_unschedulable[pod]
     rejections = [
         Rejection(group=group, plugin=status.plugin, reasons=status.reasons)
         for group, status in remaining.rejected.items()
     ]
     rejections += [Rejection(group=group, reasons=tuple(reasons)) for group, reasons in remaining.skipped.items()]
-    return PodOutlook(pod=pod, outcome="helpless", message=found.why_not(pod), rejections=tuple(rejections))
+    return PodOutlook(pod=pod, outcome="helpless", message=scale_up.why_not(pod), rejections=tuple(rejections))
 
 
 # --- nodes
@@ -284,7 +284,7 @@ def _nodes(world: AutoscalingContext) -> Iterator[NodeOutlook]:
     autoscaler = StaticAutoscaler()
     first = autoscaler.loop(world, up=False, down=True).scale_down
     settings = [group.settings for group in world.groups]
-    waits = [max(each.scale_down_unneeded_time, each.scale_down_unready_time) for each in settings]
+    waits = [max(setting.scale_down_unneeded_time, setting.scale_down_unready_time) for setting in settings]
     then = replace(world, now=world.now + max(waits, default=0) + SECOND)
     second = autoscaler.loop(then, up=False, down=True).scale_down
     for name in sorted(node.name for node in world.nodes):

@@ -56,16 +56,19 @@ def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisi
     plans = {_plan(each, world) for each in rounds} - {_plan(found, world)}
     helped = [_find_helped_pods(each) for each in rounds]
     always = Counter(identity_of(claim) for claim in found.results.claims)
-    for each in rounds[1:]:
-        always &= Counter(identity_of(claim) for claim in each.results.claims)
+    for provisioning in rounds[1:]:
+        always &= Counter(identity_of(claim) for claim in provisioning.results.claims)
     machines = tuple(
         replace(machine, firm=always[identity_of(claim)] > 0)
         for machine, claim in zip(result.machines, found.results.claims, strict=True)
     )
     commands = tuple(
-        replace(each, firm=all(_command(consolidate(other, each.method).command) == command for other in others))
-        for each in result.consolidations
-        for command in [_command(consolidate(world, each.method).command)]
+        replace(
+            consolidation,
+            firm=all(_command(consolidate(other, consolidation.method).command) == command for other in others),
+        )
+        for consolidation in result.consolidations
+        for command in [_command(consolidate(world, consolidation.method).command)]
     )
     chance = Chance(
         orders=orders,
@@ -75,24 +78,24 @@ def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisi
     return replace(result, machines=machines, consolidations=commands, chance=chance)
 
 
-def _plan(found: Provisioning, world: KarpenterSnapshot) -> str:
+def _plan(provisioning: Provisioning, world: KarpenterSnapshot) -> str:
     """``2 general m.4 (on-demand), 1 spot c.8 (spot)``; ``nothing``."""
     counts: Counter[str] = Counter()
-    for claim in found.results.claims:
+    for claim in provisioning.results.claims:
         cheapest = world.catalogue.cheapest(claim.types, claim.resolve_requirements())
         what = f"{world.catalogue.types[cheapest[0]].name} ({cheapest[1].capacity_type})" if cheapest else "no type"
         counts[f"{claim.template.name} {what}"] += 1
     return ", ".join(f"{number} {what}" for what, number in sorted(counts.items())) or "nothing"
 
 
-def _find_helped_pods(found: Provisioning) -> set[str]:
+def _find_helped_pods(provisioning: Provisioning) -> set[str]:
     """The pods that have a place in the end."""
-    return {*found.results.placed, *(wants.key for claim in found.results.claims for wants in claim.pods)}
+    return {*provisioning.results.placed, *(wants.key for claim in provisioning.results.claims for wants in claim.pods)}
 
 
 def identity_of(claim: NewClaim) -> Hashable:
     """The identity of a new NodeClaim, whatever the order in which they were made."""
-    requirements = frozenset(str(each) for each in claim.resolve_requirements().values())
+    requirements = frozenset(str(resolve_requirement) for resolve_requirement in claim.resolve_requirements().values())
     return claim.template.name, frozenset(wants.key for wants in claim.pods), tuple(claim.types), requirements
 
 
@@ -100,7 +103,7 @@ def _command(command: Command | None) -> Hashable:
     if command is None:
         return None
     replaced = tuple((claim.template.name, tuple(claim.types)) for claim in command.replacements)
-    return frozenset(each.name for each in command.nodes), replaced
+    return frozenset(node.name for node in command.nodes), replaced
 
 
 def karpenter(
@@ -122,9 +125,9 @@ def karpenter(
     ``orders`` more rounds use other map orders, if their order matters, to find out what is left to chance.
     """
     world = build_karpenter_snapshot(later, known, pools, now)
-    found = provision(world)
-    machines = tuple(_machine(claim, world.catalogue) for claim in found.results.claims)
-    prices = [each.price for each in machines if each.price is not None]
+    provisioning = provision(world)
+    machines = tuple(_machine(claim, world.catalogue) for claim in provisioning.results.claims)
+    prices = [machine.price for machine in machines if machine.price is not None]
     price = sum(prices) if prices and len(prices) == len(machines) else None
     unready = {
         pool.name: "it is not ready, is being deleted, or has a fixed size" for pool in pools if not pool.takes_part
@@ -138,20 +141,20 @@ def karpenter(
         price=_round_price(price),
         scale_up=scale_up,
         cost=scale_up.cost if scale_up is not None and scale_up.nodes else None,
-        pods=tuple(_pods(placements, found, world)),
-        skipped=dict(sorted((unready | found.results.skipped).items())),
+        pods=tuple(_pods(placements, provisioning, world)),
+        skipped=dict(sorted((unready | provisioning.results.skipped).items())),
         fidelity=fidelity,
     )
     whole = _with_consolidation(result, world) if consolidation else result
     whole = replace(whole, outcome=outcome_after(_words_of(bought, whole.consolidations)))
-    return add_chance(whole, world, found, orders) if orders else whole
+    return add_chance(whole, world, provisioning, orders) if orders else whole
 
 
 def _words_of(number: int, consolidations: Sequence[Consolidation]) -> str:
     """``Karpenter buys 3 machines; delete n5``."""
     text = f"Karpenter buys {format_count(number, 'machine') if number else 'no machine'}"
     if consolidations:
-        first = next((each for each in consolidations if each.decision != "nothing"), None)
+        first = next((consolidation for consolidation in consolidations if consolidation.decision != "nothing"), None)
         text += f"; {first.decision} {format_some(first.nodes)}" if first else "; consolidates no node"
     return text
 
@@ -181,33 +184,33 @@ def _machine(claim: NewClaim, catalogue: Catalogue) -> Machine:
 # --- pods
 
 
-def _pods(placements: Sequence[Placement], found: Provisioning, world: KarpenterSnapshot) -> Iterator[PodPlan]:
-    result = found.results
+def _pods(placements: Sequence[Placement], provisioning: Provisioning, world: KarpenterSnapshot) -> Iterator[PodPlan]:
+    result = provisioning.results
     machines = {wants.key: number for number, claim in enumerate(result.claims, 1) for wants in claim.pods}
     pending = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
     seen = {each.pod for each in placements}
-    for each in placements:
-        if each.good and each.node:
-            yield PodPlan(pod=each.pod, outcome="placed", node=each.node, given_up={})
-        elif each.pod in result.placed or each.pod in machines:
-            yield _sought(each.pod, found, machines)
-        elif each.pod in result.errors:
-            refusals = tuple(_refusals(pending[each.pod], result.refused[each.pod], world))
-            reasons = "; ".join(result.errors[each.pod])
-            yield PodPlan(pod=each.pod, outcome="helpless", given_up={}, message=reasons, refusals=refusals)
-        elif each.pod in found.ignored:
-            reasons = "; ".join(found.ignored[each.pod])
-            yield PodPlan(pod=each.pod, outcome="helpless", given_up={}, message=reasons)
+    for placement in placements:
+        if placement.good and placement.node:
+            yield PodPlan(pod=placement.pod, outcome="placed", node=placement.node, given_up={})
+        elif placement.pod in result.placed or placement.pod in machines:
+            yield _sought(placement.pod, provisioning, machines)
+        elif placement.pod in result.errors:
+            refusals = tuple(_refusals(pending[placement.pod], result.refused[placement.pod], world))
+            reasons = "; ".join(result.errors[placement.pod])
+            yield PodPlan(pod=placement.pod, outcome="helpless", given_up={}, message=reasons, refusals=refusals)
+        elif placement.pod in provisioning.ignored:
+            reasons = "; ".join(provisioning.ignored[placement.pod])
+            yield PodPlan(pod=placement.pod, outcome="helpless", given_up={}, message=reasons)
         else:
-            yield PodPlan(pod=each.pod, outcome="ignored", given_up={}, message=each.message)
+            yield PodPlan(pod=placement.pod, outcome="ignored", given_up={}, message=placement.message)
     # Pods of nodes that are on their way out need another place, too.
     for pod in sorted((machines.keys() | result.placed.keys()) - seen):
-        yield _sought(pod, found, machines)
+        yield _sought(pod, provisioning, machines)
 
 
-def _sought(pod: str, found: Provisioning, machines: Mapping[str, int]) -> PodPlan:
+def _sought(pod: str, provisioning: Provisioning, machines: Mapping[str, int]) -> PodPlan:
     """A pod that has found a place, on a node that is there or on a machine to be (pod -> number)."""
-    result, number = found.results, machines.get(pod)
+    result, number = provisioning.results, machines.get(pod)
     given_up = dict(result.relaxed.get(pod, {}))
     if number is None:
         return PodPlan(pod=pod, outcome="existing", node=result.placed[pod], given_up=given_up)
@@ -236,7 +239,7 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
         return [row for row in sorted(rows) if all(mask[row] for mask in masks)]
 
     taints = explain_untolerated_taints(
-        [each for each in offer.pool.taints if each.effect != "PreferNoSchedule"], wants.tolerations
+        [taint for taint in offer.pool.taints if taint.effect != "PreferNoSchedule"], wants.tolerations
     )
     if left(required, requests):
         return "it does not tolerate the taint; all else fits" if taints else ""
@@ -250,7 +253,7 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
                 f"the largest type offers {format_exactly(name, most)}"
             )
     for key in sorted(required):
-        there = left({each: value for each, value in required.items() if each != key}, requests)
+        there = left({amount: value for amount, value in required.items() if amount != key}, requests)
         if there:
             ours, theirs = of_pod.get(key), of_pool.get(key)
             text = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(required[key])
@@ -276,8 +279,10 @@ def _with_consolidation(result: KarpenterResult, world: KarpenterSnapshot) -> Ka
     ]
     return replace(
         result,
-        consolidations=tuple(_consolidation(each, judged.commands.get(each), world.catalogue) for each in METHODS),
-        nodes=tuple(sorted(nodes, key=lambda each: each.node)),
+        consolidations=tuple(
+            _consolidation(method, judged.commands.get(method), world.catalogue) for method in METHODS
+        ),
+        nodes=tuple(sorted(nodes, key=lambda node: node.node)),
     )
 
 
@@ -291,11 +296,15 @@ class ConsolidationReview:
     def __init__(self, world: KarpenterSnapshot) -> None:
         self.nodes = [state for state in world.cluster.nodes if state.node is not None]
         methods = {method: consolidate(world, method) for method in METHODS}
-        self.commands = {method: found.command for method, found in methods.items() if found.command is not None}
+        self.commands = {
+            method: consolidation.command
+            for method, consolidation in methods.items()
+            if consolidation.command is not None
+        }
         first = next(iter(self.commands.values()), None)
-        self.going = {each.name for each in first.nodes} if first else set()
+        self.going = {node.name for node in first.nodes} if first else set()
         self.found, self.able, self.budgets = consolidate_each(world)
-        self.candidates = {each.name: each for each in self.found.candidates}
+        self.candidates = {candidate.name: candidate for candidate in self.found.candidates}
         self._of_empty = methods["empty"].found.reasons
 
     def reasons(self, state: StateNode) -> tuple[str, ...]:
@@ -351,7 +360,7 @@ def _consolidation(method: str, command: Command | None, catalogue: Catalogue) -
     return Consolidation(
         method=method,
         decision=command.decision,
-        nodes=tuple(each.name for each in command.nodes),
+        nodes=tuple(node.name for node in command.nodes),
         moves=dict(sorted(command.placed.items())),
         replacements=tuple(_machine(claim, catalogue) for claim in command.replacements),
         savings=round(savings, 6),

@@ -168,7 +168,7 @@ class PoolsDiff(Result, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        return bool(self.difference or self.moves or any(each.a != each.b for each in self.machines))
+        return bool(self.difference or self.moves or any(machine.a != machine.b for machine in self.machines))
 
     @property
     def fidelities(self) -> tuple[Fidelity, ...]:
@@ -220,7 +220,7 @@ class NodesExplained(Result, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> int:
         """0 if each of them goes now."""
-        return 0 if all(each.now for each in self.nodes) else 1
+        return 0 if all(node.now for node in self.nodes) else 1
 
 
 class AutoscalersResult(OutcomeResult, frozen=True, kw_only=True):

@@ -60,14 +60,14 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     machines = [
         (
             number,
-            each.node_pool,
-            len(each.pods),
-            ", ".join(f"{name} {amount}" for name, amount in each.requests.items()),
-            _types(each.types),
-            _cheapest(each),
-            _money(each.cost),
+            machine.node_pool,
+            len(machine.pods),
+            ", ".join(f"{name} {amount}" for name, amount in machine.requests.items()),
+            _types(machine.types),
+            _cheapest(machine),
+            _money(machine.cost),
         )
-        for number, each in enumerate(result.machines, 1)
+        for number, machine in enumerate(result.machines, 1)
     ]
     headers = ("machine", "nodepool", "pods", "requests [drop 1]", "types, cheapest first", "cheapest", "a month")
     blocks += new_node_blocks(result.scale_up)
@@ -76,10 +76,10 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
     if loose := _loose(result):
         blocks.append(Lines((loose,)))
     requirements = [
-        (number, "; ".join(filter(_tells, each.requirements))) for number, each in enumerate(result.machines, 1)
+        (number, "; ".join(filter(_tells, machine.requirements))) for number, machine in enumerate(result.machines, 1)
     ]
     blocks += build_table("REQUIREMENTS", ("machine", "requirements"), requirements, Grouping("machine"))
-    pods = [(each.pod, *_outlook(each)) for each in result.pods]
+    pods = [(group.pod, *_outlook(group)) for group in result.pods]
     blocks += build_table(
         "PODS AFTER THE FIRST ROUND",
         ("pod [pod]", "outlook [same, fails (no |is refused)]", "given up [same]"),
@@ -87,9 +87,9 @@ def karpenter_blocks(result: KarpenterResult) -> list[Block]:
         Grouping("pod"),
     )
     refused = [
-        (each.pod, refusal.node_pool, "; ".join(map(_short, refusal.reasons)), refusal.nearest or NONE)
-        for each in result.pods
-        for refusal in each.refusals
+        (group.pod, refusal.node_pool, "; ".join(map(_short, refusal.reasons)), refusal.nearest or NONE)
+        for group in result.pods
+        for refusal in group.refusals
     ]
     blocks += build_table(
         "WHY NOT", ("pod [pod]", "nodepool [same]", "reason [same]", "nearest miss"), refused, Grouping("row")
@@ -115,12 +115,12 @@ def pools_diff_blocks(result: PoolsDiff) -> list[Block]:
         facts.append(("Rebuilt", "as if Karpenter's nodes were all bought anew"))
     blocks: list[Block] = [Facts(tuple(facts)), Verdict(_difference(result), not result.differs)]
     machines = [
-        (each.node_pool, each.type, each.capacity_type, each.a, each.b, _money(each.cost_a), _money(each.cost_b))
-        for each in result.machines
+        (group.node_pool, group.type, group.capacity_type, group.a, group.b, _money(group.cost_a), _money(group.cost_b))
+        for group in result.machines
     ]
     headers = ("nodepool", "type", "capacity", "A", "B", "A, a month", "B, a month")
     blocks += build_table("MACHINES", headers, machines)
-    moves = [(each.pod, each.a, each.b) for each in result.moves]
+    moves = [(group.pod, group.a, group.b) for group in result.moves]
     blocks += build_table("PODS", ("pod [pod]", "A [same]", "B [same]"), moves, Grouping("pod"))
     for label, side in (("A", result.a), ("B", result.b)):
         blocks += build_table(f"SKIPPED IN {label}", ("nodepool", "why"), side.skipped.items())
@@ -148,36 +148,37 @@ def _difference(result: PoolsDiff) -> str:
 def nodes_explained_blocks(result: NodesExplained) -> list[Block]:
     """Why nodes go or stay, one after the other."""
     blocks: list[Block] = []
-    for each in result.nodes:
-        blocks += [Heading(f"NODE {each.node}"), Facts(tuple(_why(each)))]
-        blocks += build_table("PODS MOVE", ("pod", "to"), each.moves.items())
+    for group in result.nodes:
+        blocks += [Heading(f"NODE {group.node}"), Facts(tuple(_why(group)))]
+        blocks += build_table("PODS MOVE", ("pod", "to"), group.moves.items())
     if result.incomplete:
         blocks.append(Lines((f"The catalogue is incomplete: {result.incomplete}.",)))
     return [*blocks, *fidelity_blocks(result.fidelity)]
 
 
-def _why(each: NodeConsolidation) -> Iterator[tuple[str, str]]:
-    yield "Outlook", "goes" if each.now else "stays"
-    yield "Why", "; ".join(each.reasons) or "the first command is about it"
-    if each.node_pool:
-        yield "Machine", f"{each.type or 'of unknown type'} of NodePool {each.node_pool}"
-    if each.price is not None:
-        yield "Price", f"{each.price:,.4f} an hour"
-    if each.cost is not None:
+def _why(consolidation: NodeConsolidation) -> Iterator[tuple[str, str]]:
+    yield "Outlook", "goes" if consolidation.now else "stays"
+    yield "Why", "; ".join(consolidation.reasons) or "the first command is about it"
+    if consolidation.node_pool:
+        yield "Machine", f"{consolidation.type or 'of unknown type'} of NodePool {consolidation.node_pool}"
+    if consolidation.price is not None:
+        yield "Price", f"{consolidation.price:,.4f} an hour"
+    if consolidation.cost is not None:
         yield (
             "Disruption",
-            f"cost {each.cost:,.4f}; the budgets of its NodePool let {format_count(each.budget or 0, 'node')} go now",
+            f"cost {consolidation.cost:,.4f}; "
+            f"the budgets of its NodePool let {format_count(consolidation.budget or 0, 'node')} go now",
         )
-    if each.decision != "keep":
-        instead = "; ".join(f"{_types(one.types)} of {one.node_pool}" for one in each.replacements)
+    if consolidation.decision != "keep":
+        instead = "; ".join(f"{_types(one.types)} of {one.node_pool}" for one in consolidation.replacements)
         what = f"replace it by {instead}" if instead else "delete it"
-        yield "Possible" if not each.now else "Command", f"{what}, saves {each.monthly:,.2f} a month"
+        yield "Possible" if not consolidation.now else "Command", f"{what}, saves {consolidation.monthly:,.2f} a month"
 
 
 def _loose(result: KarpenterResult) -> str:
     """The parts that differ in other orders, and those that are firm."""
-    machines = [str(number) for number, each in enumerate(result.machines, 1) if not each.firm]
-    commands = [each.method for each in result.consolidations if not each.firm]
+    machines = [str(number) for number, machine in enumerate(result.machines, 1) if not machine.firm]
+    commands = [group.method for group in result.consolidations if not group.firm]
     parts = (
         [f"NodeClaims {format_some(machines, 8)} have other pods, types or requirements in some order"]
         if machines
@@ -198,7 +199,7 @@ def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:
     yield "First round", first_round
     if result.cost is not None:
         yield "Cost", f"{result.cost:,.2f} more a month"
-    first = next((each for each in result.consolidations if each.decision != "nothing"), None)
+    first = next((group for group in result.consolidations if group.decision != "nothing"), None)
     if first is not None:
         yield "Consolidation", f"{first.decision} {format_some(first.nodes)}, saves {first.monthly:,.2f} a month"
     elif result.consolidations:
@@ -250,23 +251,30 @@ def _outlook(pod: PodPlan) -> tuple[str, str]:
     return "no NodePool can help" if pod.refusals else f"is refused: {pod.message}", given_up
 
 
-def _consolidation(each: Consolidation) -> tuple[str, ...]:
-    if each.decision == "nothing":
-        return (each.method, each.decision, NONE, NONE, NONE, "-")
-    moves = ", ".join(f"{pod} to {home}" for pod, home in each.moves.items())
-    instead = "; ".join(f"{_types(one.types)} of {one.node_pool}" for one in each.replacements)
-    return (each.method, each.decision, join_texts(each.nodes), instead or NONE, moves or NONE, _money(each.monthly))
-
-
-def _node(each: NodePlan) -> tuple[str, ...]:
-    price = "-" if each.price is None else f"{each.price:,.4f}"
+def _consolidation(consolidation: Consolidation) -> tuple[str, ...]:
+    if consolidation.decision == "nothing":
+        return (consolidation.method, consolidation.decision, NONE, NONE, NONE, "-")
+    moves = ", ".join(f"{pod} to {home}" for pod, home in consolidation.moves.items())
+    instead = "; ".join(f"{_types(one.types)} of {one.node_pool}" for one in consolidation.replacements)
     return (
-        each.node,
-        each.node_pool or NONE,
-        each.type or NONE,
+        consolidation.method,
+        consolidation.decision,
+        join_texts(consolidation.nodes),
+        instead or NONE,
+        moves or NONE,
+        _money(consolidation.monthly),
+    )
+
+
+def _node(node_plan: NodePlan) -> tuple[str, ...]:
+    price = "-" if node_plan.price is None else f"{node_plan.price:,.4f}"
+    return (
+        node_plan.node,
+        node_plan.node_pool or NONE,
+        node_plan.type or NONE,
         price,
-        "goes" if each.goes else "stays",
-        "; ".join(each.reasons) or NONE,
+        "goes" if node_plan.goes else "stays",
+        "; ".join(node_plan.reasons) or NONE,
     )
 
 
@@ -282,7 +290,7 @@ BOTH_VIEW = View(
         "autoscale",
         "Both autoscalers",
         verdict=lambda result: (
-            f"{format_count(sum(each.to - each.size for each in result.cluster_autoscaler.plan), 'new node')} by"
+            f"{format_count(sum(group.to - group.size for group in result.cluster_autoscaler.plan), 'new node')} by"
             f" cluster-autoscaler, {format_count(len(result.karpenter.machines), 'new NodeClaim')} by Karpenter"
         ),
     ),

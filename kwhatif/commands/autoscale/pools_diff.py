@@ -68,7 +68,7 @@ class ComparePools(ComparePoolsOptions, AfterPlacing[PoolsDiff]):
         if self.rebuild:
             world, placements = _without_nodes(world, placements)
         a, b = (self._side(side, scenario, world, placements, fidelity) for side in (0, 1))
-        known = all(each.price is not None for side in (a, b) for each in side.machines)
+        known = all(machine.price is not None for side in (a, b) for machine in side.machines)
         difference = (b.price or 0.0) - (a.price or 0.0)
         return PoolsDiff(
             label_a=self._label(0),
@@ -144,17 +144,17 @@ def _without_nodes(world: Snapshot, placements: Sequence[Placement]) -> tuple[Sn
     objects.put(NodeClaim, [])
     world = world.copy()
     world.objects = objects
-    return world, [each for each in placements if each.node not in gone]
+    return world, [placement for placement in placements if placement.node not in gone]
 
 
 def _count_machines(a: KarpenterResult, b: KarpenterResult) -> list[MachineCount]:
     """The machines of both, by NodePool, type and capacity type."""
     counts: dict[tuple[str, str, str], list[float]] = {}
     for side, result in enumerate((a, b)):
-        for each in result.machines:
-            row = counts.setdefault((each.node_pool, each.type, each.capacity_type), [0, 0, 0.0, 0.0])
+        for machine in result.machines:
+            row = counts.setdefault((machine.node_pool, machine.type, machine.capacity_type), [0, 0, 0.0, 0.0])
             row[side] += 1
-            row[2 + side] += each.cost or 0.0
+            row[2 + side] += machine.cost or 0.0
     return [
         MachineCount(
             node_pool=pool,
@@ -170,8 +170,8 @@ def _count_machines(a: KarpenterResult, b: KarpenterResult) -> list[MachineCount
 
 
 def _moves(a: KarpenterResult, b: KarpenterResult) -> list[PodMove]:
-    before = {each.pod: _home(each, a) for each in a.pods}
-    after = {each.pod: _home(each, b) for each in b.pods}
+    before = {pod.pod: _home(pod, a) for pod in a.pods}
+    after = {pod.pod: _home(pod, b) for pod in b.pods}
     return [
         PodMove(pod=pod, a=before.get(pod, "-"), b=after.get(pod, "-"))
         for pod in sorted(before.keys() | after.keys())

@@ -82,7 +82,7 @@ def after_growing(
         unknown_kinds=scenario.unknown_kinds,
     )
     if run.good and not run.victims and not run.updates:
-        grown = structs.replace(run, scale_up=ScaleUp(autoscalers=tuple(each.name for each in autoscalers)))
+        grown = structs.replace(run, scale_up=ScaleUp(autoscalers=tuple(autoscaler.name for autoscaler in autoscalers)))
     else:
         # Growth alone is another run from the same beginning: nodes join while pods wait, and old ones go.
         now = observation_time_of(scenario.snapshot, scenario.inputs.now)
@@ -176,7 +176,7 @@ class Karpenter(KarpenterOptions, AfterPlacing[KarpenterResult]):
         known = noting_unread(read_catalogue(self.catalogue), scenario.snapshot)
         return karpenter(
             snapshot_after(scenario, run),
-            [each for each in (*run.placements, *run.replacements) if each.outcome != "preempted"],
+            [placement for placement in (*run.placements, *run.replacements) if placement.outcome != "preempted"],
             known,
             pools,
             outcome_after=partial(outcome_of, grown, fidelity),

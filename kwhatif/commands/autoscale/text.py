@@ -19,33 +19,33 @@ _FEW = 8
 def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
-    sizes = {each.group: each.to for each in (result.scale_up.groups if result.scale_up is not None else ())}
+    sizes = {group.group: group.to for group in (result.scale_up.groups if result.scale_up is not None else ())}
     rows = [
         (
-            each.name,
-            each.size,
-            sizes.get(each.name, each.size),
-            f"{each.min} to {each.max}",
-            each.skipped or NONE,
-            each.template or "unknown",
+            group.name,
+            group.size,
+            sizes.get(group.name, group.size),
+            f"{group.min} to {group.max}",
+            group.skipped or NONE,
+            group.template or "unknown",
         )
-        for each in result.groups
+        for group in result.groups
     ]
     blocks += build_table("GROUPS", ("group", "size", "then", "limits", "skipped", "new node like"), rows)
     blocks += new_node_blocks(result.scale_up)
     options = [
         (
-            each.group,
-            each.nodes,
-            len(each.pods),
-            f"{each.waste / 2:.1%}",
-            join_texts(each.similar),
-            "yes" if each.chosen else "no",
+            option.group,
+            option.nodes,
+            len(option.pods),
+            f"{option.waste / 2:.1%}",
+            join_texts(option.similar),
+            "yes" if option.chosen else "no",
         )
-        for each in result.options
+        for option in result.options
     ]
     blocks += build_table("OPTIONS", ("group", "nodes", "pods", "idle", "shared with", "chosen"), options)
-    pods = [(each.pod, *_outlook(each)) for each in result.pods]
+    pods = [(pod.pod, *_outlook(pod)) for pod in result.pods]
     blocks += build_table(
         "PODS AFTER THE FIRST LOOP",
         ("pod [pod]", "outlook [same, fails no , warns waits]", "why [same]"),
@@ -55,7 +55,7 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     headers = ("node [node]", "group [same]", "used", "outlook [same]", "why [same]")
     blocks += build_table("NODES", headers, map(_node, result.nodes), Grouping("node"))
     steps = [
-        (format_age(each.time) if each.time else "0", each.what, each.nodes, each.waiting) for each in result.steps
+        (format_age(step.time) if step.time else "0", step.what, step.nodes, step.waiting) for step in result.steps
     ]
     columns = ("after", "what", "nodes", "pods waiting")
     blocks += build_table("UNTIL QUIET", columns, steps, Grouping("step"))
@@ -69,7 +69,9 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
 
 def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
     yield "Result", result.result
-    plan = ", ".join(f"{each.group} from {each.size} to {each.to} (at most {each.max})" for each in result.plan)
+    plan = ", ".join(
+        f"{growth.group} from {growth.size} to {growth.to} (at most {growth.max})" for growth in result.plan
+    )
     if result.pods:
         good = sum(pod.outcome in ("placed", "existing", "triggered") for pod in result.pods)
         plan = f"{plan or 'no group grows'}; {format_part(good, len(result.pods), 'pod')} will run"
@@ -109,8 +111,8 @@ def _by_reason(rejections: Sequence[Rejection]) -> Iterator[str]:
         yield from (f"{each.group}: {_reason(each)}" for each in rejections)
         return
     groups: dict[str, list[str]] = {}
-    for each in rejections:
-        groups.setdefault(_reason(each), []).append(each.group)
+    for rejection in rejections:
+        groups.setdefault(_reason(rejection), []).append(rejection.group)
     yield from (f"{format_some(names)}: {reason}" for reason, names in groups.items())
 
 
@@ -136,7 +138,7 @@ VIEW = View(
         "autoscale",
         "cluster-autoscaler",
         verdict=lambda result: (
-            f"{result.result}; {format_count(sum(each.nodes for each in result.outcome.added_nodes), 'new node')}"
+            f"{result.result}; {format_count(sum(group.nodes for group in result.outcome.added_nodes), 'new node')}"
         ),
     ),
 )

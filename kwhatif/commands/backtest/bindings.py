@@ -71,15 +71,15 @@ class _EventEvidence(msgspec.Struct):
 
 
 def _read_evidence(recording: Recording, schedulers: set[str]) -> _EventEvidence:
-    found = _EventEvidence()
+    evidence = _EventEvidence()
     for change, event, _ in read_events(recording):
         about, component = event.involved_object, event.component
         if about.kind == "Pod" and event.reason == "Scheduled" and component:
-            found.binders[about.uid] = component
+            evidence.binders[about.uid] = component
         if component not in schedulers or change.version <= recording.begins:
             continue
         if about.kind == "Pod" and event.reporting_instance:
-            found.instances[component].add(event.reporting_instance)
+            evidence.instances[component].add(event.reporting_instance)
         elif about.kind == "Lease" and event.reason == "LeaderElection" and event.message.endswith(" became leader"):
-            found.elections.add(event.message)
-    return found
+            evidence.elections.add(event.message)
+    return evidence

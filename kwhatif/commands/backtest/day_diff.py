@@ -144,8 +144,8 @@ class Day:
             self._simulator.complete_at(info.uid, self._simulator.now + life.works_for)
 
     def _changes(self, pod: Pod) -> None:
-        found = self._session.cluster.find(pod.identity)
-        self._simulator.update_pod(self._info(pod, bound=found is not None))
+        pod_and_row = self._session.cluster.find(pod.identity)
+        self._simulator.update_pod(self._info(pod, bound=pod_and_row is not None))
 
     def _works_for(self, pod: PodInfo) -> float | None:
         life = self._by_uid.get(self._simulator.stands_for.get(pod.uid, pod.uid))
@@ -179,7 +179,7 @@ class Day:
     def _store_assumed(self) -> None:
         """Store what the scheduler assumed of claims in the objects, before they are read again."""
         objects, cluster = self._session.snapshot.objects, self._session.cluster
-        store_volumes(objects, cluster.storage)
+        store_volumes(objects, cluster)
         claims = cluster.devices.claims.values()
         for obj in (*objects.list_all(PersistentVolumeClaim), *objects.list_all(PersistentVolume), *claims):
             self._objects.put(type(obj).__name__, (obj.namespace, obj.name), obj)
@@ -188,21 +188,21 @@ class Day:
 
     def _use(self) -> tuple[float, ClusterUse, int]:
         queue = self._simulator.queue
-        waiting = [each for each in (*queue.waiting(), *queue.backing_off()) if each.gate is None]
+        waiting = [queued_pod for queued_pod in (*queue.waiting(), *queue.backing_off()) if queued_pod.gate is None]
         return self._simulator.now, use_of(self._session.cluster), len(waiting)
 
     def _stays(self, life: PodLife) -> list[PendingPeriod]:
         """Each pod of a life that the scheduler was to find a node for."""
-        simulator, found = self._simulator, []
+        simulator, pending_periods = self._simulator, []
         uid: str | None = life.uid
         while uid is not None:
             entered = simulator.entered.get(uid)
             if entered is not None:
                 bound, node = simulator.bound.get(uid, (None, ""))
                 until = self._world.lasts if life.unwanted_at is None else life.unwanted_at
-                found.append(PendingPeriod(entered, bound, node, max(until, entered)))
+                pending_periods.append(PendingPeriod(entered, bound, node, max(until, entered)))
             uid = simulator.recreated.get(uid)
-        return found
+        return pending_periods
 
 
 _STEPS = (0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600)
@@ -351,7 +351,7 @@ def _pending(waits: Iterable[tuple[PodLife, float, bool]]) -> tuple[PendingTime,
     by_priority: dict[int, list[tuple[float, bool]]] = defaultdict(list)
     for life, waited, bound in waits:
         by_priority[life.pod.spec.priority or 0].append((max(waited, 0.0), bound))
-    everybody = [each for some in by_priority.values() for each in some]
+    everybody = [moment for some in by_priority.values() for moment in some]
     in_order = sorted(by_priority.items(), reverse=True)
     return (_time(None, everybody), *(_time(priority, some) for priority, some in in_order))
 

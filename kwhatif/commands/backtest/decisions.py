@@ -66,26 +66,28 @@ def order_bindings(written: Sequence[Decision], arrivals: Mapping[str, Arrival])
     ordered = list(_in_queue_order(written, arrivals))
     first = 0
     for place in range(len(ordered) - 1, -1, -1):
-        each = ordered[place]
-        first = min(first, each.before) if first else each.before
-        each.around = first - 1
+        decision = ordered[place]
+        first = min(first, decision.before) if first else decision.before
+        decision.around = first - 1
     late: list[Decision] = []
-    for each in ordered:
-        late = [other for other in late if other.before > each.around]
-        each.known = frozenset(other.uid for other in late)
-        late.append(each)
+    for decision in ordered:
+        late = [other for other in late if other.before > decision.around]
+        decision.known = frozenset(other.uid for other in late)
+        late.append(decision)
     return ordered
 
 
 def _in_queue_order(written: Sequence[Decision], arrivals: Mapping[str, Arrival]) -> Iterator[Decision]:
     queues: dict[int, deque[Decision]] = {}
-    for each in sorted((each for each in written if each.uid in arrivals), key=lambda each: arrivals[each.uid].version):
-        queues.setdefault(arrivals[each.uid].priority, deque()).append(each)
+    for decision in sorted(
+        (each for each in written if each.uid in arrivals), key=lambda each: arrivals[each.uid].version
+    ):
+        queues.setdefault(arrivals[decision.uid].priority, deque()).append(decision)
     done: set[str] = set()
-    for each in written:
-        if each.uid in done:
+    for decision in written:
+        if decision.uid in done:
             continue
-        if (arrival := arrivals.get(each.uid)) is not None:
+        if (arrival := arrivals.get(decision.uid)) is not None:
             for priority in sorted((one for one in queues if one >= arrival.priority), reverse=True):
                 queue = queues[priority]
                 while queue and arrivals[queue[0].uid].version < arrival.version:
@@ -93,8 +95,8 @@ def _in_queue_order(written: Sequence[Decision], arrivals: Mapping[str, Arrival]
                     if other.uid not in done:
                         done.add(other.uid)
                         yield other
-        done.add(each.uid)
-        yield each
+        done.add(decision.uid)
+        yield decision
 
 
 _PREEMPTED = re.compile(r"Preempted by pod (\S+) on node (\S+)")
@@ -346,7 +348,7 @@ def find_unmodelled(setup: Setup) -> list[str]:
     """Parts of the scheduler that take part in the recorded decisions and are not modelled here."""
     plugins = [f"plugin {name}" for name in sorted(setup.skipped)]
     called = setup.extenders is not None
-    return plugins + [f"extender {each.url_prefix}" for each in setup.configuration.extenders if not called]
+    return plugins + [f"extender {extender.url_prefix}" for extender in setup.configuration.extenders if not called]
 
 
 def verdict(

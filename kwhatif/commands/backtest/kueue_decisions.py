@@ -102,20 +102,20 @@ class _Preemption(msgspec.Struct):
 
 def _read_preemptions(start: Snapshot, changes: list[Change]) -> dict[int, _Preemption]:
     """The preemptions by the version that shows the first victim; what is more than a second later is another one."""
-    found: dict[int, _Preemption] = {}
+    preemptions: dict[int, _Preemption] = {}
     latest: dict[str, _Preemption] = {}
-    seen = {each.key: each for each in start.objects.list_all(KueueWorkload)}
+    seen = {workload.key: workload for workload in start.objects.list_all(KueueWorkload)}
     for change in changes:
         if change.kind.struct is KueueWorkload and not change.deleted:
             obj = resource_of(change.item, KueueWorkload)
             if evicted := _new_preemption(seen.get(obj.key), obj):
                 preemptor, at = evicted
                 if preemptor not in latest or at > latest[preemptor].last + SECOND:
-                    found[change.version] = latest[preemptor] = _Preemption(preemptor, at)
+                    preemptions[change.version] = latest[preemptor] = _Preemption(preemptor, at)
                 latest[preemptor].victims.add(obj.key)
                 latest[preemptor].last = at
             seen[obj.key] = obj
-    return found
+    return preemptions
 
 
 def _new_preemption(before: KueueWorkload | None, now: KueueWorkload) -> tuple[str, int] | None:
@@ -129,7 +129,11 @@ def _new_preemption(before: KueueWorkload | None, now: KueueWorkload) -> tuple[s
 
 
 def _condition(workload: KueueWorkload, kind: str) -> Any:
-    found = [each for each in workload.status.conditions or () if each.type == kind and each.status == "True"]
+    found = [
+        condition
+        for condition in workload.status.conditions or ()
+        if condition.type == kind and condition.status == "True"
+    ]
     return found[0] if found else None
 
 
@@ -142,7 +146,10 @@ class _RecordedQueues:
             kind: {(obj.namespace, obj.name): obj for obj in listed} for kind, listed in start.objects.by_kind().items()
         }
         self._whole = {
-            kind: {(_part(each, "namespace"), _part(each, "name")): each for each in start.whole.get(kind, ())}
+            kind: {
+                (_part(manifest, "namespace"), _part(manifest, "name")): manifest
+                for manifest in start.whole.get(kind, ())
+            }
             for kind in _WHOLE
         }
         self._recent: deque[tuple[str, tuple[str, str], Resource | None]] = deque(maxlen=_EARLIER)
@@ -202,12 +209,12 @@ class _RecordedQueues:
         answer, key = "", preemptor
         for back in range(len(self._recent) + 1):
             run = self._run(change, back)
-            key = next((each.key for each in run.state.workloads.values() if each.uid == preemptor), "")
+            key = next((workload.key for workload in run.state.workloads.values() if workload.uid == preemptor), "")
             cycles = run.rest(partial(_is_decided, key=key)) if key else []
             for place, cycle in enumerate(cycles):
                 for entry in cycle.entries:
                     if entry.workload.key == key and entry.result == PREEMPTING:
-                        targets = {each.workload.key for each in entry.targets}
+                        targets = {target.workload.key for target in entry.targets}
                         if targets == victims:
                             agreement = NEAR if back or place else SAME
                             return RepeatedKueueDecision(LOST_QUOTA, key, change, agreement)
@@ -228,9 +235,9 @@ class _RecordedQueues:
         # Pods take room of a topology alone.
         kinds = [kind for kind in listed if kind != Pod.__name__ or listed.get(Topology.__name__)]
         objects = Objects({kind: listed[kind].values() for kind in kinds if kind in KINDS})
-        plain = {kind: list(each.values()) for kind, each in self._whole.items()}
+        plain = {kind: list(manifests.values()) for kind, manifests in self._whole.items()}
         found = kueue_objects(objects, plain, self._configuration)
-        found.workloads = [each for each in found.workloads if _condition(each, FINISHED) is None]
+        found.workloads = [workload for workload in found.workloads if _condition(workload, FINISHED) is None]
         return KueueRun(KueueState(found), found.workloads, int(change.at) * SECOND, most_cycles=_MOST_CYCLES)
 
 
@@ -247,13 +254,20 @@ def _is_decided(cycle: RecordedCycle, key: str) -> bool:
 
 
 def _trace(admission: Iterable[PodSetAdmission]) -> list[object]:
-    return [(each.name, each.count, dict(each.flavors), each.topology) for each in admission]
+    return [
+        (pod_set_admission.name, pod_set_admission.count, dict(pod_set_admission.flavors), pod_set_admission.topology)
+        for pod_set_admission in admission
+    ]
 
 
 def _words(admission: Iterable[PodSetAdmission]) -> str:
     said = []
-    for each in admission:
-        flavors = ", ".join(sorted(set(each.flavors.values()))) or "no flavor"
-        places = f" in {', '.join('/'.join(values) for values, _ in each.topology.domains)}" if each.topology else ""
-        said.append(f"{each.count} of {each.name} in {flavors}{places}")
+    for pod_set_admission in admission:
+        flavors = ", ".join(sorted(set(pod_set_admission.flavors.values()))) or "no flavor"
+        places = (
+            f" in {', '.join('/'.join(values) for values, _ in pod_set_admission.topology.domains)}"
+            if pod_set_admission.topology
+            else ""
+        )
+        said.append(f"{pod_set_admission.count} of {pod_set_admission.name} in {flavors}{places}")
     return "; ".join(said)

@@ -194,12 +194,14 @@ def _join(lives: Sequence[PodLife]) -> None:
         made[_line_of(life.pod)].append(life)
     for line in made.values():
         starts = [life.created for life in line]
-        for life in sorted((each for each in line if each.lost), key=lambda each: each.deleted or 0.0):
+        for life in sorted((pod_life for pod_life in line if pod_life.lost), key=lambda each: each.deleted or 0.0):
             owner = life.pod.controller
             if owner is None:
                 continue
             after = bisect_left(starts, life.deleted or 0.0)
-            life.follower = next((each for each in line[after:] if not each.follows and each is not life), None)
+            life.follower = next(
+                (pod_life for pod_life in line[after:] if not pod_life.follows and pod_life is not life), None
+            )
             if life.follower is None:
                 life.lost = False
             else:

@@ -124,9 +124,9 @@ def _uid(obj: KueueWorkload) -> str:
 
 def _condition(obj: KueueWorkload, kind: str, *, reason: str = "") -> str | None:
     """Since when a condition is true; None if it is not."""
-    for each in obj.status.conditions or ():
-        if each.type == kind and each.status == "True" and reason in ("", each.reason):
-            return each.last_transition_time or "1970-01-01T00:00:00Z"
+    for condition in obj.status.conditions or ():
+        if condition.type == kind and condition.status == "True" and reason in ("", condition.reason):
+            return condition.last_transition_time or "1970-01-01T00:00:00Z"
     return None
 
 
@@ -225,7 +225,7 @@ class LivedQueueDay:
         lived = self.lived[uid]
         lived.admissions.append(at)
         lived.cluster_queue, self._noted[uid] = workload.cluster_queue, workload.admission
-        flavors = (flavor for each in workload.admission or () for flavor in each.flavors.values())
+        flavors = (flavor for admission in workload.admission or () for flavor in admission.flavors.values())
         lived.flavors = tuple(dict.fromkeys(flavors))
         if (works_for := lived.life.works_for) is not None:
             self._plan(max(at + works_for, 0.0), "finish", uid, len(lived.admissions))
@@ -268,14 +268,14 @@ class QueueDay(OtherQueuesOptions, Question[QueueDayDiff]):
             raise InputError(f"{refusals[0].object}: {refusals[0].message}").with_source(refusals[0].origin)
         a = LivedQueueDay(day, start.objects, start, configuration).live()
         b = LivedQueueDay(day, others, start, configuration).live()
-        names = [each if isinstance(each, str) else f"a {each.get('kind')}" for each in self.queues]
+        names = [queue if isinstance(queue, str) else f"a {queue.get('kind')}" for queue in self.queues]
         return Answer(_compare(day, a, b, ", ".join(names), topologies=bool(start.objects.list_all(Topology))))
 
 
 def _compare(
     day: RecordedQueueDay, a: dict[str, LivedWorkload], b: dict[str, LivedWorkload], label: str, *, topologies: bool
 ) -> QueueDayDiff:
-    queues = sorted({each.cluster_queue for side in (a, b) for each in side.values() if each.cluster_queue})
+    queues = sorted({workload.cluster_queue for side in (a, b) for workload in side.values() if workload.cluster_queue})
     belongs = {uid: a[uid].cluster_queue or b[uid].cluster_queue for uid in day.lives}
 
     def side(label: str, admissions: dict[str, Sequence[float]], preempted: dict[str, int]) -> QueueDaySide:
@@ -286,8 +286,8 @@ def _compare(
         return QueueDaySide(label=label, waits=tuple(map(waits, ["", *queues])))
 
     def lived_side(label: str, lived: dict[str, LivedWorkload]) -> QueueDaySide:
-        admissions: dict[str, Sequence[float]] = {uid: each.admissions for uid, each in lived.items()}
-        return side(label, admissions, {uid: len(each.preempted_by) for uid, each in lived.items()})
+        admissions: dict[str, Sequence[float]] = {uid: workload.admissions for uid, workload in lived.items()}
+        return side(label, admissions, {uid: len(workload.preempted_by) for uid, workload in lived.items()})
 
     recorded: dict[str, Sequence[float]] = {uid: life.admissions for uid, life in day.lives.items()}
     return QueueDayDiff(
@@ -309,7 +309,7 @@ def _waits_of(queue: str, day: RecordedQueueDay, admissions: dict[str, Sequence[
         during += sum(at >= 0 for at in times)
         if times and times[0] < 0:
             continue
-        over = min((each for each in (life.deleted, day.lasts) if each is not None), default=day.lasts)
+        over = min((end for end in (life.deleted, day.lasts) if end is not None), default=day.lasts)
         lengths.append(max((times[0] if times else over) - life.came, 0.0))
         left += not times and life.deleted is None
     lengths.sort()

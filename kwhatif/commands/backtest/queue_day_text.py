@@ -33,8 +33,15 @@ def queue_day_blocks(result: QueueDayDiff) -> list[Block]:
     by_queue = ("clusterqueue", "", "recorded [name]", "A [name]", "B [name]")
     blocks += build_table("WAITING FOR QUOTA", by_queue, _waits(result), Grouping("clusterqueue"))
     rows = [
-        (each.workload, each.cluster_queue, each.priority, _WORDS[each.what], _words(each.a), _words(each.b))
-        for each in result.changes
+        (
+            change.workload,
+            change.cluster_queue,
+            change.priority,
+            _WORDS[change.what],
+            _words(change.a),
+            _words(change.b),
+        )
+        for change in result.changes
     ]
     headers = ("workload", "clusterqueue", "priority", "what [same]", "A [name]", "B [name]")
     blocks += build_table("CHANGES", headers, rows, Grouping("workload"))
@@ -54,12 +61,12 @@ def _summary(result: QueueDayDiff) -> str:
 def _waits(result: QueueDayDiff) -> Iterator[tuple[str, ...]]:
     for recorded, a, b in zip(result.recorded.waits, result.a.waits, result.b.waits, strict=True):
         sides, name = (recorded, a, b), a.cluster_queue or "all"
-        yield (name, "admissions", *(str(each.admitted) for each in sides))
-        yield (name, "waiting at the end", *(str(each.at_the_end) for each in sides))
-        yield (name, "preempted", *(str(each.preempted) for each in sides))
-        yield (name, "wait, median", *(format_seconds(each.median) for each in sides))
-        yield (name, "95th percentile", *(format_seconds(each.p95) for each in sides))
-        yield (name, "longest", *(format_seconds(each.maximum) for each in sides))
+        yield (name, "admissions", *(str(side.admitted) for side in sides))
+        yield (name, "waiting at the end", *(str(side.at_the_end) for side in sides))
+        yield (name, "preempted", *(str(side.preempted) for side in sides))
+        yield (name, "wait, median", *(format_seconds(side.median) for side in sides))
+        yield (name, "95th percentile", *(format_seconds(side.p95) for side in sides))
+        yield (name, "longest", *(format_seconds(side.maximum) for side in sides))
 
 
 def _words(day: WorkloadDay) -> str:

@@ -91,8 +91,8 @@ class RecordedCluster:
         return old
 
     def pod(self, key: tuple[str, str]) -> Pod | None:
-        found = self._objects.objects_of("Pod").get(key)
-        return found if isinstance(found, Pod) else None
+        resource = self._objects.objects_of("Pod").get(key)
+        return resource if isinstance(resource, Pod) else None
 
     @property
     def names(self) -> Sequence[str]:
@@ -207,9 +207,9 @@ class _ChangeFilter:
     """Selects changes of objects other than pods that do not follow from decisions."""
 
     def __init__(self, start: Snapshot) -> None:
-        self._classes = {each.name: each for each in start.objects.list_all(StorageClass)}
+        self._classes = {storage_class.name: storage_class for storage_class in start.objects.list_all(StorageClass)}
         claims = (*start.objects.list_all(PersistentVolumeClaim), *start.objects.list_all(ResourceClaim))
-        self._known = {(type(each).__name__, each.namespace, each.name) for each in claims}
+        self._known = {(type(claim).__name__, claim.namespace, claim.name) for claim in claims}
 
     def put(self, change: Change, obj: Resource) -> Put | None:
         """What to do about a change, None if nothing."""
@@ -237,8 +237,8 @@ class _ChangeFilter:
         return known
 
     def _waits(self, obj: PersistentVolume | PersistentVolumeClaim) -> bool:
-        found = self._classes.get(storage_class_of(obj))
-        return found is not None and found.volume_binding_mode == "WaitForFirstConsumer"
+        class_ = self._classes.get(storage_class_of(obj))
+        return class_ is not None and class_.volume_binding_mode == "WaitForFirstConsumer"
 
 
 def _belongs_to_pod(obj: Resource) -> bool:

@@ -123,8 +123,8 @@ class BacktestResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        judged = any(each.total for each in self.agreement)
-        too_few = any(100 * each.agreeing < self.need * each.total for each in self.agreement)
+        judged = any(agreement.total for agreement in self.agreement)
+        too_few = any(100 * agreement.agreeing < self.need * agreement.total for agreement in self.agreement)
         return int(too_few or (self.need > 0 and not judged))
 
 
@@ -247,7 +247,8 @@ class BacktestDiff(Result, frozen=True, kw_only=True):
     @property
     def differs(self) -> bool:
         preemptions = [
-            [(each.pod, each.seconds) for each in self.preemptions if each.side == side] for side in ("A", "B")
+            [(preemption.pod, preemption.seconds) for preemption in self.preemptions if preemption.side == side]
+            for side in ("A", "B")
         ]
         return bool(self.changes) or self.a.pending != self.b.pending or preemptions[0] != preemptions[1]
 

@@ -164,7 +164,7 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
         note_missing(recording, notes)
         there = {pod.identity: bool(pod.spec.node_name) for pod in session.snapshot.objects.list_all(Pod)}
         pods = list(read_pod_versions(recording))
-        later = [each for each in recording.changes if each.kind.struct and each.version > recording.begins]
+        later = [change for change in recording.changes if change.kind.struct and change.version > recording.begins]
         replay = Replay(RecordedCluster(session), later)
         searches, account = SearchTracker(replay.cluster), AgreementCounts()
         judged = partial(judge.verdict, nodes=len(session.cluster), unmodelled=judge.find_unmodelled(session.setup))
@@ -172,8 +172,8 @@ class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
             repeated = ask_again(replay, searches, decision)
             account.add(decision, repeated, partial(judged, decision, between=replay.between(decision)))
         path = scenario.scheduler_options.kueue_config
-        for each in repeat_kueue_decisions(start, recording, read_configuration(path) if path else {}):
-            account.add_kueue(each)
+        for repeat_kueue_decision in repeat_kueue_decisions(start, recording, read_configuration(path) if path else {}):
+            account.add_kueue(repeat_kueue_decision)
         bindings = count_bindings(recording, pods, there, session.setup.configuration)
         run = Run(session)
         return Answer(account.result(searches, self.need, bindings, assess(run)), [run])
@@ -195,13 +195,17 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
         (scenario,) = scenarios
         session = scenario.session
         bound = [pod for pod in session.snapshot.objects.list_all(Pod) if pod.spec.node_name and not pod.is_finished]
-        dated = sorted(((at, pod) for pod in bound if (at := _bound_at(pod))), key=lambda each: each[0], reverse=True)
+        dated = sorted(
+            ((at, pod) for pod in bound if (at := _bound_at(pod))), key=lambda dated_pod: dated_pod[0], reverse=True
+        )
         account, cluster = AgreementCounts(), RecordedCluster(session)
         searches = SearchTracker(cluster)
         if undated := len(bound) - len(dated):
             account.left_out["the snapshot does not tell when the pod was bound, or it is a static pod"] = undated
         judged = partial(_verdict, nodes=len(session.cluster), unmodelled=judge.find_unmodelled(session.setup))
-        for at, group in groupby(track(dated[: self.last], "Asking again for", "pods"), key=lambda each: each[0]):
+        for at, group in groupby(
+            track(dated[: self.last], "Asking again for", "pods"), key=lambda dated_pod: dated_pod[0]
+        ):
             pods = [pod for _, pod in group]
             if len(pods) > 1:
                 account.left_out[_SAME_SECOND] += len(pods)

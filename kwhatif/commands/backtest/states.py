@@ -145,8 +145,8 @@ class Replay:
         try:
             yield pod
         finally:
-            for each, old in reversed(list(zip(otherwise, before, strict=True))):
-                self.cluster.apply("Pod", (each.namespace, each.name), old)
+            for place, old in reversed(list(zip(otherwise, before, strict=True))):
+                self.cluster.apply("Pod", (place.namespace, place.name), old)
 
     def _in_favour(self, decision: Decision, order: VictimOrder) -> Iterator[Pod]:
         """The pods of the nominated node with other start times, so that those that are equal are in this order.
@@ -279,16 +279,16 @@ def ask_again(replay: Replay, searches: SearchTracker, decision: Decision) -> Re
                 return RepeatedDecision(why="the pod is for another scheduler")
             attempt = cluster.ask(pod)
             repeated.states += 1
-            found = judge.agreement(decision, attempt, cluster.names)
+            agreement = judge.agreement(decision, attempt, cluster.names)
             if repeated.guess is None:
                 cluster.follow_search(attempt)
                 repeated.guess, repeated.answer = attempt, judge.describe_answer(attempt, cluster.names)
-                if not found and searches.reproduce(decision, attempt):
-                    found = SEARCH
+                if not agreement and searches.reproduce(decision, attempt):
+                    agreement = SEARCH
         repeated.text |= not attempt.is_placed and attempt.message == decision.text
-        found = found or _by_chance(replay, decision, moment, attempt)
-        if found:
-            repeated.agreement = found if repeated.states == 1 else NEAR
+        agreement = agreement or _by_chance(replay, decision, moment, attempt)
+        if agreement:
+            repeated.agreement = agreement if repeated.states == 1 else NEAR
             break
     return repeated
 

@@ -39,10 +39,18 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
         describe_fidelity(result.fidelity),
     ]
     rows = [
-        (each.pod, each.version or NONE, each.recorded, each.answer, f"{each.verdict}: {each.evidence}")
-        for each in result.disagreements
+        (
+            disagreement.pod,
+            disagreement.version or NONE,
+            disagreement.recorded,
+            disagreement.answer,
+            f"{disagreement.verdict}: {disagreement.evidence}",
+        )
+        for disagreement in result.disagreements
     ]
-    decisions, agreeing = (sum(getattr(each, what) for each in result.agreement) for what in ("total", "agreeing"))
+    decisions, agreeing = (
+        sum(getattr(agreement, what) for agreement in result.agreement) for what in ("total", "agreeing")
+    )
     lead = "Differs" if result.exit_code else "Agrees"
     verdict = f"{lead}: {format_part(agreeing, decisions, 'decision')} reproduced{_worth(result.choices)}."
     if not decisions:
@@ -57,20 +65,30 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
     ]
 
 
-def _worth(found: BindingChoices) -> str:
+def _worth(choices: BindingChoices) -> str:
     """What that says: how many bindings had a choice, and how many of these would agree whatever node was taken."""
-    if not found.decisions:
+    if not choices.decisions:
         return ", none of them with a choice of nodes, so this says nothing about how nodes are chosen"
-    agrees, at_random = (f"{int(1000 * each / found.decisions) / 10}%" for each in (found.agreeing, found.chance))
-    bindings = format_part(found.agreeing, found.decisions, "binding")
+    agrees, at_random = (
+        f"{int(1000 * share / choices.decisions) / 10}%" for share in (choices.agreeing, choices.chance)
+    )
+    bindings = format_part(choices.agreeing, choices.decisions, "binding")
     return f"; with a choice of nodes {bindings}, {agrees}, where any node that passes would reach {at_random}"
 
 
-def _row(each: Agreement) -> tuple[str, ...]:
+def _row(agreement: Agreement) -> tuple[str, ...]:
     # Rounded down: 100% is said only where all agree.
-    share = f"{1000 * each.agreeing // each.total / 10:.1f}%" if each.total else NONE
-    numbers = (each.total, each.same, each.foretold, each.tied, each.searched, each.near, each.total - each.agreeing)
-    return (each.what, *map(str, numbers), share)
+    share = f"{1000 * agreement.agreeing // agreement.total / 10:.1f}%" if agreement.total else NONE
+    numbers = (
+        agreement.total,
+        agreement.same,
+        agreement.foretold,
+        agreement.tied,
+        agreement.searched,
+        agreement.near,
+        agreement.total - agreement.agreeing,
+    )
+    return (agreement.what, *map(str, numbers), share)
 
 
 def _reach(share: float) -> str:
@@ -80,24 +98,24 @@ def _reach(share: float) -> str:
     )
 
 
-def _describe_bindings(found: RecordedBindings) -> Iterator[str]:
+def _describe_bindings(bindings: RecordedBindings) -> Iterator[str]:
     """Who bound pods, and whether it was one process."""
-    total, own = format_count(found.total, "pod"), found.total - found.by_others
+    total, own = format_count(bindings.total, "pod"), bindings.total - bindings.by_others
     who = [
-        *(f"{number} from {name}" for name, number in found.by_other_schedulers.items()),
-        *([f"{found.created_with_node} created with one"] if found.created_with_node else ()),
-        *([format_count(found.static, "static pod")] if found.static else ()),
+        *(f"{number} from {name}" for name, number in bindings.by_other_schedulers.items()),
+        *([f"{bindings.created_with_node} created with one"] if bindings.created_with_node else ()),
+        *([format_count(bindings.static, "static pod")] if bindings.static else ()),
     ]
     if who:
-        yield f"{found.by_others} of {total} got a node from others than the recorded scheduler: {', '.join(who)}."
+        yield f"{bindings.by_others} of {total} got a node from others than the recorded scheduler: {', '.join(who)}."
     else:
         yield f"The recorded scheduler alone gave nodes to pods: {total}."
-    if own > found.confirmed:
-        yield f"For {own - found.confirmed} of {own} that it bound, only the schedulerName says so, and no Event."
-    if found.instances > 1:
-        yield f"Its Events come from {found.instances} hosts: each process begins its searches on its own."
-    if found.elections:
-        times = format_count(found.elections, "time")
+    if own > bindings.confirmed:
+        yield f"For {own - bindings.confirmed} of {own} that it bound, only the schedulerName says so, and no Event."
+    if bindings.instances > 1:
+        yield f"Its Events come from {bindings.instances} hosts: each process begins its searches on its own."
+    if bindings.elections:
+        times = format_count(bindings.elections, "time")
         yield f"A leader was elected {times}: each begins its searches at the first node."
 
 
@@ -112,11 +130,11 @@ def _curves(result: BacktestResult) -> list[dict[str, Any]] | None:
     if not spans:
         return None
     counts = {
-        "agree": [each.agreeing for each in spans],
-        "differ": [each.decisions - each.agreeing for each in spans],
+        "agree": [span.agreeing for span in spans],
+        "differ": [span.decisions - span.agreeing for span in spans],
     }
     lines = [{"name": name, "values": values} for name, values in counts.items()]
-    moments = [each.at for each in spans]
+    moments = [span.at for span in spans]
     return [{"title": "Decisions", "unit": "decisions", "stacked": True, "moments": moments, "lines": lines}]
 
 
@@ -153,15 +171,30 @@ def backtest_diff_blocks(result: BacktestDiff, *, everything: bool = False) -> l
     columns = ("", "recorded [name]", "A [name]", "B [name]", "Δ [name]")
     blocks += build_table("WAITING FOR A NODE", columns, _waiting(result))
     rows = [
-        (each.workload, each.pods, each.moved, each.pending, each.placed, each.evicted, each.spared)
-        for each in result.workloads
+        (
+            workload.workload,
+            workload.pods,
+            workload.moved,
+            workload.pending,
+            workload.placed,
+            workload.evicted,
+            workload.spared,
+        )
+        for workload in result.workloads
     ]
     headers = ("workload", "pods", "moved", "pending", "placed", "preempted", "spared")
     blocks += build_table("CHANGES BY WORKLOAD", headers, rows, Grouping("workload"))
     if everything:
         changes = [
-            (each.pod, _WORDS[each.what], each.node_a or NONE, each.node_b or NONE, each.waited_a, each.waited_b)
-            for each in result.changes
+            (
+                change.pod,
+                _WORDS[change.what],
+                change.node_a or NONE,
+                change.node_b or NONE,
+                change.waited_a,
+                change.waited_b,
+            )
+            for change in result.changes
         ]
         of_pods = (
             "pod [pod, same]",
@@ -202,7 +235,7 @@ def _waiting(result: BacktestDiff) -> Iterator[tuple[str, ...]]:
     for name, number in _NUMBERS:
         counts = [number(side) for side in sides]
         yield (name, *map(str, counts), _format_signed(counts[2] - counts[1]))
-    times = [{each.priority: each for each in side.pending} for side in sides]
+    times = [{pending.priority: pending for pending in side.pending} for side in sides]
     for priority in dict.fromkeys(priority for side in times for priority in side):
         of_priority = "" if priority is None else f", priority {priority}"
         for name, length in _LENGTHS if priority is None else _LENGTHS[1:2]:
@@ -218,9 +251,9 @@ _NUMBERS: tuple[tuple[str, Callable[[Reality | DaySide], int]], ...] = (
     ("pods preempted", lambda side: side.preempted),
 )
 _LENGTHS: tuple[tuple[str, Callable[[PendingTime], float]], ...] = (
-    ("pending time, median", lambda each: each.median),
-    ("95th percentile", lambda each: each.p95),
-    ("longest", lambda each: each.maximum),
+    ("pending time, median", lambda pending: pending.median),
+    ("95th percentile", lambda pending: pending.p95),
+    ("longest", lambda pending: pending.maximum),
 )
 
 
@@ -231,16 +264,16 @@ def _over_time(moments: Sequence[DayMoment], everything: bool) -> list[Block]:
     resources = [name for name in ("cpu", "memory") if shown and _has(shown[0].a, name)]
     rows = [
         (
-            format_seconds(each.seconds),
-            f"{each.waiting_a} {each.waiting_b}",
-            f"{each.a.used} {each.b.used}",
+            format_seconds(moment.seconds),
+            f"{moment.waiting_a} {moment.waiting_b}",
+            f"{moment.a.used} {moment.b.used}",
             *(
-                f"{_use(each.a, name, value):.0f} {_use(each.b, name, value):.0f}"
+                f"{_use(moment.a, name, value):.0f} {_use(moment.b, name, value):.0f}"
                 for name in resources
                 for value in ("mean", "deviation")
             ),
         )
-        for each in shown
+        for moment in shown
     ]
     headers = ["time", "pending A B", "nodes used A B"]
     for name in resources:
@@ -290,11 +323,11 @@ def _day_curves(moments: Sequence[DayMoment]) -> Iterator[dict[str, Any]]:
         return {
             "title": title,
             "unit": unit,
-            "moments": [format_seconds(each.seconds) for each in moments],
+            "moments": [format_seconds(moment.seconds) for moment in moments],
             "lines": lines,
         }
 
-    yield curve("Pods without a node", "pods", lambda each: (each.waiting_a, each.waiting_b))
+    yield curve("Pods without a node", "pods", lambda moment: (moment.waiting_a, moment.waiting_b))
     for name in ("cpu", "memory"):
         if _has(moments[0].a, name):
             mean = partial(_means, resource=name)

@@ -250,14 +250,16 @@ class _Filling:
         placed, without = self._attempt_unit(number)
         if without:
             # The reason that a pod lacks something is reported rather than that others wait for it, or it for others.
-            self.refused = min(without, key=lambda each: (each.waiting or each.lost, each.diagnosis is None))
+            self.refused = min(
+                without, key=lambda attempt: (attempt.waiting or attempt.lost, attempt.diagnosis is None)
+            )
             # Half a release is none; why it ends is about the nodes with that half on them.
             self._next_fits = len(placed)
             self._free_then = {name: self._session.cluster.free(name) for name in self._asks}
             self._take_back(placed)
             return False
         names = self._session.cluster.columns.names
-        self._homes.update((each.pod.key, names[each.row]) for each in placed if each.row is not None)
+        self._homes.update((attempt.pod.key, names[attempt.row]) for attempt in placed if attempt.row is not None)
         return True
 
     def _attempt_unit(self, number: int) -> tuple[list[Attempt], list[Attempt]]:
@@ -269,12 +271,12 @@ class _Filling:
         while left:
             tried = [self._session.driver.attempt(info) for info in left]
             self._session.driver.settle()
-            found = [attempt for attempt in tried if attempt.is_placed and not attempt.waiting]
-            placed += found
+            attempts = [attempt for attempt in tried if attempt.is_placed and not attempt.waiting]
+            placed += attempts
             without = [attempt for attempt in tried if not attempt.is_placed or attempt.waiting]
             left = [attempt.pod for attempt in without]
             # One that found no node may find one after its siblings.
-            if without and (not found or any(attempt.waiting for attempt in without)):
+            if without and (not attempts or any(attempt.waiting for attempt in without)):
                 return placed, without
         return placed, []
 
@@ -295,8 +297,8 @@ class _Filling:
         gated = [info for uid, info in left.items() if uid not in tried]
         self.groups = (*groups, *gated_groups(cluster, gated))
         attempts += [driver.attempt(info) for info in gated]
-        placed = [each for each in attempts if each.is_placed and not each.waiting]
-        return placed, [each for each in attempts if not each.is_placed or each.waiting]
+        placed = [attempt for attempt in attempts if attempt.is_placed and not attempt.waiting]
+        return placed, [attempt for attempt in attempts if not attempt.is_placed or attempt.waiting]
 
     def count_victims_of_next(self, originals: Sequence[Pod]) -> int:
         """How many pods the unit that did not fit would evict so that it does; 0 if that is of no use."""
@@ -313,8 +315,8 @@ class _Filling:
 
     def _take_back(self, placed: Sequence[Attempt]) -> None:
         self._session.driver.wait()
-        for each in placed:
-            self._session.driver.scheduler_for(each.pod).binding.take_back(each)
+        for attempt in placed:
+            self._session.driver.scheduler_for(attempt.pod).binding.take_back(attempt)
 
     def _count_requests(self, info: PodInfo) -> None:
         shapes = self._session.cluster.shapes
@@ -326,9 +328,9 @@ class _Filling:
         """What autoscalers added, for copies and for others that have homes."""
         refused = [self.refused.pod.key] if self.refused is not None else []
         # Those that came for a copy that does not fit after all would not be bought for the others.
-        found = scaler.summarize(self._session, {**others, **self._homes}, refused, used=True)
+        scale_up = scaler.summarize(self._session, {**others, **self._homes}, refused, used=True)
         # Which of the copies are helped is all one.
-        return found if found.chance is None else replace(found, chance=replace(found.chance, pods=()))
+        return scale_up if scale_up.chance is None else replace(scale_up, chance=replace(scale_up.chance, pods=()))
 
     def outcome(self) -> dict[str, Any]:
         """The parts of the result that are about nodes."""
@@ -364,11 +366,11 @@ class _Filling:
             return ()
         names, usable = self._session.cluster.columns.names, self._usable()
         found = []
-        for name, each in self._asks.items() if usable else ():
+        for name, amount in self._asks.items() if usable else ():
             left = self._left(name)
             largest = max(usable, key=lambda row: (left[row], -row))
             free = sum(left[row] for row in usable)
-            found.append(LeftOver(resource=name, each=each, free=free, largest=left[largest], on=names[largest]))
+            found.append(LeftOver(resource=name, each=amount, free=free, largest=left[largest], on=names[largest]))
         return tuple(found)
 
     def _usable(self) -> set[int]:

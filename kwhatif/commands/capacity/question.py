@@ -71,7 +71,7 @@ class Capacity(Question[CapacityResult]):
 def _session_of(scenario: PreparedScenario, *, single: bool) -> Session:
     """The session to fill, with a gap where the number of copies is not that which Kueue would let start."""
     queues = scenario.edited.queues
-    admitted = [each.pod.key for each in scenario.expanded.pods if each.pod.key not in queues.held]
+    admitted = [pod.pod.key for pod in scenario.expanded.pods if pod.pod.key not in queues.held]
     copies = queues.copies
     if not queues.words or not admitted:
         return scenario.session

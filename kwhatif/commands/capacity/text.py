@@ -20,14 +20,14 @@ def capacity_blocks(result: CapacityResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     blocks += build_table(
-        "WHY NO OTHER FITS", ("reason", "nodes"), [(each.reason, each.nodes) for each in result.reasons]
+        "WHY NO OTHER FITS", ("reason", "nodes"), [(reason.reason, reason.nodes) for reason in result.reasons]
     )
     if isinstance(result.groups, tuple):
         blocks += group_blocks([group for group in result.groups if not group.good])
     rows = []
-    for each in result.left_over:
-        asks, free, largest = format_column(each.resource, (each.each, each.free, each.largest))
-        rows.append((each.resource, asks, free, f"{largest} on {each.on}"))
+    for left_over in result.left_over:
+        asks, free, largest = format_column(left_over.resource, (left_over.each, left_over.free, left_over.largest))
+        rows.append((left_over.resource, asks, free, f"{largest} on {left_over.on}"))
     blocks += build_table("LEFT OVER", ("resource", "pod requests", "free", "largest free"), rows)
     blocks += scale_up_blocks(result.scale_up)
     blocks += _nodes(result)
@@ -72,7 +72,7 @@ def _facts(result: CapacityResult) -> Iterator[tuple[str, str]]:
 def _nodes(result: CapacityResult) -> Iterator[Block]:
     if not result.pods_each:
         return
-    resources = tuple(each.resource for each in result.left_over)
+    resources = tuple(left_over.resource for left_over in result.left_over)
     headers = ("node [node]", "pods", *(f"{name} left" for name in resources), "why no other [same]")
     left = [format_column(name, [node.free[name] for node in result.nodes]) for name in resources]
     amounts_left = zip(*left, strict=True) if left else repeat(())

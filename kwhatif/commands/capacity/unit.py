@@ -49,7 +49,7 @@ def unit_of(session: Session, expanded: ExpandedManifests, *, single: bool) -> U
     if single and groups != {None}:
         raise UsageError("--pod: pods of a group are counted with all of their group")
     # What was refused belongs to a release, too.
-    wanted = len(pods) + sum(each.pods for each in expanded.failed)
+    wanted = len(pods) + sum(failed_create.pods for failed_create in expanded.failed)
     is_release = not single and wanted + len(expanded.refusals) > 1
     pods = pods if is_release else list(templates.values())
     _check(session, pods)

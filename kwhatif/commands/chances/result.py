@@ -83,9 +83,9 @@ class WorkloadChances(ResultStruct, frozen=True, kw_only=True):
             self.pending,
             self.evicting,
             self.skewed,
-            *(each.probability for each in (*self.zones, *self.nodes)),
+            *(zone.probability for zone in (*self.zones, *self.nodes)),
         )
-        return max(each.precision for each in probabilities)
+        return max(probability.precision for probability in probabilities)
 
 
 class GroupChances(ResultStruct, frozen=True, kw_only=True):

@@ -195,10 +195,10 @@ def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
             evicted[workload] = evicted.get(workload, 0) + len(placement.victims)
     skews = {name: _skew(ground, session, items, name, pods) for name, pods in homes.items()}
     by_name = dict(sorted((name, dict(sorted(pods.items()))) for name, pods in homes.items()))
-    groups = {each.group: _group_trial(each) for each in sorted(run.groups, key=lambda each: each.group)}
+    groups = {each.group: _group_trial(each) for each in sorted(run.groups, key=lambda outcome: outcome.group)}
     growth, cost = None, None
     if run.scale_up is not None:
-        growth = dict(sorted(Counter(each.group for each in run.scale_up.nodes).items()))
+        growth = dict(sorted(Counter(node.group for node in run.scale_up.nodes).items()))
         cost = run.scale_up.cost if growth else 0.0
     return Outcome(by_name, evicted, skews, len(run.pending), groups, growth, cost, dict(new.values()))
 
@@ -207,7 +207,7 @@ def _describe_new_nodes(run: Run) -> dict[str, tuple[str, str]]:
     """What a new node is called among those of all trials, and its zone."""
     if run.scale_up is None:
         return {}
-    groups = {each.node: each.group for each in run.scale_up.nodes}
+    groups = {node.node: node.group for node in run.scale_up.nodes}
     zones = {node.name: zone_of(node) for node in run.end.cluster.columns.nodes if node.name in groups}
     return {
         name: (f"new node of {groups[name]}" + (f" in {zone}" if zone else ""), zone) for name, zone in zones.items()
@@ -215,7 +215,7 @@ def _describe_new_nodes(run: Run) -> dict[str, tuple[str, str]]:
 
 
 def _group_trial(group: GroupOutcome) -> GroupTrial:
-    domain = next((each.name for each in group.domains if each.chosen), "")
+    domain = next((outcome.name for outcome in group.domains if outcome.chosen), "")
     return GroupTrial(group.good and group.bound > 0, group.bound, domain)
 
 
@@ -302,19 +302,19 @@ class Counts:
             counted.scheduled += came_to.scheduled
             counted.domains.add([came_to.domain] * came_to.bound)
         for name, homes in outcome.homes.items():
-            found = self._workloads.setdefault(name, _Workload())
-            found.pods = max(found.pods, len(homes))
-            found.pending[sum(not home for home in homes.values())] += 1
-            found.evicting += bool(outcome.evicted.get(name))
-            found.skewed += outcome.skews[name] > self._max_skew
-            found.nodes.add(homes.values())
-            found.zones.add(self._zones.get(home, "") for home in homes.values())
+            workload = self._workloads.setdefault(name, _Workload())
+            workload.pods = max(workload.pods, len(homes))
+            workload.pending[sum(not home for home in homes.values())] += 1
+            workload.evicting += bool(outcome.evicted.get(name))
+            workload.skewed += outcome.skews[name] > self._max_skew
+            workload.nodes.add(homes.values())
+            workload.zones.add(self._zones.get(home, "") for home in homes.values())
             for pod, home in homes.items():
-                found.each.setdefault(pod, Counter())[home] += 1
+                workload.each.setdefault(pod, Counter())[home] += 1
 
     def is_precise(self, precision: float) -> bool:
         """Whether all intervals are so narrow: no more than this to either side."""
-        return all(each.precision <= precision for each in self.workloads())
+        return all(workload.precision <= precision for workload in self.workloads())
 
     def is_settled(self) -> bool:
         """Whether more trials would hardly change the answer.
@@ -324,58 +324,58 @@ class Counts:
         """
         shares = {
             (name, place): times / self.trials
-            for name, found in self._workloads.items()
-            for kind in (found.nodes, found.zones)
+            for name, workload in self._workloads.items()
+            for kind in (workload.nodes, workload.zones)
             for place, times in kind.trials.items()
         }
         before, self._before[self.trials] = self._before.get(self.trials // 2), shares
         if before is None or self.trials < _FEWEST:
             return False
-        moved = max((abs(shares[each] - before.get(each, 0.0)) for each in shares), default=0.0)
-        wrong = [one for each in self.workloads() for one in (each.pending, each.evicting, each.skewed)]
-        wrong += [Probability.from_counts(found.scheduled, self.trials) for found in self._groups.values()]
+        moved = max((abs(shares[share] - before.get(share, 0.0)) for share in shares), default=0.0)
+        wrong = [one for workload in self.workloads() for one in (workload.pending, workload.evicting, workload.skewed)]
+        wrong += [Probability.from_counts(group.scheduled, self.trials) for group in self._groups.values()]
         wrong.append(Probability.from_counts(self.pending, self.trials))
-        return moved <= _MOVED and all(each.precision <= _NARROW for each in wrong)
+        return moved <= _MOVED and all(probability.precision <= _NARROW for probability in wrong)
 
     def workloads(self) -> Iterator[WorkloadChances]:
         """The workloads by name."""
-        for name, found in sorted(self._workloads.items()):
-            without = sum(times for pods, times in found.pending.items() if pods)
+        for name, workload in sorted(self._workloads.items()):
+            without = sum(times for pods, times in workload.pending.items() if pods)
             yield WorkloadChances(
                 workload=name,
-                pods=found.pods,
+                pods=workload.pods,
                 pending=Probability.from_counts(without, self.trials),
                 pending_pods=tuple(
                     PendingChances(pods=pods, probability=Probability.from_counts(times, self.trials))
-                    for pods, times in sorted(found.pending.items())
+                    for pods, times in sorted(workload.pending.items())
                     if pods
                 ),
-                evicting=Probability.from_counts(found.evicting, self.trials),
-                skewed=Probability.from_counts(found.skewed, self.trials),
-                zones=found.zones.summarize(self.trials),
-                nodes=found.nodes.summarize(self.trials),
+                evicting=Probability.from_counts(workload.evicting, self.trials),
+                skewed=Probability.from_counts(workload.skewed, self.trials),
+                zones=workload.zones.summarize(self.trials),
+                nodes=workload.nodes.summarize(self.trials),
             )
 
     def groups(self) -> Iterator[GroupChances]:
         """The groups of pods by name."""
-        for name, found in sorted(self._groups.items()):
+        for name, group in sorted(self._groups.items()):
             yield GroupChances(
                 group=name,
-                scheduled=Probability.from_counts(found.scheduled, self.trials),
-                domains=found.domains.summarize(self.trials),
+                scheduled=Probability.from_counts(group.scheduled, self.trials),
+                domains=group.domains.summarize(self.trials),
             )
 
     def growth(self) -> Iterator[GrowthChances]:
         """What autoscalers add, the likeliest first."""
-        ranked = sorted(self._growth.items(), key=lambda each: (-each[1], each[0][0]))
+        ranked = sorted(self._growth.items(), key=lambda growth: (-growth[1], growth[0][0]))
         for (groups, cost), times in ranked:
             nodes = tuple(NodeCount(group=group, nodes=number) for group, number in groups)
             yield GrowthChances(added_nodes=nodes, cost=cost, probability=Probability.from_counts(times, self.trials))
 
     def pods(self) -> Iterator[PodChances]:
         """The pods by workload and name."""
-        for name, found in sorted(self._workloads.items()):
-            for pod, homes in sorted(found.each.items()):
+        for name, workload in sorted(self._workloads.items()):
+            for pod, homes in sorted(workload.each.items()):
                 places = _Places(Counter({home: times for home, times in homes.items() if home}))
                 places.pods = places.trials
                 yield PodChances(
@@ -389,9 +389,9 @@ class Counts:
 def words_of_chances(workloads: Sequence[WorkloadChances], counts: Counts) -> str:
     """``pods of Deployment shop/web stay pending in 12.0% (10.1-14.2%) of 1000 trials (95% interval)``."""
     trials = format_count(counts.trials, "trial")
-    worst = max(workloads, key=lambda each: each.pending.times, default=None)
+    worst = max(workloads, key=lambda chances: chances.pending.times, default=None)
     if worst is not None and worst.pending.times:
-        others = sum(each.pending.times > 0 for each in workloads) - 1
+        others = sum(workload.pending.times > 0 for workload in workloads) - 1
         more = f", as do pods of {format_count(others, 'other workload')}" if others else ""
         text = (
             f"pods of {worst.workload} stay pending in {worst.pending} of {trials}{more} (in brackets: 95% intervals)"

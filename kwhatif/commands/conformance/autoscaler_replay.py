@@ -123,9 +123,9 @@ def context_of_scenario(scenario: AutoscalerScenario, setup: Setup) -> Autoscali
         prices=None if prices is None else Prices(prices, prices.get("cpu", 0.0), prices.get("memory", 0.0)),
         priorities=next(
             (
-                part_of(each, "data").get(KEY)
-                for each in plain.get("ConfigMap", ())
-                if part_of(each, "metadata", "name") == CONFIG_MAP
+                part_of(config_map, "data").get(KEY)
+                for config_map in plain.get("ConfigMap", ())
+                if part_of(config_map, "metadata", "name") == CONFIG_MAP
             ),
             None,
         ),
@@ -148,15 +148,15 @@ def _owner_name_of(pod: PodInfo) -> str:
 
 
 def _scale_up(loop: LoopResult) -> dict[str, Any]:
-    found = loop.scale_up
+    scale_up = loop.scale_up
     return {
-        "result": found.result,
+        "result": scale_up.result,
         "healthy": loop.healthy,
-        "error": {"type": "transientError", "text": found.error} if found.error else None,
+        "error": {"type": "transientError", "text": scale_up.error} if scale_up.error else None,
         "placed": loop.placed,
         "ignored": sorted((*loop.ignored, *loop.overlooked)),
-        "unschedulable": [pod.key for pod in found.pods],
-        "skippedGroups": found.skipped,
+        "unschedulable": [pod.key for pod in scale_up.pods],
+        "skippedGroups": scale_up.skipped,
         "options": [
             {
                 "group": option.group.name,
@@ -164,21 +164,21 @@ def _scale_up(loop: LoopResult) -> dict[str, Any]:
                 "pods": sorted(pod.key for pod in option.pods),
                 "similar": sorted(group.name for group in option.similar),
             }
-            for option in found.options
+            for option in scale_up.options
         ],
-        "chosen": None if found.chosen is None else found.chosen.group.name,
-        "plan": _plan(found.plan),
+        "chosen": None if scale_up.chosen is None else scale_up.chosen.group.name,
+        "plan": _plan(scale_up.plan),
         "toMinSize": _plan(loop.scale_up_to_min_size),
-        "triggered": sorted(pod.key for pod in found.triggered),
-        "awaiting": sorted(pod.key for pod in found.await_evaluation),
-        "remaining": {key: _remaining(remaining) for key, remaining in found.remain_unschedulable.items()},
-        "events": found.events(),
+        "triggered": sorted(pod.key for pod in scale_up.triggered),
+        "awaiting": sorted(pod.key for pod in scale_up.await_evaluation),
+        "remaining": {key: _remaining(remaining) for key, remaining in scale_up.remain_unschedulable.items()},
+        "events": scale_up.events(),
     }
 
 
 def _plan(plan: list[ScaleUpInfo]) -> list[dict[str, Any]]:
-    found = ({"group": each.group.name, "from": each.current_size, "to": each.new_size} for each in plan)
-    return sorted(found, key=lambda each: part_of(each, "group"))
+    found = ({"group": info.group.name, "from": info.current_size, "to": info.new_size} for info in plan)
+    return sorted(found, key=lambda group: part_of(group, "group"))
 
 
 def _remaining(remaining: NoScaleUpInfo) -> dict[str, Any]:
@@ -192,15 +192,15 @@ def _status(status: Status) -> Mapping[str, Any]:
     return {"plugin": status.plugin, "reasons": sorted(status.reasons)}
 
 
-def _scale_down(found: ScaleDown) -> dict[str, Any]:
+def _scale_down(scale_down: ScaleDown) -> dict[str, Any]:
     return {
-        "result": found.result,
-        "candidates": found.candidates,
-        "utilization": {node: _utilization(used) for node, used in found.utilization.items()},
-        "unneeded": {node: removal.moves for node, removal in found.unneeded.items()},
-        "unremovable": {node: _unremovable(why) for node, why in found.unremovable.items()},
-        "removable": _in_two(found.removable),
-        "deleted": _in_two(found.deleted),
+        "result": scale_down.result,
+        "candidates": scale_down.candidates,
+        "utilization": {node: _utilization(used) for node, used in scale_down.utilization.items()},
+        "unneeded": {node: removal.moves for node, removal in scale_down.unneeded.items()},
+        "unremovable": {node: _unremovable(why) for node, why in scale_down.unremovable.items()},
+        "removable": _in_two(scale_down.removable),
+        "deleted": _in_two(scale_down.deleted),
     }
 
 
@@ -238,16 +238,16 @@ class KarpenterScenario(msgspec.Struct, rename="camel"):
 def karpenter_answer(scenario: KarpenterScenario) -> dict[str, Any]:
     """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
     world = snapshot_of_scenario(scenario)
-    found = provision(world)
-    result = found.results
+    provisioning = provision(world)
+    result = provisioning.results
     answer: dict[str, Any] = {
         "name": scenario.name,
         "placed": result.placed,
         "nodeClaims": [_claim(claim, world.catalogue) for claim in result.claims],
         "errors": {pod: list(reasons) for pod, reasons in result.errors.items()},
         "relaxed": {pod: _given_up(what) for pod, what in result.relaxed.items()},
-        "ignored": {pod: list(reasons) for pod, reasons in found.ignored.items()},
-        "notPending": list(found.not_pending),
+        "ignored": {pod: list(reasons) for pod, reasons in provisioning.ignored.items()},
+        "notPending": list(provisioning.not_pending),
         "skippedPools": result.skipped,
     }
     if scenario.disruption:
@@ -259,8 +259,8 @@ def _disruption(world: KarpenterSnapshot, method: str) -> dict[str, Any]:
     consolidation = consolidate(world, method)
     answer: dict[str, Any] = {
         "candidates": {
-            each.name: {"cost": each.cost, "price": each.price or 0, "pods": len(each.pods)}
-            for each in consolidation.found.candidates
+            candidate.name: {"cost": candidate.cost, "price": candidate.price or 0, "pods": len(candidate.pods)}
+            for candidate in consolidation.found.candidates
         },
         "budgets": dict(consolidation.budgets),
         "reasons": consolidation.found.reasons,
@@ -269,7 +269,7 @@ def _disruption(world: KarpenterSnapshot, method: str) -> dict[str, Any]:
     if command is not None:
         answer["command"] = {
             "decision": command.decision,
-            "nodes": [each.name for each in command.nodes],
+            "nodes": [node.name for node in command.nodes],
             "placed": dict(command.placed),
             "savings": command.savings(world.catalogue),
             "replacements": [_claim(claim, world.catalogue) for claim in command.replacements],
@@ -301,11 +301,11 @@ def _given_up(what: Mapping[str, int]) -> dict[str, Any]:
 def _claim(claim: NewClaim, catalogue: Catalogue) -> dict[str, Any]:
     requirements = claim.resolve_requirements()
     cheapest = catalogue.cheapest(claim.types, requirements)
-    spelled = [each for key in sorted(requirements) for each in requirements[key].to_selectors()]
+    spelled = [to_selector for key in sorted(requirements) for to_selector in requirements[key].to_selectors()]
     return {
         "nodePool": claim.template.name,
         "pods": [wants.key for wants in claim.pods],
-        "requirements": [_without_names(each) for each in spelled],
+        "requirements": [_without_names(requirement) for requirement in spelled],
         "instanceTypes": [catalogue.types[row].name for row in claim.types],
         "cheapest": None
         if cheapest is None

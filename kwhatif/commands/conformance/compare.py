@@ -62,13 +62,15 @@ def _comparable(field: str, value: Any) -> Any:
         case "error":
             return (value or {}).get("type")
         case "options":
-            return {part_of(each, "group"): _sort_lists({**each, "group": None}) for each in value or ()}
+            return {part_of(element, "group"): _sort_lists({**element, "group": None}) for element in value or ()}
         case "plan" | "toMinSize":
-            return {part_of(each, "group"): [part_of(each, "from"), part_of(each, "to")] for each in value or ()}
+            return {
+                part_of(element, "group"): [part_of(element, "from"), part_of(element, "to")] for element in value or ()
+            }
         case "templates":
             return {
-                group: _sort_lists({**each, "free": {name: n for name, n in section(each, "free").items() if n}})
-                for group, each in (value or {}).items()
+                group: _sort_lists({**part, "free": {name: n for name, n in section(part, "free").items() if n}})
+                for group, part in (value or {}).items()
             }
         case "removable" | "deleted":
             return value and {part: value.get(part) or [] for part in ("empty", "drain")}
@@ -82,7 +84,7 @@ def _comparable(field: str, value: Any) -> Any:
 def _sort_lists(value: Any) -> Any:
     """Lists sorted, and what is empty left out."""
     if isinstance(value, Mapping):
-        return {key: inner for key, each in value.items() if (inner := _sort_lists(each)) not in (None, [], {}, "")}
+        return {key: inner for key, part in value.items() if (inner := _sort_lists(part)) not in (None, [], {}, "")}
     return sorted(value) if isinstance(value, list) else value
 
 
@@ -111,7 +113,7 @@ def karpenter_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> 
 
 
 def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
-    found = {
+    fields = {
         "error": bool(answer.get("error")),
         "placed": section(answer, "placed"),
         "notPending": sorted(answer.get("notPending") or ()),
@@ -125,7 +127,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
         if decision is None:
             continue
         command, prefix = section(decision, "command"), f"disruption.{method}."
-        found |= {
+        fields |= {
             f"{prefix}candidates": section(decision, "candidates"),
             f"{prefix}budgets": section(decision, "budgets"),
             f"{prefix}command": [command.get("decision") or "", command.get("nodes") or []],
@@ -136,7 +138,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
             },
             **_claims(f"{prefix}replacements.", command.get("replacements") or ()),
         }
-    return found
+    return fields
 
 
 def _kinds(texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -149,14 +151,14 @@ def _kind(text: str) -> str:
 
 def _claims(prefix: str, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     found = {
-        "order": [[part_of(each, "nodePool"), part_of(each, "pods")] for each in claims],
-        "pods": sorted([part_of(each, "nodePool"), sorted(part_of(each, "pods"))] for each in claims),
-        "priceOrder": {_name(each): part_of(each, "instanceTypes") for each in claims},
-        "requirements": {_name(each): sorted(map(_requirement, part_of(each, "requirements"))) for each in claims},
-        "taints": {_name(each): [sorted(each.get(k) or ()) for k in ("taints", "startupTaints")] for each in claims},
-        "labels": {_name(each): [part_of(each, "labels"), bool(each.get("minValuesRelaxed"))] for each in claims},
-        "requests": {_name(each): {k: n for k, n in part_of(each, "requests").items() if n} for each in claims},
-        "cheapest": {_name(each): part_of(each, "cheapest") for each in claims},
+        "order": [[part_of(claim, "nodePool"), part_of(claim, "pods")] for claim in claims],
+        "pods": sorted([part_of(claim, "nodePool"), sorted(part_of(claim, "pods"))] for claim in claims),
+        "priceOrder": {_name(claim): part_of(claim, "instanceTypes") for claim in claims},
+        "requirements": {_name(claim): sorted(map(_requirement, part_of(claim, "requirements"))) for claim in claims},
+        "taints": {_name(claim): [sorted(claim.get(k) or ()) for k in ("taints", "startupTaints")] for claim in claims},
+        "labels": {_name(claim): [part_of(claim, "labels"), bool(claim.get("minValuesRelaxed"))] for claim in claims},
+        "requests": {_name(claim): {k: n for k, n in part_of(claim, "requests").items() if n} for claim in claims},
+        "cheapest": {_name(claim): part_of(claim, "cheapest") for claim in claims},
     }
     return {prefix + name: value for name, value in found.items()}
 

@@ -63,20 +63,20 @@ def _amounts(texts: Mapping[str, str] | None) -> dict[str, Quantity | str]:
 
 
 def _job_workload(workload: Mapping[str, Any]) -> Any:
-    sets = [{**each, "requests": _amounts(each.get("requests"))} for each in workload.get("podSets") or ()]
+    sets = [{**pod_set, "requests": _amounts(pod_set.get("requests"))} for pod_set in workload.get("podSets") or ()]
     return {**workload, "podSets": sets}
 
 
 def _pod_sets(sets: Sequence[Mapping[str, Any]] | None) -> list[Any]:
     return [
         (
-            part_of(each, "name"),
-            each.get("count"),
-            section(each, "flavors"),
-            _amounts(each.get("usage")),
-            each.get("topology"),
+            part_of(pod_set, "name"),
+            pod_set.get("count"),
+            section(pod_set, "flavors"),
+            _amounts(pod_set.get("usage")),
+            pod_set.get("topology"),
         )
-        for each in sets or ()
+        for pod_set in sets or ()
     ]
 
 
@@ -140,4 +140,4 @@ def _cycle(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differ
 
 
 def _targets(head: Mapping[str, Any]) -> list[Any]:
-    return sorted(msgspec.json.encode(each, order="sorted") for each in head.get("targets") or ())
+    return sorted(msgspec.json.encode(target, order="sorted") for target in head.get("targets") or ())

@@ -125,7 +125,7 @@ def scheduler_differences(expected: Recorded, answer: Recorded, *, partly: bool 
         yield from _fields("", ("nodeOrder",), wanted, got)
     if expected.queue_order is not None:
         yield from _fields("", _OF_QUEUE, wanted, got)
-    answered = {each.pod: each.attempts for each in answer.pods}
+    answered = {recorded_pod.pod: recorded_pod.attempts for recorded_pod in answer.pods}
     for pod in expected.pods:
         name, others = pod.pod, msgspec.to_builtins(answered.get(pod.pod, []))
         attempts = msgspec.to_builtins(pod.attempts)
@@ -147,7 +147,7 @@ def group_differences(expected: RecordedGroups, answer: Mapping[str, Any]) -> It
         yield from _fields(place, _STEP, want, have)
         cycles, others = part_of(want, "cycles"), part_of(have, "cycles")
         if len(cycles) != len(others):
-            yield place, "cycles", [_subject(each) for each in cycles], [_subject(each) for each in others]
+            yield place, "cycles", [_subject(cycle) for cycle in cycles], [_subject(member) for member in others]
             continue
         for k, (left, right) in enumerate(zip(cycles, others, strict=True)):
             yield from _fields(f"{place} cycle {k}", _CYCLE, left, right)
@@ -180,7 +180,7 @@ def _comparable(name: str, value: Any, recorded: Any) -> Any:
         case "preFilter":
             return value and _status(value, recorded)
         case "rejectedWaiting":
-            return {part_of(each, "pod"): part_of(each, "message") for each in value or ()} or None
+            return {part_of(element, "pod"): part_of(element, "message") for element in value or ()} or None
         case "attempts" | "placements":
             nothing: Mapping[str, Any] = {}
             return [_parts(*pair) for pair in zip(value or (), chain(recorded or (), repeat(nothing)), strict=False)]
@@ -188,8 +188,8 @@ def _comparable(name: str, value: Any, recorded: Any) -> Any:
 
 
 def _parts(value: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: _comparable(name, each, recorded.get(name)) for name, each in value.items()}
-    return {name: each for name, each in found.items() if each}
+    found = {name: _comparable(name, part, recorded.get(name)) for name, part in value.items()}
+    return {name: part for name, part in found.items() if part}
 
 
 def _status(status: Mapping[str, Any], recorded: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class DeschedulerScenario(msgspec.Struct, rename="camel"):
 def descheduler_answer(scenario: DeschedulerScenario) -> dict[str, Any]:
     """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
     objects = read_objects(scenario.objects)
-    classes = {each.name: each.value for each in objects.list_all(PriorityClass)}
+    classes = {priority_class.name: priority_class.value for priority_class in objects.list_all(PriorityClass)}
     try:
         policy = read_policy(scenario.policy, classes)
     except DeschedulerPolicyError as error:
@@ -79,16 +79,16 @@ def descheduler_answer(scenario: DeschedulerScenario) -> dict[str, Any]:
 def answer_of(cycle: Cycle) -> dict[str, Any]:
     """A cycle in the shape in which cycles are recorded."""
     found: dict[str, Any] = {
-        "evictions": [_eviction(each) for each in cycle.evictions],
+        "evictions": [_eviction(eviction) for eviction in cycle.evictions],
         "protected": cycle.protected,
         "totals": {"total": len(cycle.evictions), "nodes": cycle.by_node, "namespaces": cycle.by_namespace},
     }
     if cycle.refused:
-        found["refused"] = [{**_eviction(each), "limit": each.limit} for each in cycle.refused]
+        found["refused"] = [{**_eviction(eviction), "limit": eviction.limit} for eviction in cycle.refused]
     if cycle.utilization:
-        found["utilization"] = [_utilization(each) for each in cycle.utilization]
+        found["utilization"] = [_utilization(utilization) for utilization in cycle.utilization]
     if cycle.errors:
-        found["errors"] = [{"profile": each.profile, "text": each.text} for each in cycle.errors]
+        found["errors"] = [{"profile": error.profile, "text": error.text} for error in cycle.errors]
     if cycle.skipped:
         found["skipped"] = True
     return found
@@ -147,9 +147,9 @@ def descheduling_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) 
 def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
     evictions, refused = answer.get("evictions") or [], answer.get("refused") or []
     totals = section(answer, "totals")
-    found = {
+    fields = {
         "error": bool(answer.get("error")),
-        "errors": sorted({part_of(each, "profile") for each in answer.get("errors") or ()}),
+        "errors": sorted({part_of(error, "profile") for error in answer.get("errors") or ()}),
         "skipped": bool(answer.get("skipped")),
         "order": _rows(evictions, (*_WHO, "pod")),
         "pods": sorted(_rows(evictions, (*_WHERE, "pod"))),
@@ -164,18 +164,18 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
         "total": totals.get("total", 0),
         "totals": [_without_zeros(totals.get(part)) for part in ("nodes", "namespaces")],
     }
-    runs = {f"{part_of(each, 'profile')}/{part_of(each, 'plugin')}": each for each in answer.get("utilization") or ()}
+    runs = {f"{part_of(use, 'profile')}/{part_of(use, 'plugin')}": use for use in answer.get("utilization") or ()}
     for part in ("class", "usage", "percent") if runs else ():
-        found[f"utilization.{part}"] = {
-            run: {node: use.get(part) for node, use in section(each, "nodes").items()} for run, each in runs.items()
+        fields[f"utilization.{part}"] = {
+            run: {node: use.get(part) for node, use in section(pods, "nodes").items()} for run, pods in runs.items()
         }
     for part in ("thresholds", "toMove", "stopped") if runs else ():
-        found[f"utilization.{part}"] = {run: each[part] for run, each in runs.items() if each.get(part)}
-    return found
+        fields[f"utilization.{part}"] = {run: pods[part] for run, pods in runs.items() if pods.get(part)}
+    return fields
 
 
 def _rows(attempts: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[list[str]]:
-    return [[each[key] for key in keys] for each in attempts]
+    return [[attempt[key] for key in keys] for attempt in attempts]
 
 
 def _counts(attempts: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[list[Any]]:

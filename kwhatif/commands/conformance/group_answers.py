@@ -195,16 +195,18 @@ class _Replay:
 
     def _claims_since(self, before: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
         """The claims that were written since."""
-        found = {}
+        claims = {}
         for key, claim in sorted(self._cluster.devices.claims.items()):
             if claim is before.get(key):
                 continue
             results = (claim.status.allocation.devices.results if claim.status.allocation else None) or ()
             users = [f"{user.resource}/{user.name}" for user in claim.status.reserved_for or ()]
-            record = found["/".join(key)] = {"reservedFor": users}
+            record = claims["/".join(key)] = {"reservedFor": users}
             if results:
-                record["devices"] = [f"{each.request}={each.driver}/{each.pool}/{each.device}" for each in results]
-        return found
+                record["devices"] = [
+                    f"{result.request}={result.driver}/{result.pool}/{result.device}" for result in results
+                ]
+        return claims
 
 
 class _Kind(msgspec.Struct):
@@ -214,12 +216,12 @@ class _Kind(msgspec.Struct):
 def _conditions(group: PodGroup) -> list[dict[str, str]]:
     return [
         {
-            "type": each.type,
-            "status": each.status,
-            "reason": each.reason or "",
-            "message": each.message or "",
+            "type": condition.type,
+            "status": condition.status,
+            "reason": condition.reason or "",
+            "message": condition.message or "",
         }
-        for each in group.status.conditions or ()
+        for condition in group.status.conditions or ()
     ]
 
 
@@ -253,11 +255,11 @@ def _group_record(
         }
     answer["failed"] = {
         key: {
-            "reason": each.reason,
-            "message": each.message,
-            **({"nominated": each.nominated} if each.nominated else {}),
+            "reason": member_failure.reason,
+            "message": member_failure.message,
+            **({"nominated": member_failure.nominated} if member_failure.nominated else {}),
         }
-        for key, each in cycle.failed.items()
+        for key, member_failure in cycle.failed.items()
     }
     answer["bound"], answer["claims"] = cycle.bound, claims
     answer["deleted"] = sorted(pod.key for pod in cycle.evicted)
@@ -312,17 +314,17 @@ def _attempt_record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, A
     return record
 
 
-def _preemption_record(found: PodGroupPreemption) -> dict[str, Any]:
+def _preemption_record(preemption: PodGroupPreemption) -> dict[str, Any]:
     record: dict[str, Any] = {
         "candidates": [
             {"pods": _names(unit), "priority": unit.priority, **({"group": True} if unit.names_group else {})}
-            for unit in found.candidates
+            for unit in preemption.candidates
         ],
-        "violating": [_names(unit) for unit in found.violating],
-        "reprieve": [{"pods": _names(unit), "kept": kept} for unit, kept in found.reprieved],
-        "victims": sorted(pod.key for pod in found.victims),
-        "status": str(found.status.code) if found.status is not None else str(Code.SUCCESS),
-        "message": found.status.message if found.status is not None else "",
+        "violating": [_names(unit) for unit in preemption.violating],
+        "reprieve": [{"pods": _names(unit), "kept": kept} for unit, kept in preemption.reprieved],
+        "victims": sorted(pod.key for pod in preemption.victims),
+        "status": str(preemption.status.code) if preemption.status is not None else str(Code.SUCCESS),
+        "message": preemption.status.message if preemption.status is not None else "",
     }
     return {name: value for name, value in record.items() if value}
 

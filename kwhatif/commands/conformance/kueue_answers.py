@@ -72,7 +72,7 @@ def kueue_answer(scenario: KueueScenario) -> dict[str, Any]:
     plain = plain_objects(scenario.objects)
     found = kueue_objects(objects, plain, scenario.config)
     outcomes = _make_workloads(found, objects, plain)
-    made = [each.workload for each in outcomes.values() if each.workload is not None]
+    made = [outcome.workload for outcome in outcomes.values() if outcome.workload is not None]
     run = KueueRun(KueueState(found), [*found.workloads, *made], nanoseconds_of(scenario.now))
     answer = {"name": scenario.name, **_jobs(outcomes, run.state)}
     steps = [_step(run)]
@@ -90,8 +90,8 @@ def _make_workloads(
     classes, pod_classes = objects.list_all(WorkloadPriorityClass), objects.list_all(PriorityClass)
     framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
     jobs = {
-        f"{part_of(each, 'metadata').get('namespace', '')}/{part_of(each, 'metadata', 'name')}": each
-        for each in plain.get("Job", ())
+        f"{part_of(job, 'metadata').get('namespace', '')}/{part_of(job, 'metadata', 'name')}": job
+        for job in plain.get("Job", ())
     }
     return {key: framework.make(job, BATCH_JOB) for key, job in jobs.items()}
 
@@ -133,11 +133,11 @@ def _job_workload(workload: Workload, state: KueueState) -> dict[str, Any]:
 
 
 def _step(run: KueueRun) -> dict[str, Any]:
-    cycles = [_cycle(each) for each in run.rest()]
+    cycles = [_cycle(recorded_cycle) for recorded_cycle in run.rest()]
     state = run.state
     answer: dict[str, Any] = {
         "cycles": cycles,
-        "workloads": {key: _workload(each) for key, each in sorted(state.workloads.items())},
+        "workloads": {key: _workload(workload) for key, workload in sorted(state.workloads.items())},
         "clusterQueues": _cluster_queues(state),
         "localQueues": _local_queues(state),
     }
@@ -147,7 +147,7 @@ def _step(run: KueueRun) -> dict[str, Any]:
 
 
 def _cycle(cycle: RecordedCycle) -> dict[str, Any]:
-    answer: dict[str, Any] = {"heads": [_head(each) for each in cycle.entries]}
+    answer: dict[str, Any] = {"heads": [_head(entry) for entry in cycle.entries]}
     if cycle.evicted:
         answer["evicted"] = sorted(cycle.evicted)
     if cycle.requeued:
@@ -166,11 +166,11 @@ def _head(entry: Entry) -> dict[str, Any]:
         answer["mode"] = assignment.mode.text
         if assignment.borrowing_level:
             answer["borrowing"] = assignment.borrowing_level
-        answer["podSets"] = [_pod_set(each.as_admission()) for each in assignment.pod_sets]
+        answer["podSets"] = [_pod_set(pod_set.as_admission()) for pod_set in assignment.pod_sets]
     if entry.targets:
         answer["targets"] = [
-            {"workload": each.workload.key, "clusterQueue": each.queue.name, "reason": each.reason}
-            for each in entry.targets
+            {"workload": target.workload.key, "clusterQueue": target.queue.name, "reason": target.reason}
+            for target in entry.targets
         ]
     if entry.requeue:
         answer["requeue"] = entry.requeue
@@ -179,13 +179,13 @@ def _head(entry: Entry) -> dict[str, Any]:
     return answer
 
 
-def _pod_set(each: PodSetAdmission) -> dict[str, Any]:
-    answer: dict[str, Any] = {"name": each.name, "count": each.count}
-    if each.flavors:
-        answer["flavors"] = dict(each.flavors)
-        answer["usage"] = {name: quantity_text(name, amount) for name, amount in each.usage.items()}
-    if each.topology is not None:
-        answer["topology"] = _topology(each.topology)
+def _pod_set(admission: PodSetAdmission) -> dict[str, Any]:
+    answer: dict[str, Any] = {"name": admission.name, "count": admission.count}
+    if admission.flavors:
+        answer["flavors"] = dict(admission.flavors)
+        answer["usage"] = {name: quantity_text(name, amount) for name, amount in admission.usage.items()}
+    if admission.topology is not None:
+        answer["topology"] = _topology(admission.topology)
     return answer
 
 
@@ -200,24 +200,24 @@ def _workload(workload: Workload) -> dict[str, Any]:
         answer["active"] = False
     if workload.admission is not None:
         answer["clusterQueue"] = workload.cluster_queue
-        answer["podSets"] = [_pod_set(each) for each in workload.admission]
+        answer["podSets"] = [_pod_set(admission) for admission in workload.admission]
     conditions = {
-        kind: {"status": str(each.status), "reason": each.reason, "message": each.message}
-        for kind, each in workload.conditions.items()
+        kind: {"status": str(condition.status), "reason": condition.reason, "message": condition.message}
+        for kind, condition in workload.conditions.items()
         if kind in _SHOWN
     }
     if conditions:
         answer["conditions"] = conditions
     if workload.checks:
         answer["checks"] = [
-            {"name": each.name, "state": each.state, **({"message": each.message} if each.message else {})}
-            for each in workload.checks
+            {"name": check.name, "state": check.state, **({"message": check.message} if check.message else {})}
+            for check in workload.checks
         ]
     return answer
 
 
 def _cluster_queues(state: KueueState) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    cluster_queues: dict[str, Any] = {}
     for name, queue in state.queues.items():
         pending = state.pending[name]
         usage: dict[str, Any] = {}
@@ -231,18 +231,18 @@ def _cluster_queues(state: KueueState) -> dict[str, Any]:
                         amounts["borrowed"] = quantity_text(resource, borrowed)
                     usage.setdefault(flavor, {})[resource] = amounts
         waiting = pending.in_order()
-        found[name] = {
+        cluster_queues[name] = {
             "active": _queue_condition(queue.inactive_reason),
             "reserving": len(queue.workloads),
             "admitted": _count_admitted(queue.workloads.values()),
             "pending": len(pending),
             "usage": usage,
-            "queue": [each.key for each in waiting],
-            "inadmissible": [each.key for each in waiting if each.key in pending.aside],
+            "queue": [workload.key for workload in waiting],
+            "inadmissible": [workload.key for workload in waiting if workload.key in pending.aside],
         }
         if state.configuration.is_fair:
-            found[name]["weightedShare"] = share_of(queue).rounded_share
-    return found
+            cluster_queues[name]["weightedShare"] = share_of(queue).rounded_share
+    return cluster_queues
 
 
 def _queue_condition(inactive: tuple[str, str] | None) -> dict[str, str]:
@@ -252,17 +252,17 @@ def _queue_condition(inactive: tuple[str, str] | None) -> dict[str, str]:
 
 
 def _count_admitted(workloads: Iterable[Workload]) -> int:
-    return sum(each.status == "admitted" for each in workloads)
+    return sum(workload.status == "admitted" for workload in workloads)
 
 
 def _cohorts(state: KueueState) -> dict[str, Any]:
-    found = {}
+    cohorts = {}
     for name, cohort in sorted(state.cohorts.items()):
         answer: dict[str, Any] = {"usage": _cohort_usage(cohort)}
         if state.configuration.is_fair:
             answer["weightedShare"] = share_of(cohort).rounded_share
-        found[name] = answer
-    return found
+        cohorts[name] = answer
+    return cohorts
 
 
 def _cohort_usage(cohort: CohortNode) -> dict[str, Any]:
@@ -274,15 +274,15 @@ def _cohort_usage(cohort: CohortNode) -> dict[str, Any]:
 
 
 def _local_queues(state: KueueState) -> dict[str, Any]:
-    found = {}
+    local_queues = {}
     for key, local in state.local_queues.items():
         active, reason, message = local_queue_condition(state, key)
         queue = state.queues.get(local.spec.cluster_queue)
-        own = [] if queue is None else [each for each in queue.workloads.values() if each.queue_key == key]
-        found[key] = {
+        own = [] if queue is None else [workload for workload in queue.workloads.values() if workload.queue_key == key]
+        local_queues[key] = {
             "active": {"status": str(active), "reason": reason, "message": message},
             "reserving": len(own),
             "admitted": _count_admitted(own),
             "pending": len(state.items.get(key, ())),
         }
-    return found
+    return local_queues

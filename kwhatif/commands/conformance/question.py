@@ -31,7 +31,7 @@ class Conformance(Task[ConformanceResult]):
     """
 
     takes = SchedulerOptions
-    lacks = {each.name for each in fields(SchedulerOptions)} - {
+    lacks = {field.name for field in fields(SchedulerOptions)} - {
         *("kubernetes_version", "feature_gates", "plugins", "skip_unknown_plugins")
     }
     renames: ClassVar = {"kubernetes_version": _VERSION}

@@ -98,6 +98,9 @@ def _record_rows(
     record["feasible"] = sorted(names)
     if len(fit) >= scored_from:
         table = evaluation.scores(info, fit)
-        scores = {name: {each.plugin: int(each.weighted_score[k]) for each in table} for k, name in enumerate(names)}
+        scores = {
+            name: {plugin_score.plugin: int(plugin_score.weighted_score[k]) for plugin_score in table}
+            for k, name in enumerate(names)
+        }
         record |= {"scores": scores, "totals": {name: sum(own.values()) for name, own in scores.items()}}
     return record

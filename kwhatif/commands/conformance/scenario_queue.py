@@ -113,7 +113,7 @@ class QueueReplay:
         if allowed:
             record["allowed"] = sorted(allowed)
         if rejected:
-            record["rejectedWaiting"] = sorted(rejected, key=lambda each: part_of(each, "pod"))
+            record["rejectedWaiting"] = sorted(rejected, key=lambda rejection: part_of(rejection, "pod"))
 
     def _sent_back(self, ended: Attempt) -> Record:
         self.driver.handle_failure(ended)
@@ -135,12 +135,12 @@ class QueueReplay:
             first = min(waiting, key=lambda held: held.deadline)
             seconds = first.deadline - first.since
             first.denied = refusal_after_timeout(first)
-            ended = [self._sent_back(each) for each in self.driver.settle()]
+            ended = [self._sent_back(attempt) for attempt in self.driver.settle()]
             timeouts.append(
                 {
                     "seconds": int(seconds) if seconds == int(seconds) else seconds,
                     "pod": first.pod.key,
-                    "rejected": sorted(ended, key=lambda each: part_of(each, "pod")),
+                    "rejected": sorted(ended, key=lambda rejection: part_of(rejection, "pod")),
                 }
             )
         return timeouts
@@ -149,7 +149,7 @@ class QueueReplay:
         return [held for scheduler in self.driver.in_use for held in scheduler.profile.waiting.values()]
 
     def _node_of(self, info: PodInfo) -> str | None:
-        found = self.driver.cluster.find(info.uid)
-        if found is None or any(held.pod.uid == info.uid for held in self._waiting()):
+        pod_and_row = self.driver.cluster.find(info.uid)
+        if pod_and_row is None or any(held.pod.uid == info.uid for held in self._waiting()):
             return None
-        return self.driver.cluster.columns.names[found[1]]
+        return self.driver.cluster.columns.names[pod_and_row[1]]

@@ -103,7 +103,7 @@ def _answer(driver: Driver, everywhere: NodesRecorder, pod: Pod) -> dict[str, An
         raise ValueError(f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles")
     everywhere.records.clear()
     attempts = driver.schedule_with_preemption(info, to_the_end=False)
-    records = [_record(driver, *each) for each in zip(attempts, everywhere.records, strict=True)]
+    records = [_record(driver, *record) for record in zip(attempts, everywhere.records, strict=True)]
     return {"pod": info.key, "attempts": records}
 
 
@@ -142,17 +142,17 @@ def _record(driver: Driver, attempt: Attempt, everywhere: Mapping[str, Any]) -> 
 
 def _allocations(cluster: Cluster, info: PodInfo) -> dict[str, list[str]]:
     """The devices of each of the pod's claims; those behind extended resources go by that name."""
-    found: dict[str, list[str]] = {}
+    allocations: dict[str, list[str]] = {}
     for claim in devices_of(cluster, info):
-        for each in claim.devices:
-            text = f"{each.driver}/{each.pool}/{each.device}"
+        for device in claim.devices:
+            text = f"{device.driver}/{device.pool}/{device.device}"
             if claim.extended:
-                found.setdefault("extended", []).append(text)
+                allocations.setdefault("extended", []).append(text)
                 continue
-            consumed = ",".join(f"{name}={amount}" for name, amount in each.consumes.items())
-            text = f"{each.request}={text}" + (f"[{consumed}]" if consumed else "")
-            found.setdefault(claim.claim.partition("/")[2], []).append(text)
-    return found
+            consumed = ",".join(f"{name}={amount}" for name, amount in device.consumes.items())
+            text = f"{device.request}={text}" + (f"[{consumed}]" if consumed else "")
+            allocations.setdefault(claim.claim.partition("/")[2], []).append(text)
+    return allocations
 
 
 def _permit(answer: Status | Mapping[str, float]) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ def conformance_blocks(result: ConformanceResult) -> list[Block]:
     headers = ("file", "scenarios", "agreeing", "share", "pods", "differing")
     differences = [difference for file in result.files for difference in file.differences]
     rows = [(d.scenario, d.pod or NONE, d.field, d.text) for d in differences]
-    compared, agreeing = (sum(getattr(each, what) for each in result.files) for what in ("compared", "agreeing"))
+    compared, agreeing = (sum(getattr(file, what) for file in result.files) for what in ("compared", "agreeing"))
     return [
         Verdict(_summary(agreeing, compared), not result.exit_code),
         table(headers, tuple(map(_row, result.files)), Grouping("file")),

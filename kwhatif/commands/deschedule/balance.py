@@ -94,5 +94,10 @@ def list_removed_nodes(
 
 def _prices(scaler: Scaler) -> dict[str, float]:
     """What a node of a group costs a month, where that is known."""
-    groups = [group for each in scaler.autoscalers if isinstance(each, GroupAutoscaler) for group in each.known.groups]
+    groups = [
+        group
+        for autoscaler in scaler.autoscalers
+        if isinstance(autoscaler, GroupAutoscaler)
+        for group in autoscaler.known.groups
+    ]
     return {group.name: round(group.price * HOURS_A_MONTH, 2) for group in groups if group.price is not None}

@@ -38,8 +38,10 @@ class ComparePolicies(ComparePoliciesOptions, Question[DescheduleDiff]):
             for policy in self.deschedule
         ]
         a, b = (side.result for side in sides)
-        found = DescheduleDiff(outcome=Outcome(good=True, verdict=""), a=a, b=b, pods=tuple(_differences(a, b)))
-        return Answer(replace(found, outcome=_outcome_of(found)), sides[-1].ends)
+        deschedule_diff = DescheduleDiff(
+            outcome=Outcome(good=True, verdict=""), a=a, b=b, pods=tuple(_differences(a, b))
+        )
+        return Answer(replace(deschedule_diff, outcome=_outcome_of(deschedule_diff)), sides[-1].ends)
 
 
 def _outcome_of(result: DescheduleDiff) -> Outcome:
@@ -58,7 +60,7 @@ def _differences(a: DescheduleResult, b: DescheduleResult) -> Iterator[EvictionD
         one, other = left.get(pod), right.get(pod)
         some = one or other
         assert some is not None
-        found = EvictionDifference(
+        eviction_difference = EvictionDifference(
             pod=pod,
             node=some.node,
             plugin_a=one.plugin if one else "",
@@ -66,8 +68,11 @@ def _differences(a: DescheduleResult, b: DescheduleResult) -> Iterator[EvictionD
             lands_on_a=one.lands_on or one.outcome if one else "",
             lands_on_b=other.lands_on or other.outcome if other else "",
         )
-        if (found.plugin_a, found.lands_on_a) != (found.plugin_b, found.lands_on_b):
-            yield found
+        if (eviction_difference.plugin_a, eviction_difference.lands_on_a) != (
+            eviction_difference.plugin_b,
+            eviction_difference.lands_on_b,
+        ):
+            yield eviction_difference
 
 
 def _first_cycle(result: DescheduleResult) -> dict[str, DescheduledPod]:

@@ -87,15 +87,15 @@ class Moves:
     def _terminate(self, pod: Pod) -> bool:
         """A pod is deleted; whether it takes its room for a while yet."""
         self.pods.pop(pod.key, None)
-        found = self.session.running(pod)
-        if found is None:
+        pod_and_row = self.session.running(pod)
+        if pod_and_row is None:
             return False
-        self.recreated.evict(found[0])
+        self.recreated.evict(pod_and_row[0])
         grace = pod.spec.termination_grace_period_seconds
         if (GRACE_PERIOD if grace is None else grace) <= 0:
             self.run.remove(pod.key)
             return False
-        self.session.cluster.mark_terminating(found[0].uid, preempted=False)
+        self.session.cluster.mark_terminating(pod_and_row[0].uid, preempted=False)
         return True
 
     def _make_again(self, moves: Iterable[Move]) -> None:
@@ -190,8 +190,8 @@ class Cycles(msgspec.Struct):
         while found.evictions and len(self.followed) < cycles:
             report_progress("Descheduling", "cycles", len(self.followed))
             time = len(self.followed) * self.interval
-            for each in (*found.evictions, *found.failed) if self.reviews else ():
-                self.moves.budgets.evict(each.pod)
+            for eviction in (*found.evictions, *found.failed) if self.reviews else ():
+                self.moves.budgets.evict(eviction.pod)
             moves = self.moves.follow([each.pod for each in found.evictions], self._moment())
             self.followed.append(FollowedCycle(found, moves, time))
             self.usage = _moved_usage(self.usage, moves)

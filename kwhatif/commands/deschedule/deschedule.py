@@ -59,15 +59,15 @@ def follow_cycles(
     if moves.scaler is not None:
         explained, scale_up = apply_scale_up(moves.scaler, session, placements)
         placements = tuple(explained)
-    every = [each.cycle for each in cycles.followed]
+    every = [followed_cycle.cycle for followed_cycle in cycles.followed]
     after, balance = _shares_by_node(session.cluster), compare_balance(observed, observe_balance(session.cluster))
     empty = _empty(session.cluster, moves.pods)
     removed, left = tuple[RemovedNode, ...](), session
     if moves.scaler is not None:
         waiting = [pod for pod in moves.pods.values() if not pod.spec.node_name and not pod.is_finished]
         removed, left = list_removed_nodes(session, moves.scaler, waiting, empty, removed_anyway)
-    evicted = [each.pod.key for cycle in every for each in cycle.evictions]
-    costs, counts = [each.cost for each in removed], Counter(each.group for each in removed)
+    evicted = [eviction.pod.key for cycle in every for eviction in cycle.evictions]
+    costs, counts = [node.cost for node in removed], Counter(node.group for node in removed)
     run = structs.replace(
         _run_of(moves, before),
         placements=placements,
@@ -84,17 +84,17 @@ def follow_cycles(
         cycles=len(cycles.followed),
         interval=cycles.interval,
         skipped=first.skipped,
-        pods=tuple(_pods(cycles, following, {each.pod: each for each in placements})),
+        pods=tuple(_pods(cycles, following, {placement.pod: placement for placement in placements})),
         refused=tuple(_refusals(every or [following], moves.budgets.names_of)),
         plugins=tuple(_plugins(every or [following])),
         protected=tuple(_protections(first)),
         nodes=tuple(_nodes(shares, after, first, following)),
         empty_nodes=tuple(empty),
-        placements=tuple(each for each in placements if each.pod not in moves.pending),
-        helped=tuple(each.pod for each in placements if each.pod in moves.pending and each.good),
+        placements=tuple(placement for placement in placements if placement.pod not in moves.pending),
+        helped=tuple(placement.pod for placement in placements if placement.pod in moves.pending and placement.good),
         budgets=moves.budgets.uses(),
         quiet=not following.evictions,
-        next_evictions=tuple(each.pod.key for each in following.evictions),
+        next_evictions=tuple(eviction.pod.key for eviction in following.evictions),
         thrash=tuple(_thrash(cycles)),
         balance=balance if every else None,
         removed_nodes=removed,
@@ -114,8 +114,8 @@ def _run_of(moves: Moves, before: Run | None) -> Run:
     if before is None:
         return moves.recreated.run_of({}, moves.pending)
     tried = {*moves.pending}
-    untried = tuple(each for each in before.pending if each.pod not in tried)
-    run = moves.recreated.run_of({each.pod: each.cause for each in before.pending}, tried)
+    untried = tuple(pod for pod in before.pending if pod.pod not in tried)
+    run = moves.recreated.run_of({pod.pod: pod.cause for pod in before.pending}, tried)
     return run.following(structs.replace(before, pending=untried))
 
 
@@ -123,7 +123,7 @@ def _run_of(moves: Moves, before: Run | None) -> Run:
 
 
 def _pods(cycles: Cycles, following: Cycle, placements: Mapping[str, Placement]) -> Iterator[DescheduledPod]:
-    later = [*(each.cycle for each in cycles.followed[1:]), following][: len(cycles.followed)]
+    later = [*(followed_cycle.cycle for followed_cycle in cycles.followed[1:]), following][: len(cycles.followed)]
     for number, (followed, after) in enumerate(zip(cycles.followed, later, strict=True), start=1):
         again = {each.pod.key for each in after.evictions}
         for eviction, move in followed.evictions:
@@ -158,26 +158,30 @@ def _outcome(move: Move, node: str, lands_on: str) -> str:
 
 def _refusals(cycles: Sequence[Cycle], budget_of: Callable[[Pod], str]) -> Iterator[RefusedEviction]:
     for number, cycle in enumerate(cycles, start=1):
-        for each in (*cycle.refused, *cycle.failed):
+        for eviction in (*cycle.refused, *cycle.failed):
             yield RefusedEviction(
                 cycle=number,
-                pod=each.pod.key,
-                node=each.node,
-                profile=each.profile,
-                plugin=each.plugin,
-                limit=each.limit,
-                budget=budget_of(each.pod) if each.refusal else "",
-                message=each.refusal,
+                pod=eviction.pod.key,
+                node=eviction.node,
+                profile=eviction.profile,
+                plugin=eviction.plugin,
+                limit=eviction.limit,
+                budget=budget_of(eviction.pod) if eviction.refusal else "",
+                message=eviction.refusal,
             )
 
 
 def _plugins(cycles: Sequence[Cycle]) -> Iterator[PluginOutcome]:
     for number, cycle in enumerate(cycles, start=1):
         counts: dict[tuple[str, str], int] = {}
-        for each in cycle.evictions:
-            counts[each.profile, each.plugin] = counts.get((each.profile, each.plugin), 0) + 1
-        errors = {(each.profile, each.plugin): each.text for each in cycle.errors}
-        stops = {(each.profile, each.plugin): each.stopped for each in cycle.utilization if each.stopped}
+        for eviction in cycle.evictions:
+            counts[eviction.profile, eviction.plugin] = counts.get((eviction.profile, eviction.plugin), 0) + 1
+        errors = {(error.profile, error.plugin): error.text for error in cycle.errors}
+        stops = {
+            (utilization.profile, utilization.plugin): utilization.stopped
+            for utilization in cycle.utilization
+            if utilization.stopped
+        }
         for profile, plugin in dict.fromkeys((*counts, *stops, *errors)):
             key = profile, plugin
             yield PluginOutcome(
@@ -302,7 +306,7 @@ def _words_of(result: DescheduleResult, run: Run) -> Iterator[str]:
         yield ", ".join(_words_of_evictions(result, run))
         yield from _words_of_rest(result)
     if result.broken_plugins:
-        names = dict.fromkeys(each.plugin for each in result.broken_plugins)
+        names = dict.fromkeys(broken_plugin.plugin for broken_plugin in result.broken_plugins)
         yield f"{', '.join(names)} failed"
 
 

@@ -76,7 +76,7 @@ def _explain(descheduler: Descheduler, pod: Pod, *, skipped: bool) -> PodDesched
     return PodDescheduled(
         pod=pod.key,
         node=pod.spec.node_name or "",
-        evicted=any(each.verdict == "evicts" for each in verdicts),
+        evicted=any(verdict.verdict == "evicts" for verdict in verdicts),
         outside=outside,
         verdicts=verdicts,
     )

@@ -29,11 +29,13 @@ PolicySource = str | Mapping[str, Any]
 
 def load_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str] | None:
     """The policy, and what messages call it; None if the snapshot is to have it, and has none. Raises InputError."""
-    found = _find_policy(given, snapshot)
-    if found is None:
+    policy = _find_policy(given, snapshot)
+    if policy is None:
         return None
-    document, source = found
-    priorities = {each.name: each.value for each in snapshot.objects.list_all(PriorityClass)}
+    document, source = policy
+    priorities = {
+        priority_class.name: priority_class.value for priority_class in snapshot.objects.list_all(PriorityClass)
+    }
     try:
         return read_policy(document, priorities), source
     except DeschedulerPolicyError as error:
@@ -43,12 +45,12 @@ def load_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple[Ru
 
 def require_descheduler_policy(source: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str]:
     """``load_descheduler_policy``; InputError says what to do where there is no policy at all."""
-    found = load_descheduler_policy(source, snapshot)
-    if found is None:
+    descheduler_policy = load_descheduler_policy(source, snapshot)
+    if descheduler_policy is None:
         raise InputError(
             f"expected a ConfigMap with the {KIND}, found none: give the policy in a file", source=snapshot.source
         )
-    return found
+    return descheduler_policy
 
 
 def _find_policy(source: PolicySource, snapshot: Snapshot) -> tuple[Any, str] | None:
@@ -116,4 +118,7 @@ def _values_in(value: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
             yield helm["valuesObject"], "helm.valuesObject"
         elif helm.get("values"):
             text = Text("helm.values", str(helm["values"]).encode())
-            yield from ((plain_document(each.value, text.name), "helm.values") for each in read_documents(text))
+            yield from (
+                (plain_document(read_document.value, text.name), "helm.values")
+                for read_document in read_documents(text)
+            )

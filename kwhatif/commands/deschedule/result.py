@@ -101,11 +101,11 @@ class Balance(ResultStruct, frozen=True, kw_only=True):
 
     @property
     def better(self) -> tuple[Measure, ...]:
-        return tuple(each for each in self.measures if each.after < each.before)
+        return tuple(measure for measure in self.measures if measure.after < measure.before)
 
     @property
     def worse(self) -> tuple[Measure, ...]:
-        return tuple(each for each in self.measures if each.after > each.before)
+        return tuple(measure for measure in self.measures if measure.after > measure.before)
 
 
 class RemovedNode(ResultStruct, frozen=True, kw_only=True):
@@ -172,11 +172,13 @@ class DescheduleResult(Concluded, frozen=True, kw_only=True):
     @property
     def pending(self) -> tuple[Placement, ...]:
         """Pods recreated that find no node in the end."""
-        return tuple(each for each in self.placements if not each.good and each.outcome != "preempted")
+        return tuple(
+            placement for placement in self.placements if not placement.good and placement.outcome != "preempted"
+        )
 
     @property
     def lacks_nodes(self) -> bool:
-        return any(each.outcome == "unschedulable" for each in self.placements)
+        return any(placement.outcome == "unschedulable" for placement in self.placements)
 
     @property
     def evicted_again(self) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     refused = [(r.cycle, r.pod, r.node, r.plugin, r.budget or f"the limit by {r.limit}") for r in result.refused]
     headers = ("cycle [same, drop 1]", "pod [pod]", "node [node, same]", "by [same]", "stopped by [same]")
     blocks += build_table("REFUSED", headers, refused, Grouping("pod"))
-    pending = [(each.pod, each.why) for each in result.outcome.pending]
+    pending = [(pod.pod, pod.why) for pod in result.outcome.pending]
     blocks += build_table("PENDING", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
     blocks += refusal_blocks(result.refusals, result.failed)
     if result.helped:
@@ -56,13 +56,13 @@ def deschedule_blocks(result: DescheduleResult) -> list[Block]:
     headers = ("node [node]", "group [same]", "empty [same]", "without the descheduler [same]", "saves a month")
     removed = [
         (
-            each.node,
-            each.group or NONE,
-            "yes" if each.empty else "its pods move",
-            "goes, too" if each.anyway else "stays",
-            NONE if each.cost is None else f"{each.cost:,.2f}",
+            removed_node.node,
+            removed_node.group or NONE,
+            "yes" if removed_node.empty else "its pods move",
+            "goes, too" if removed_node.anyway else "stays",
+            NONE if removed_node.cost is None else f"{removed_node.cost:,.2f}",
         )
-        for each in result.removed_nodes
+        for removed_node in result.removed_nodes
     ]
     blocks += build_table("REMOVED NODES", headers, removed, Grouping("node"))
     protected = [(p.profile, p.reason, len(p.pods), format_some(p.pods)) for p in result.protected]
@@ -122,8 +122,13 @@ def _balance_blocks(result: DescheduleResult) -> list[Block]:
     if result.balance is None:
         return []
     rows = [
-        (each.name, _format_measure(each, each.before), _format_measure(each, each.after), _judge(each))
-        for each in result.balance.measures
+        (
+            measure.name,
+            _format_measure(measure, measure.before),
+            _format_measure(measure, measure.after),
+            _judge(measure),
+        )
+        for measure in result.balance.measures
     ]
     return build_table("BALANCE", ("", "before", "after", ""), rows)
 
@@ -153,7 +158,10 @@ def _change(before: str, after: str) -> str:
 
 def _outcomes(result: DescheduleResult) -> PodOutcomes:
     again = follow_replacements({pod.pod: pod.replacement for pod in result.pods if pod.replacement})
-    kept = [(each.pod, each.message or f"the limit by {each.limit} is reached") for each in result.refused]
+    kept = [
+        (refused_eviction.pod, refused_eviction.message or f"the limit by {refused_eviction.limit} is reached")
+        for refused_eviction in result.refused
+    ]
     return PodOutcomes(result.placements, again, kept)
 
 
@@ -221,7 +229,7 @@ def _pod_blocks(pod: PodDescheduled) -> list[Block]:
     title = f"{pod.pod} on {pod.node}" if pod.node else pod.pod
     if pod.outside:
         return [Heading(title), Lines((f"No plugin looks at it: {pod.outside}.",))]
-    rows = [(each.profile, each.plugin, _WORDS[each.verdict], each.reason) for each in pod.verdicts]
+    rows = [(verdict.profile, verdict.plugin, _WORDS[verdict.verdict], verdict.reason) for verdict in pod.verdicts]
     return build_table(title, ("profile", "plugin", "what it does", "why"), rows)
 
 

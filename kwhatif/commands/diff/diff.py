@@ -403,19 +403,19 @@ def _refusals(a: ExpandedManifests, b: ExpandedManifests) -> list[Away]:
 
 
 def _collect_refusals(expanded: ExpandedManifests) -> set[tuple[str, str]]:
-    return {(each.object, each.message) for each in expanded.refusals} | {
-        (each.owner, each.message) for each in expanded.failed
+    return {(refusal.object, refusal.message) for refusal in expanded.refusals} | {
+        (failed_create.owner, failed_create.message) for failed_create in expanded.failed
     }
 
 
 def _rules(a: Features, b: Features, changes: Sequence[PodChange]) -> list[Rule]:
     """The rules in which the two sides' versions differ; first those about the plugins that decided otherwise."""
     plugins = {plugin for change in changes for plugin, _ in change.decided_by}
-    found = []
+    rules = []
     for name, row in rows().items():
         in_a, in_b = getattr(a, name), getattr(b, name)
         if in_a != in_b:
-            found.append(
+            rules.append(
                 Rule(
                     name=row.gate or name,
                     in_a=in_a,
@@ -425,4 +425,4 @@ def _rules(a: Features, b: Features, changes: Sequence[PodChange]) -> list[Rule]
                     touches=tuple(sorted(plugins.intersection(row.whose))),
                 )
             )
-    return sorted(found, key=lambda rule: not rule.touches)
+    return sorted(rules, key=lambda rule: not rule.touches)

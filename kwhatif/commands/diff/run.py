@@ -92,7 +92,10 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
         if self.snapshot_b:
             parts.append(f"snapshot {scenario.snapshot.source}")
         if self.old:
-            names = [each if isinstance(each, str) else f"a {each.get('kind')}" for each in scenario.inputs.manifests]
+            names = [
+                manifest if isinstance(manifest, str) else f"a {manifest.get('kind')}"
+                for manifest in scenario.inputs.manifests
+            ]
             parts.append(f"manifests {', '.join(names)}")
         return ", ".join(parts)
 
@@ -101,10 +104,10 @@ def at_version(engine: SchedulerOptions, policy: Any) -> SchedulerOptions:
     """The scheduler of one side: its policy, and the Kubernetes named with it."""
     if policy is None:
         return engine
-    found = _AT_VERSION.fullmatch(policy) if isinstance(policy, str) else None
-    if found is None:
+    match = _AT_VERSION.fullmatch(policy) if isinstance(policy, str) else None
+    if match is None:
         return replace(engine, policy=policy)
-    return replace(engine, policy=found["policy"] or "default", kubernetes_version=found["version"])
+    return replace(engine, policy=match["policy"] or "default", kubernetes_version=match["version"])
 
 
 def _value_of_side(values: Sequence[T], side: int) -> T:

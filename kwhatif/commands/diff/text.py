@@ -36,7 +36,7 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     )
     headers = ("side [same]", "pod [pod]", "workload [same]", "why [same]")
     blocks += build_table("PENDING", headers, _pending(result), Grouping("pod"))
-    away = [(each.side, each.object, each.message) for each in result.refusals]
+    away = [(refusal.side, refusal.object, refusal.message) for refusal in result.refusals]
     blocks += _rollouts(result)
     blocks += build_table("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
     blocks += build_table("ADDED BY AUTOSCALERS", ("", "A [name]", "B [name]", "Δ [name]"), _growth(result))
@@ -63,8 +63,8 @@ def _pending(result: DecisionDiff) -> list[tuple[str, str, str, str]]:
     """Who waits at rest on either side, or on both for one reason."""
     sides: dict[tuple[str, str, str], str] = {}
     for side, outcome in (("A", result.a.outcome), ("B", result.b.outcome)):
-        for each in outcome.pending:
-            row = each.pod, each.workload or NONE, each.why or NONE
+        for pod in outcome.pending:
+            row = pod.pod, pod.workload or NONE, pod.why or NONE
             sides[row] = f"{sides[row]}, {side}" if row in sides else side
     return [(side, *row) for row, side in sides.items()]
 
@@ -167,7 +167,9 @@ def _growth(result: DecisionDiff) -> Iterator[tuple[str, ...]]:
 
 
 def _of_resource(name: str, a: ClusterUse, b: ClusterUse) -> Iterator[tuple[str, ...]]:
-    ours, theirs = (next((use for use in each.resources if use.resource == name), None) for each in (a, b))
+    ours, theirs = (
+        next((use for use in cluster_use.resources if use.resource == name), None) for cluster_use in (a, b)
+    )
     for what in ("mean", "deviation", "maximum"):
         x, y = (None if use is None else float(getattr(use, what)) for use in (ours, theirs))
         delta = NONE if x is None or y is None else _format_signed(round(y - x, 1))

@@ -68,12 +68,14 @@ def drain_nodes(
         emptied=run.emptied,
         earlier=() if before is None else before.placements,
     )
-    homes = {each.pod: each.node for each in after.placements if each.good} | dict(after.nodes_of_replacements)
-    pods = tuple(
-        replace(each, lands_on=each.lands_on or homes.get(each.replacement, "")) if each.replacement else each
-        for each in run.pods
+    homes = {placement.pod: placement.node for placement in after.placements if placement.good} | dict(
+        after.nodes_of_replacements
     )
-    evicted = [each.pod for each in pods if each.outcome == "evicted"]
+    pods = tuple(
+        replace(pod, lands_on=pod.lands_on or homes.get(pod.replacement, "")) if pod.replacement else pod
+        for pod in run.pods
+    )
+    evicted = [pod.pod for pod in pods if pod.outcome == "evicted"]
     after = structs.replace(after.following(before), evicted=evicted, **never_made)
     groups = tuple(disrupted_groups(members, after.end.cluster))
     words = "" if before is None else f"{words_of_good(before.placements)} placed before; "
@@ -86,8 +88,8 @@ def drain_nodes(
             fidelity,
             [words + _verdict(nodes, after, driven_out, groups, run.waited)],
             bad=bool(run.waited)
-            or not all(each.drained for each in nodes)
-            or any(each.unfinished for each in rollouts),
+            or not all(node.drained for node in nodes)
+            or any(rollout.unfinished for rollout in rollouts),
             lead=("Safe to drain", "Not safe to drain"),
         ),
         nodes=nodes,
@@ -176,12 +178,12 @@ class _Drain:
         given = next(node for node in self._session.cluster.columns.given if node.name == name)
         self._session.change_nodes([cordon_node(given)])
         drained = self.node(name)
-        without = [each.item.pod.identity for each in self._recreated.without_node]
+        without = [pod.item.pod.identity for pod in self._recreated.without_node]
         self._session.change_nodes([given])
         self.placed.departed += 1
         self.placed.retry_all(self._recreated.waiting)
         self._become_ready()
-        left = {each.item.pod.identity for each in self._recreated.without_node}
+        left = {pod.item.pod.identity for pod in self._recreated.without_node}
         self.waited |= {uid for uid in without if uid not in left}
         return drained
 
@@ -244,8 +246,8 @@ class _Drain:
     def _go(self, going: Sequence[Pod], node: str, turn: int) -> None:
         """Evict pods together; then their replacements are scheduled, and those that find a node become ready."""
         for pod in going:
-            found = self._session.running(pod)
-            self.emptied += [found[0]] if found is not None else []
+            pod_and_row = self._session.running(pod)
+            self.emptied += [pod_and_row[0]] if pod_and_row is not None else []
             self.placed.remove(pod.key)
         for pod in going:
             taken = self._recreated.make_replacement(pod)
@@ -263,11 +265,11 @@ class _Drain:
     def _become_ready(self) -> bool:
         """Pods that have found a node become ready, which the budgets count; returns whether there were any."""
         placed = self._recreated.take_placed()
-        for each in placed:
-            self.budgets.ready(each.item.pod)
+        for pod in placed:
+            self.budgets.ready(pod.item.pod)
             # Where nodes come back, it may have to leave once more.
-            node = each.placement.node
-            self._pods[node] = [*self._pods.get(node, ()), each.item.pod]
+            node = pod.placement.node
+            self._pods[node] = [*self._pods.get(node, ()), pod.item.pod]
         return bool(placed)
 
     @property

@@ -74,6 +74,6 @@ def _helps(
         found = drain(prepare_changed(question, scenario, scenario.snapshot, change)).result
     except KwhatifError:
         return False
-    keeps = any(each.blocks for each in found.budgets if each.budget == use.budget)
+    keeps = any(budget.blocks for budget in found.budgets if budget.budget == use.budget)
     worse = len(found.outcome.pending) > len(result.outcome.pending) or found.outcome.not_created
     return not (keeps or worse or found.refusals)

@@ -92,7 +92,7 @@ class Drain(Question[DrainResult]):
 
             what = f"drain {', '.join(node.node for node in found.result.nodes)}"
             write_afterwards(self.write_snapshot, scenarios[0], found.ends[0], what, notes)
-        blocked = any(each.blocks for each in found.result.budgets)
+        blocked = any(budget.blocks for budget in found.result.budgets)
         if not blocked or scenarios[0].manifests:
             return found
         from kwhatif.commands.drain.fixes import with_fixes
@@ -111,8 +111,8 @@ class Drain(Question[DrainResult]):
         daemon_sets = None
         if known is not None:
             daemon_sets = {
-                f"{part_of(each, 'metadata').get('namespace', '')}/{part_of(each, 'metadata', 'name')}"
-                for each in known
+                f"{part_of(manifest, 'metadata').get('namespace', '')}/{part_of(manifest, 'metadata', 'name')}"
+                for manifest in known
             }
         filters = Filters(self.ignore_daemonsets, self.delete_emptydir_data, self.force, daemon_sets)
         names = dict.fromkeys(node.name for node in self._select_nodes(scenario))

@@ -50,7 +50,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
         reasons,
         Grouping("pod"),
     )
-    pending = [(each.pod, each.why) for each in result.outcome.pending]
+    pending = [(pod.pod, pod.why) for pod in result.outcome.pending]
     blocks += build_table("PENDING", ("pod [pod]", "message [same]"), pending, Grouping("pod"))
     placements = (*result.before, *result.placements)
     victims = [(v.pod, p.pod, v.node, _then(v)) for p in placements for v in p.victims]
@@ -68,7 +68,11 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks += build_table("BUDGETS", headers, budgets, Grouping("budget"))
     fixes = [(b.budget, fix) for b in result.budgets for fix in b.fixes]
     blocks += build_table("FIXES: with each of these the budget keeps no pod", ("budget", "change"), fixes)
-    left = [tuple(_shares(each)) for each in result.remaining if each.requested_before or each.requested_after]
+    left = [
+        tuple(_shares(remaining))
+        for remaining in result.remaining
+        if remaining.requested_before or remaining.requested_after
+    ]
     blocks += build_table("OTHER NODES", ("resource", "allocatable", "requested before", "requested after"), left)
     blocks.append(verdict_of(result.outcome))
     if result.warnings:
@@ -87,13 +91,13 @@ def _then(victim: Victim) -> str:
     return victim.lands_on or ("nowhere" if victim.replacement else "it is not recreated")
 
 
-def _shares(each: Remaining) -> Iterator[str]:
+def _shares(remaining: Remaining) -> Iterator[str]:
     """The resource, how much of it there is, and what is requested of that before and afterwards."""
-    parts = (each.requested_before, each.requested_after)
-    whole, *spelt = format_column(each.resource, (each.allocatable, *parts))
-    yield from (each.resource, whole)
+    parts = (remaining.requested_before, remaining.requested_after)
+    whole, *spelt = format_column(remaining.resource, (remaining.allocatable, *parts))
+    yield from (remaining.resource, whole)
     for text, part in zip(spelt, parts, strict=True):
-        yield f"{text} ({100 * part // each.allocatable}%)" if each.allocatable else text
+        yield f"{text} ({100 * part // remaining.allocatable}%)" if remaining.allocatable else text
 
 
 def _briefly(warning: str) -> str:
@@ -109,8 +113,8 @@ VIEW = View(
         "Nodes to drain",
         pods=lambda result: PodOutcomes(
             (*result.before, *result.placements),
-            {each.pod: each.replacement for each in result.pods if each.replacement},
-            [(each.pod, each.reason) for each in result.pods if each.outcome in ("blocked", "refused")],
+            {pod.pod: pod.replacement for pod in result.pods if pod.replacement},
+            [(pod.pod, pod.reason) for pod in result.pods if pod.outcome in ("blocked", "refused")],
         ),
         data=lambda result: {"drained": [(node.node, node.drained) for node in result.nodes]},
     ),

@@ -49,8 +49,8 @@ def expand_blocks(result: ExpandResult) -> list[Block]:
 
 def refusal_blocks(refusals: Sequence[Refusal], failed: Sequence[FailedCreate]) -> list[Block]:
     """Nothing if everything was let in."""
-    refused = [(each.object, each.reason, each.origin, _format_refusal(each)) for each in refusals]
-    missing = [(each.owner, each.pods, each.message) for each in failed]
+    refused = [(refusal.object, refusal.reason, refusal.origin, _format_refusal(refusal)) for refusal in refusals]
+    missing = [(failed_create.owner, failed_create.pods, failed_create.message) for failed_create in failed]
     return [
         *build_table(
             "REFUSED by the API server",
@@ -68,22 +68,22 @@ def _format_refusal(refusal: Refusal) -> str:
 
 def rollout_blocks(rollouts: Sequence[RolloutPlan], *, steps: bool = False) -> list[Block]:
     """Nothing if nothing was updated. With ``steps`` each one of them, too."""
-    rows = [(each.object, each.creates, each.keeps, each.removes, each.outcome) for each in rollouts]
+    rows = [(rollout.object, rollout.creates, rollout.keeps, rollout.removes, rollout.outcome) for rollout in rollouts]
     blocks = build_table(
         "ROLLOUTS", ("object", "create", "keep", "remove", "outcome [same]"), rows, Grouping("rollout")
     )
     if rows and steps:
         step_rows = tuple(
             (
-                each.object,
+                rollout.object,
                 str(number),
                 f"{step.live_old}+{step.terminating_old}",
                 f"{step.live_new}+{step.terminating_new}",
                 join_texts(step.creates),
                 join_texts(step.removes),
             )
-            for each in rollouts
-            for number, step in enumerate(each.steps, 1)
+            for rollout in rollouts
+            for number, step in enumerate(rollout.steps, 1)
         )
         headers = ("object", "step", "old live+leaving", "new live+leaving", "creates", "removes")
         blocks += [Heading("STEPS"), table(headers, step_rows, Grouping("step"))]

@@ -30,12 +30,12 @@ def prepare_changed(
 
     Raises KwhatifError where the changed objects cannot be understood.
     """
-    namespace = next((each.obj.namespace for each in beside), scenario.inputs.namespace)
-    new = {each.key: each for each in (*beside, *load_manifests(list(change.objects), namespace))}
+    namespace = next((manifest.obj.namespace for manifest in beside), scenario.inputs.namespace)
+    new = {manifest.key: manifest for manifest in (*beside, *load_manifests(list(change.objects), namespace))}
     # An object keeps its place; those with a generateName have no key of their own, and stay.
     manifests = [
-        structs.replace(new.pop(each.key), origin=each.origin) if each.key in new else each
-        for each in scenario.manifests
+        structs.replace(new.pop(manifest.key), origin=manifest.origin) if manifest.key in new else manifest
+        for manifest in scenario.manifests
     ]
     manifests += new.values()
     edited = structs.replace(scenario.edited, snapshot=before.copy())

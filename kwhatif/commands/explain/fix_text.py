@@ -76,7 +76,7 @@ def _headings(
     title: str, tried: int, fixes: Sequence[tuple[int, F]], works: tuple[str, str]
 ) -> Iterator[tuple[Heading, list[tuple[int, F]]]]:
     """The fixes that leave nobody without a node, then the others, which are no fixes for those."""
-    clean, costly = ([each for each in fixes if bool(each[1].pending) is pending] for pending in (False, True))
+    clean, costly = ([fix for fix in fixes if bool(fix[1].pending) is pending] for pending in (False, True))
     trials = f"tried {format_count(tried, 'change')}"
     if clean:
         words = f"this {works[0]}" if len(clean) == 1 else f"these {works[1]}"

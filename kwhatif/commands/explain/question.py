@@ -50,7 +50,7 @@ class _ExplainPods(ExplainAfterOptions, PodOptions, Command[ExplainResult]):
         if self.recursive:
             from kwhatif.snapshot.read.directories import gather_directories
 
-            offered = gather_directories([each for each in offered if isinstance(each, str)])
+            offered = gather_directories([manifest for manifest in offered if isinstance(manifest, str)])
         return question_about(self.pods, offered, self.namespace, self)
 
 

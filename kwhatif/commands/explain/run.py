@@ -102,7 +102,11 @@ class ExplainPods(PodQuestion[ExplainResult]):
 
     def _pending(self, scenario: PreparedScenario) -> Sequence[PodToSchedule]:
         """The pods of the snapshot that wait, where none are named."""
-        return [each for each in pending_pods(scenario.snapshot) if self.namespace in (None, each.pod.namespace)]
+        return [
+            pending_pod
+            for pending_pod in pending_pods(scenario.snapshot)
+            if self.namespace in (None, pending_pod.pod.namespace)
+        ]
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ExplainResult]:
         (scenario,) = scenarios
@@ -111,7 +115,7 @@ class ExplainPods(PodQuestion[ExplainResult]):
         parts = []
         if scenario.manifests or scenario.pods_to_schedule:
             moved = {item.pod.key for item in scenario.edited.waiting_pods} if scenario.manifests else set()
-            found = explain_workloads(
+            workloads = explain_workloads(
                 scenario.session,
                 scenario.pods_to_schedule,
                 self.explain_options,
@@ -120,11 +124,13 @@ class ExplainPods(PodQuestion[ExplainResult]):
                 is_meant=lambda item: item.pod.key not in moved,
                 scaler=scenario.scaler,
             )
-            found = structs.replace(found, run=structs.replace(found.run, **scenario.refusal_fields))
+            workloads = structs.replace(workloads, run=structs.replace(workloads.run, **scenario.refusal_fields))
             if self.explain_options.fixes and scenario.before_change is not None:
-                fixes = WorkloadFixes(scenario, scenario.before_change, found.run)
-                found = structs.replace(found, workloads=tuple(fixes.of_all(found.workloads, found.pods)))
-            parts.append(found.answer())
+                fixes = WorkloadFixes(scenario, scenario.before_change, workloads.run)
+                workloads = structs.replace(
+                    workloads, workloads=tuple(fixes.of_all(workloads.workloads, workloads.pods))
+                )
+            parts.append(workloads.answer())
         parts += _explain_named(
             scenario, scenario.session, scenario.named_pods, self.explain_options, but=scenario.pods_to_schedule
         )
@@ -214,18 +220,18 @@ class ExplainRun(Question[ExplainResult]):
         self.explain_options.check(scenario.session)
         run = self.run.try_out(scenario)
         end = run.end
-        placements = {each.pod: each for each in (*run.replacements, *run.placements)}
+        placements = {replacement.pod: replacement for replacement in (*run.replacements, *run.placements)}
         own, offered = self._later
         tried, others = self._select_pods(scenario, placements, list(offered.expanded.all_pods()))
         origins = PodOrigins(scenario.session.snapshot)
         owners = {origins.owner_of(item.pod) for item in run.pods_to_schedule}
-        pending = [each for each in run.pods_to_schedule if each.pod.key in placements]
-        pending = [each for each in pending if not placements[each.pod.key].good]
+        pending = [pod for pod in run.pods_to_schedule if pod.pod.key in placements]
+        pending = [pod for pod in pending if not placements[pod.pod.key].good]
         tried_in = TrialCluster(end.sandbox(), origins, owners, pending)
         named, _ = split_groups(end, [item for item in tried if item.owner])
-        outcomes = [each for each in run.groups if _key_of(each) in named]
+        outcomes = [group for group in run.groups if _key_of(group) in named]
         groups = group_reports(end, outcomes, run.pods_to_schedule, with_fixes=self.explain_options.fixes)
-        explained = {item.pod.key for each in outcomes for item in named[_key_of(each)]}
+        explained = {item.pod.key for outcome in outcomes for item in named[_key_of(outcome)]}
         single = [item for item in tried if item.pod.key not in explained]
         reports = reports_of(single, placements, self._watch.try_of, self.explain_options, tried_in)
         result = ExplainResult(
@@ -248,7 +254,9 @@ class ExplainRun(Question[ExplainResult]):
             run_after = structs.replace(after.run, refusals=own.expanded.refusals, failed=own.expanded.failed)
             parts.append(structs.replace(after, run=run_after).answer())
         if others:
-            placed = format_count(sum(each.outcome in ("placed", "autoscaled") for each in run.placements), "pod")
+            placed = format_count(
+                sum(placement.outcome in ("placed", "autoscaled") for placement in run.placements), "pod"
+            )
             state = f"after {placed} found a node"
             parts += _explain_named(scenario, end, others, self.explain_options, state=state)
         return _in_one(parts)
@@ -260,8 +268,8 @@ class ExplainRun(Question[ExplainResult]):
         owners = Owners(scenario.snapshot)
         # A pod that had to leave again is explained by why it finds no other node.
         there = [
-            PodToSchedule(each.info.pod, of_run[key].origin, of_run[key].defaults)
-            for key, each in self._watch.tries.items()
+            PodToSchedule(attempt.info.pod, of_run[key].origin, of_run[key].defaults)
+            for key, attempt in self._watch.tries.items()
             if key in of_run and of_run[key].outcome != "preempted"
         ]
         known = {item.pod.key for item in there}
@@ -318,10 +326,10 @@ def _in_one(parts: Sequence[Answer[ExplainResult]]) -> Answer[ExplainResult]:
         return parts[0]
     results = [part.result for part in parts]
     result = replace(
-        next((each for each in results if isinstance(each.outcome, Outcome)), results[0]),
-        groups=tuple(report for each in results for report in each.group_reports) or msgspec.UNSET,
-        pods=tuple(report for each in results for report in each.pods),
-        fidelity=reduce(_both, (each.fidelity for each in results)),
+        next((explain_result for explain_result in results if isinstance(explain_result.outcome, Outcome)), results[0]),
+        groups=tuple(report for explain_result in results for report in explain_result.group_reports) or msgspec.UNSET,
+        pods=tuple(report for explain_result in results for report in explain_result.pods),
+        fidelity=reduce(_both, (explain_result.fidelity for explain_result in results)),
     )
     return Answer(result, parts[0].ends)
 

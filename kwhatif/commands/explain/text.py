@@ -54,7 +54,7 @@ MOST_HOMES = 4
 def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` shows each node by itself, however many there are."""
     blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code), *_summary(result)]
-    workloads = {each.explained: each for each in result.workloads}
+    workloads = {workload_report.explained: workload_report for workload_report in result.workloads}
     blocks += group_report_blocks(result.group_reports)
     several = len(result.pods) + len(result.group_reports) > 1
     for number, report in enumerate(result.pods, 1):
@@ -91,9 +91,9 @@ def _words_of(result: ExplainResult) -> str:
     if all(report.runs_on for report in result.pods) and (len(result.pods) > 1 or result.pods[0].alike):
         return _describe_running(result.pods)
     if len(result.pods) > 1 or result.pods[0].alike:
-        every = [each for report in result.pods for each in (report.placement, *report.alike)]
-        fit = sum(each.good for each in every)
-        evicting = sum(bool(each.victims) for each in every if not each.good)
+        every = [placement for report in result.pods for placement in (report.placement, *report.alike)]
+        fit = sum(placement.good for placement in every)
+        evicting = sum(bool(placement.victims) for placement in every if not placement.good)
         more = f", {evicting} only by evicting others" if evicting else ""
         return f"{format_part(fit, len(every), 'pod')} {'finds' if fit == 1 else 'find'} a node{more}."
     (report,) = result.pods
@@ -124,18 +124,28 @@ def _summary(result: ExplainResult) -> Iterator[Block]:
     """Where there are several pods: how each workload comes out, and what becomes of those that are named."""
     reports = {report.pod: report for report in result.pods}
     if len(result.pods) > 1:
-        seen = {each.explained for each in result.workloads}
+        seen = {workload_report.explained for workload_report in result.workloads}
         headers = ("workload", "pods", "alone", "together", "outcome [fails .*finds? no node]")
         if result.workloads:
-            yield table(headers, tuple(_workload_row(each, reports[each.explained]) for each in result.workloads))
+            yield table(
+                headers,
+                tuple(
+                    _workload_row(workload_report, reports[workload_report.explained])
+                    for workload_report in result.workloads
+                ),
+            )
         named = [_summarize(report) for report in result.pods if report.pod not in seen]
         if named:
             yield table(("pod", "outcome [fails .*finds? no node]"), tuple(named))
         return
-    for each in result.workloads:
-        report = reports[each.explained]
+    for workload in result.workloads:
+        report = reports[workload.explained]
         yield Lines(
-            (_describe_workload(each, report) if each.pods > 1 else f"{report.pod} {_describe_report(report)}.",)
+            (
+                _describe_workload(workload, report)
+                if workload.pods > 1
+                else f"{report.pod} {_describe_report(report)}.",
+            )
         )
 
 
@@ -297,10 +307,10 @@ def _describe_victims(placement: Placement) -> str:
 def _alike_blocks(report: PodReport) -> Iterator[Block]:
     """The nodes of pods of the same workload with the same outcome."""
     if report.alike:
-        homes = Counter(each.node for each in report.alike)
+        homes = Counter(placement.node for placement in report.alike)
         nodes = format_some([f"{node} ({number})" if number > 1 else node for node, number in homes.items() if node])
         number = format_count(len(report.alike), "more pod")
-        names = format_some([each.pod for each in report.alike])
+        names = format_some([placement.pod for placement in report.alike])
         where = f", on {nodes}" if nodes else ""
         yield Lines((f"Same for {number} of the workload{where}: {names}.",))
 

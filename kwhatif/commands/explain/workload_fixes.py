@@ -62,14 +62,14 @@ class WorkloadFixes(msgspec.Struct):
 
     def of_all(self, workloads: Sequence[WorkloadReport], reports: Sequence[PodReport]) -> Iterator[WorkloadReport]:
         """The workloads with the changes that help: of the first of those with a pod that finds no node."""
-        by_pod, left = {each.pod: each for each in reports}, MOST_WORKLOADS
-        for each in workloads:
-            report = by_pod[each.explained]
-            if left and (not report.placement.good or self._not_created(each.workload, self.explained)):
+        by_pod, left = {pod_report.pod: pod_report for pod_report in reports}, MOST_WORKLOADS
+        for workload in workloads:
+            report = by_pod[workload.explained]
+            if left and (not report.placement.good or self._not_created(workload.workload, self.explained)):
                 left -= 1
-                yield self.of(each, report)
+                yield self.of(workload, report)
             else:
-                yield each
+                yield workload
 
     def of(self, workload: WorkloadReport, report: PodReport) -> WorkloadReport:
         """The workload with the changes that help all its pods, and how many were tried."""
@@ -114,13 +114,13 @@ class WorkloadFixes(msgspec.Struct):
     def _not_created(workload: str, run: Run) -> list[FailedCreate]:
         """What controllers could not create of a workload: itself, or the replica sets and jobs that it makes."""
         kind, namespace, name = workload.split("/")
-        found = []
+        failures = []
         for failed in run.not_created:
             owner, _, key = failed.owner.partition(" ")
             there, _, made = key.rpartition("/")
             alike = made == name if owner == kind else _MAKES.get(kind) == owner and made.rpartition("-")[0] == name
-            found += [failed] if alike and there in ("", namespace) else []
-        return found
+            failures += [failed] if alike and there in ("", namespace) else []
+        return failures
 
     # --- what is tried
 
@@ -130,10 +130,12 @@ class WorkloadFixes(msgspec.Struct):
                 yield change
         of_pod = [*self._changes_of_pod(report)]
         suggested = {field for _, pod, edited in of_pod for field in rules_that_differ(pod, edited)}
-        stuck = any(each.unfinished for each in self.explained.rollouts if each.object == _object_of(workload.workload))
+        stuck = any(
+            rollout.unfinished for rollout in self.explained.rollouts if rollout.object == _object_of(workload.workload)
+        )
         wanted = integer(section(manifest.raw, "spec").get("replicas"), 1)
         without = workload.pods - workload.together
-        without += sum(each.pods for each in self._not_created(workload.workload, self.explained))
+        without += sum(failed_create.pods for failed_create in self._not_created(workload.workload, self.explained))
         runs = any(manifest.key == _key_of(kind, each) for kind, all_of in self.before.whole.items() for each in all_of)
         classes = self._classes(report)
         fitting = wanted - without
@@ -146,7 +148,7 @@ class WorkloadFixes(msgspec.Struct):
 
     def _changes_of_pod(self, report: PodReport) -> Iterator[tuple[str, Pod, Pod]]:
         """What is suggested for the pod that stands for all, where it is a change of its spec."""
-        item = next((each for each in self.explained.pods_to_schedule if each.pod.key == report.pod), None)
+        item = next((pod for pod in self.explained.pods_to_schedule if pod.pod.key == report.pod), None)
         if item is None or report.placement.good:
             return
         for change, edited in suggested_pods(self.explained.end.sandbox(), item):
@@ -160,11 +162,17 @@ class WorkloadFixes(msgspec.Struct):
         if report.placement.good or not others:
             return []
         higher = [
-            each
-            for each in cluster.objects.list_all(PriorityClass)
-            if max(mine, min(others)) < each.value < MOST_PRIORITY and each.preemption_policy != "Never"
+            priority_class
+            for priority_class in cluster.objects.list_all(PriorityClass)
+            if max(mine, min(others)) < priority_class.value < MOST_PRIORITY
+            and priority_class.preemption_policy != "Never"
         ]
-        return [each.name for each in sorted(higher, key=lambda each: (each.value, each.name))[:MOST_CLASSES]]
+        return [
+            each.name
+            for each in sorted(higher, key=lambda priority_class: (priority_class.value, priority_class.name))[
+                :MOST_CLASSES
+            ]
+        ]
 
     def _fewest_nodes(
         self, workload: WorkloadReport, report: PodReport, attempt: Callable[[WorkloadChange], WorkloadFix | None]
@@ -172,11 +180,13 @@ class WorkloadFixes(msgspec.Struct):
         """As many nodes as it takes of each pool that lacks nothing but room, a node a pod at the most."""
         cluster = self.explained.session.cluster
         named = {node.name: node for node in cluster.columns.given}
-        short = [each.node for each in report.nodes if each.blockers and all(one.short for one in each.blockers)]
+        short = [node.node for node in report.nodes if node.blockers and all(one.short for one in node.blockers)]
         pools = {pool_of(named[name]) or name: name for name in reversed(short) if name in named}
         missing = workload.pods - workload.together
         items = {item.pod.key: item for item in self.explained.pods_to_schedule}
-        without = (each.pod for each in self.explained.placements if not each.good and each.pod in items)
+        without = (
+            placement.pod for placement in self.explained.placements if not placement.good and placement.pod in items
+        )
         pods = [self.explained.session.info(items[key]) for key in without]
         for pool, name in sorted(pools.items()):
             least = min(least_nodes(cluster, pods, name), missing)
@@ -197,24 +207,26 @@ class WorkloadFixes(msgspec.Struct):
             return None
         origins, items = PodOrigins(run.session.snapshot), {item.pod.key: item for item in run.pods_to_schedule}
         mine = [
-            each
-            for each in run.placements
-            if each.pod in items and each.pod not in run.removed and origins.owner_of(items[each.pod].pod) == workload
+            placement
+            for placement in run.placements
+            if placement.pod in items
+            and placement.pod not in run.removed
+            and origins.owner_of(items[placement.pod].pod) == workload
         ]
-        pending = {each.workload or f"Pod/{each.pod}" for each in run.pending}
-        rollouts = [each for each in run.rollouts if each.object == _object_of(workload)]
+        pending = {pod.workload or f"Pod/{pod.pod}" for pod in run.pending}
+        rollouts = [rollout for rollout in run.rollouts if rollout.object == _object_of(workload)]
         missing = self._not_created(workload, run) or run.refusals or workload in pending
-        stuck = any(each.unfinished for each in rollouts) or not all(each.good for each in mine)
+        stuck = any(rollout.unfinished for rollout in rollouts) or not all(placement.good for placement in mine)
         if missing or stuck or not (mine or rollouts):
             return None
-        before = {each.pod for each in self.explained.pending}
-        known = {each.pod for each in self.explained.victims}
+        before = {pod.pod for pod in self.explained.pending}
+        known = {victim.pod for victim in self.explained.victims}
         return WorkloadFix(
             change=change.change,
-            placed=len(mine) + sum(each.keeps for each in rollouts),
-            replaces=sum(each.removes for each in rollouts),
-            victims=tuple(each.pod for each in run.victims if each.pod not in known),
-            pending=tuple(each.pod for each in run.pending if each.pod not in before),
+            placed=len(mine) + sum(rollout.keeps for rollout in rollouts),
+            replaces=sum(rollout.removes for rollout in rollouts),
+            victims=tuple(victim.pod for victim in run.victims if victim.pod not in known),
+            pending=tuple(pod.pod for pod in run.pending if pod.pod not in before),
             patch=tuple(_patch(change, manifest, self.before)),
         )
 

@@ -41,7 +41,7 @@ def check_frequency(
     if parameters.chance is None:
         return None
     outcomes = context.outcomes(topology_key, parameters.trials)
-    frequency = Probability.from_counts(sum(happens(each, str(unit.subject)) for each in outcomes), len(outcomes))
+    frequency = Probability.from_counts(sum(happens(outcome, str(unit.subject)) for outcome in outcomes), len(outcomes))
     return frequency if frequency.share > parameters.chance else None
 
 

@@ -55,7 +55,7 @@ def compare_manifests(
     Namespaces, priority classes, quotas and all other objects that make no pods are applied first: the names of files
     say nothing about dependencies.
     """
-    found = ChangeSet()
+    change_set = ChangeSet()
     before = {_key(manifest): manifest for manifest in base or ()}
     for manifest in head:
         old = before.pop(_key(manifest), None) if manifest.obj.name else None
@@ -63,20 +63,20 @@ def compare_manifests(
         if old is not None:
             was, now = _stored_form_of(old, templates), _stored_form_of(manifest, templates)
             if _same(was, now):
-                found.changes.append(_change("unchanged", manifest))
-                found.unchanged.append(manifest)
+                change_set.changes.append(_change("unchanged", manifest))
+                change_set.unchanged.append(manifest)
                 continue
             details = _details(was, now)
-        found.apply.append(manifest)
-        found.changes.append(_change("added" if old is None else "changed", manifest, details))
+        change_set.apply.append(manifest)
+        change_set.changes.append(_change("added" if old is None else "changed", manifest, details))
     for manifest in before.values():
         if manifest.kept_because:
-            found.changes.append(_change("kept", manifest, (f"it stays in the cluster: {manifest.kept_because}",)))
+            change_set.changes.append(_change("kept", manifest, (f"it stays in the cluster: {manifest.kept_because}",)))
             continue
-        found.removed.append(manifest)
-        found.changes.append(_change("removed", manifest))
-    found.apply.sort(key=lambda manifest: makes_pods(manifest.raw, templates))
-    return found
+        change_set.removed.append(manifest)
+        change_set.changes.append(_change("removed", manifest))
+    change_set.apply.sort(key=lambda manifest: makes_pods(manifest.raw, templates))
+    return change_set
 
 
 _LOOKED_UP = frozenset(
@@ -99,7 +99,7 @@ _LOOKED_UP = frozenset(
 
 def find_unlisted(unchanged: Sequence[Manifest], covered: Collection[str]) -> list[Manifest]:
     """Objects that pods refer to, of kinds that a snapshot does not hold: if git has them unchanged they are there."""
-    return [each for each in unchanged if each.obj.kind in _LOOKED_UP and each.obj.kind not in covered]
+    return [manifest for manifest in unchanged if manifest.obj.kind in _LOOKED_UP and manifest.obj.kind not in covered]
 
 
 def _change(what: str, manifest: Manifest, details: tuple[str, ...] = ()) -> Change:
@@ -143,9 +143,9 @@ def _same(was: Object, now: Object) -> bool:
 def _details(was: Object, now: Object) -> tuple[str, ...]:
     """The fields that differ, in words."""
     texts = [
-        f"{each.path}: {plain_text(each.before)} -> {plain_text(each.after)}"
-        for each in field_changes(was, now)
-        if not each.path.startswith(_NOT_TOLD)
+        f"{field_change.path}: {plain_text(field_change.before)} -> {plain_text(field_change.after)}"
+        for field_change in field_changes(was, now)
+        if not field_change.path.startswith(_NOT_TOLD)
     ]
     more = len(texts) - _MOST_DETAILS
     return (*texts[:_MOST_DETAILS], *([f"and {more} more"] if more > 0 else []))
@@ -204,14 +204,14 @@ def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], boo
                     about="object",
                     numbers={"code": refusal.code, "reason": refusal.reason},
                 )
-        failed = [each for each in unit.failed if concerns(each.message)]
+        failed = [failed_create for failed_create in unit.failed if concerns(failed_create.message)]
         if failed:
             found += 1
-            pods = sum(each.pods for each in failed)
+            pods = sum(failed_create.pods for failed_create in failed)
             yield rule.finding_about(
                 unit,
                 f"{format_count(pods, 'pod')} cannot be made",
-                "; ".join(dict.fromkeys(f"{each.owner}: {each.message}" for each in failed)),
+                "; ".join(dict.fromkeys(f"{failed_create.owner}: {failed_create.message}" for failed_create in failed)),
                 about="pods",
                 numbers={"pods": pods},
             )

@@ -137,7 +137,7 @@ class ChangeQuestion(Question[R_co]):
 
     def repository(self) -> AbstractContextManager[None]:
         """Revisions are those of the repository that the manifests are in; if they are in none, of the one here."""
-        words = [each for each in self.manifests if isinstance(each, str) and may_read_disk()]
+        words = [manifest for manifest in self.manifests if isinstance(manifest, str) and may_read_disk()]
         paths = (path for word in words for path in (word, _path_elsewhere(word)))
         return repository_around(next(filter(has_repository, paths), ""))
 
@@ -173,15 +173,15 @@ class ChangeQuestion(Question[R_co]):
         from kwhatif.snapshot.repository.reading_report import ReadingReport
 
         paths = gather_directories(
-            [each for each in files if isinstance(each, str)], recursive=self.recursive, may_be_empty=is_compared
+            [file for file in files if isinstance(file, str)], recursive=self.recursive, may_be_empty=is_compared
         )
-        given: Files = [*paths, *(each for each in files if not isinstance(each, str))]
+        given: Files = [*paths, *(file for file in files if not isinstance(file, str))]
         options = replace(
             options,
             exclude=(*options.exclude, *self._patterns_of_settings(scenario, files)),
             may_be_empty=is_compared,
             recursive=self.recursive,
-            roots=[each for each in files if isinstance(each, str) and each != STDIN],
+            roots=[file for file in files if isinstance(file, str) and file != STDIN],
         )
         report = ReadingReport()
         return load_manifests(given, scenario.inputs.namespace, options, report), report
@@ -193,7 +193,7 @@ class ChangeQuestion(Question[R_co]):
         return [*self.rules_file.named_files, *snapshot, *inputs.autoscale, policy or ""]
 
     def _patterns_of_settings(self, scenario: Scenario, files: Files) -> Iterator[str]:
-        in_revision = any(isinstance(each, str) and tree_named(each) is not None for each in files)
+        in_revision = any(isinstance(file, str) and tree_named(file) is not None for file in files)
         for path in self.files_of_settings(scenario):
             if not isinstance(path, str) or not os.path.isfile(path):
                 continue
@@ -249,7 +249,7 @@ def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> It
     """Objects that the change defines more than once: it is not known which version the cluster gets."""
     from kwhatif.simulation.manifest_loading import describe_alternatives
 
-    before = {each.key: each for each in base}
+    before = {base_file.key: base_file for base_file in base}
     for manifest in manifests:
         text = describe_alternatives(manifest)
         known = before.get(manifest.key)
@@ -260,12 +260,18 @@ def _alternatives(manifests: Sequence[Manifest], base: Sequence[Manifest]) -> It
 
 def sides_of(base: Files | None, head: Files) -> tuple[Files | None, Files]:
     """Base and head, in which a revision stands for its manifests. Raises UsageError and InputError."""
-    if base is None and len(head) == 2 and all(isinstance(each, str) and is_revision(each) for each in head):
+    if (
+        base is None
+        and len(head) == 2
+        and all(isinstance(head_file, str) and is_revision(head_file) for head_file in head)
+    ):
         return [f"{head[0]}:"], [f"{head[1]}:"]
-    heads = [f"{each}:" if isinstance(each, str) and is_revision(each) else each for each in head]
+    heads = [
+        f"{head_file}:" if isinstance(head_file, str) and is_revision(head_file) else head_file for head_file in head
+    ]
     if base is None:
         return None, heads
-    return [one for each in base for one in _base_of(each, heads)], heads
+    return [one for base_file in base for one in _base_of(base_file, heads)], heads
 
 
 def _path_elsewhere(text: str) -> str:
@@ -278,23 +284,23 @@ def _path_elsewhere(text: str) -> str:
 def _named_in_repository(files: Files) -> Files:
     """What is named, where each ``REVISION:PATH`` of another repository begins at the top of that, as git has it."""
     found: list[str | Mapping[str, Any]] = []
-    for each in files:
-        path = _path_elsewhere(each) if isinstance(each, str) else ""
+    for file in files:
+        path = _path_elsewhere(file) if isinstance(file, str) else ""
         with repository_around(path):
-            found.append(str(tree_of_path(str(each).partition(":")[0], path)) if path else each)
+            found.append(str(tree_of_path(str(file).partition(":")[0], path)) if path else file)
     return found
 
 
-def _base_of(each: str | Mapping[str, Any], heads: Files) -> Files:
-    if not isinstance(each, str) or not is_revision(each):
-        if isinstance(each, str) and each != STDIN and not exists(each) and tree_named(each) is None:
+def _base_of(file: str | Mapping[str, Any], heads: Files) -> Files:
+    if not isinstance(file, str) or not is_revision(file):
+        if isinstance(file, str) and file != STDIN and not exists(file) and tree_named(file) is None:
             problem = "no such file or directory, and no such git revision here; fetch it (in CI: fetch-depth: 0)"
-            raise InputError(problem, source=each)
-        return [each]
+            raise InputError(problem, source=file)
+        return [file]
     found: list[str] = []
     for path in heads:
         if not isinstance(path, str) or path == STDIN:
-            raise UsageError(f"--base {each}: a revision is that of files and directories, which the manifests are not")
+            raise UsageError(f"--base {file}: a revision is that of files and directories, which the manifests are not")
         tree = tree_named(path) if not os.path.exists(path) else None
-        found.append(f"{each}:{tree.path}" if tree is not None else str(tree_of_path(each, path)))
+        found.append(f"{file}:{tree.path}" if tree is not None else str(tree_of_path(file, path)))
     return found

@@ -153,7 +153,7 @@ class Context(msgspec.Struct, dict=True):
     @cached_property
     def change_by_subject(self) -> Mapping[Subject, Change]:
         """The objects that come or change."""
-        return {each.subject: each for each in self.changes if each.what in ("added", "changed")}
+        return {change.subject: change for change in self.changes if change.what in ("added", "changed")}
 
     @cached_property
     def units_under_changed_budgets(self) -> Sequence[Unit]:
@@ -162,13 +162,13 @@ class Context(msgspec.Struct, dict=True):
             self.snapshot.objects.list_all(PodDisruptionBudget),
             lambda budget: self.change_by_subject.get(subject_of_budget(budget)),
         )
-        mine, found = {unit.subject for unit in self.units}, list[Unit]()
+        mine, units = {unit.subject for unit in self.units}, list[Unit]()
         for subject, pods in self._running.items():
             labels = pods[0][0].pod.metadata.labels or {}
             change = next(filter(None, budgets.of(pods[0][0].pod.namespace, labels)), None)
             if change is not None and subject not in mine:
-                found.append(Unit(subject, change.location, labels=labels))
-        return found
+                units.append(Unit(subject, change.location, labels=labels))
+        return units
 
     @cached_property
     def owner(self) -> dict[str, Unit]:
@@ -234,7 +234,7 @@ class Context(msgspec.Struct, dict=True):
 
     def new_pods(self, unit: Unit) -> list[PodInfo]:
         """The pods of a workload that were to be scheduled."""
-        return [self.tried[each.pod] for each in unit.placements if each.pod in self.tried]
+        return [self.tried[placement.pod] for placement in unit.placements if placement.pod in self.tried]
 
     def outage(self, nodes: Collection[str]) -> tuple[int, list[StrandedPod]]:
         """The outage of these nodes once the change is rolled out."""

@@ -120,12 +120,12 @@ def with_excerpts(result: GateResult) -> GateResult:
     again. What is new, and a change that no line is about, stays at the beginning of its manifest.
     """
     findings = [*result.findings, *(exemption.finding for exemption in result.exemptions)]
-    places = [*(each.location for each in findings), *(each.location for each in result.changes)]
+    places = [*(finding.location for finding in findings), *(change.location for change in result.changes)]
     texts = dict(_texts_of({place.file for place in places if place is not None}))
     moved = _find_changed_lines(result.changes, texts)
     beside = {
         moved.get(place, place): excerpt(texts[place.file], place.line, moved.get(place, place).line)
-        for place in dict.fromkeys(each.location for each in findings)
+        for place in dict.fromkeys(finding.location for finding in findings)
         if place is not None and place.file in texts
     }
 
@@ -136,7 +136,7 @@ def with_excerpts(result: GateResult) -> GateResult:
     pointed = replace(
         result,
         findings=tuple(map(at_change, result.findings)),
-        exemptions=tuple(replace(each, finding=at_change(each.finding)) for each in result.exemptions),
+        exemptions=tuple(replace(exemption, finding=at_change(exemption.finding)) for exemption in result.exemptions),
         changes=_move(result.changes, moved),
     )
     return pointed.with_context(excerpts=beside)
@@ -144,23 +144,23 @@ def with_excerpts(result: GateResult) -> GateResult:
 
 def at_changed_lines(changes: Sequence[Change]) -> tuple[Change, ...]:
     """The changes with the places of the lines that changed."""
-    files = {each.location.file for each in changes if each.location is not None and each.what == "changed"}
+    files = {change.location.file for change in changes if change.location is not None and change.what == "changed"}
     return _move(changes, _find_changed_lines(changes, dict(_texts_of(files))))
 
 
 def _move(changes: Sequence[Change], moved: Mapping[Location, Location]) -> tuple[Change, ...]:
     return tuple(
-        each if (place := each.location) is None else replace(each, location=moved.get(place, place))
-        for each in changes
+        change if (place := change.location) is None else replace(change, location=moved.get(place, place))
+        for change in changes
     )
 
 
 def _find_changed_lines(changes: Sequence[Change], texts: Mapping[str, list[str]]) -> dict[Location, Location]:
     """The places where manifests begin that changed, and those of the lines that did."""
     return {
-        place: Location(file=place.file, line=_find_changed_line(texts[place.file], place.line, each.details))
-        for each in changes
-        if each.what == "changed" and (place := each.location) is not None and place.file in texts
+        place: Location(file=place.file, line=_find_changed_line(texts[place.file], place.line, change.details))
+        for change in changes
+        if change.what == "changed" and (place := change.location) is not None and place.file in texts
     }
 
 
@@ -223,11 +223,11 @@ def _walk_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Path]]
             yield number, tuple(part for _, part in above)
             rest = bare[1:].lstrip(" ")
             column, bare = column + len(bare) - len(rest), rest
-        found = _LINE.fullmatch(bare)
-        if found:
+        match = _LINE.fullmatch(bare)
+        if match:
             while above and above[-1][0] >= column:
                 above.pop()
-            above.append((column, found["key"]))
+            above.append((column, match["key"]))
             yield number, tuple(part for _, part in above)
 
 
@@ -256,9 +256,9 @@ def _mask_values(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Lines in block style, with their values where these may be shown; what goes on over several lines is not."""
     above: list[tuple[int, str]] = []
     for number, line in lines:
-        found, item = _LINE.fullmatch(line), _ITEM.fullmatch(line)
-        if found:
-            indent, key, value = len(found["space"]) + len(found["dashes"]), found["key"], found["value"] or ""
+        match, item = _LINE.fullmatch(line), _ITEM.fullmatch(line)
+        if match:
+            indent, key, value = len(match["space"]) + len(match["dashes"]), match["key"], match["value"] or ""
             above = [each for each in above if each[0] < indent]
             path = [each for _, each in above]
             above.append((indent, "" if value else key))

@@ -54,10 +54,10 @@ def without_unreadable(
 ) -> GateFiles:
     """The account once it is known of which files, with a problem each, objects could not be read after all."""
     named = {name_of(file): why for file, why in problems.items()}
-    known = {each.file for each in files.changed}
+    known = {file.file for file in files.changed}
     changed = [
-        _file(each.file, FileEntry(FileUse.failed, named[each.file]), accepted) if each.file in problems else each
-        for each in files.changed
+        _file(file.file, FileEntry(FileUse.failed, named[file.file]), accepted) if file.file in problems else file
+        for file in files.changed
     ]
     if not is_compared:
         entries = ((file, FileEntry(FileUse.failed, why)) for file, why in named.items() if file not in known)
@@ -77,15 +77,15 @@ def _file(file: str, entry: FileEntry, accepted: Sequence[str]) -> GateFile:
 def _names_below(account: FileAccount, named: Files) -> Mapping[str, str]:
     """The files of an account by their paths below what was named; those beside it by their whole paths."""
     tops = sorted((_top_of(each) for each in named if isinstance(each, str)), key=len, reverse=True)
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for file in account.entries:
-        top = next((each for each in tops if file == each or file.startswith(_beginning_of(each))), None)
+        top = next((folder for folder in tops if file == folder or file.startswith(_beginning_of(folder))), None)
         if top is None:
-            found[file] = file.removeprefix(file.partition(ARROW)[0].rpartition(":")[0])
+            names[file] = file.removeprefix(file.partition(ARROW)[0].rpartition(":")[0])
         else:
             # A file that was named itself may have another name in the base.
-            found[file] = file.removeprefix(top).lstrip("/") or "."
-    return found
+            names[file] = file.removeprefix(top).lstrip("/") or "."
+    return names
 
 
 def _path_in(file: str) -> str:
@@ -108,14 +108,14 @@ def _beginning_of(top: str) -> str:
 def gaps_of(files: GateFiles) -> Iterator[Gap]:
     """The files that were not read, by name."""
     for accepted in (False, True):
-        missing = [(each.file, each.reason) for each in files.changed if each.use == "not read"]
-        chosen = {each.file for each in files.changed if each.accepted is accepted}
-        yield from gaps_of_files((each for each in missing if each[0] in chosen), ", as was accepted" * accepted)
+        missing = [(file.file, file.reason) for file in files.changed if file.use == "not read"]
+        chosen = {file.file for file in files.changed if file.accepted is accepted}
+        yield from gaps_of_files((gap for gap in missing if gap[0] in chosen), ", as was accepted" * accepted)
 
 
 def describe_missing(files: GateFiles) -> str:
     """``2 changed files were not read: a.yaml (...), b.yaml``; the reason is that of the first."""
     missing = files.missing
-    names = format_some([each.file for each in missing], _MOST_NAMED)
+    names = format_some([gap.file for gap in missing], _MOST_NAMED)
     verb = "was" if len(missing) == 1 else "were"
     return f"{format_count(len(missing), 'file')} of the change {verb} not read: {names} ({missing[0].reason})"

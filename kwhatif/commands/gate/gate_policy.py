@@ -50,13 +50,13 @@ def rules_of(
     chosen: dict[str, list[Parameters]] = {}
     for name, settings in fields.items():
         try:
-            chosen[name] = [_with_files(each, read) for each in _settings(name, settings, known)]
+            chosen[name] = [_with_files(setting, read) for setting in _settings(name, settings, known)]
         except InputError as error:
             raise inside(error, read.source, f"$.rules{step(name)}") from None
     for text in levels:
         name, level = _level(text, known)
         before = chosen.get(name) or [known[name].parameters()]
-        chosen[name] = [replace(each, level=level) for each in before]
+        chosen[name] = [replace(parameters, level=level) for parameters in before]
     return tuple(known[name](given) for name in sorted(chosen) for given in chosen[name])
 
 
@@ -67,10 +67,10 @@ def _settings(name: str, settings: Any, known: Mapping[str, RuleClass]) -> Itera
     listed = isinstance(settings, list)
     if listed and not settings:
         raise InputError("expected settings, found an empty list", place="$")
-    for i, each in enumerate(settings if listed else [settings]):
+    for i, setting in enumerate(settings if listed else [settings]):
         place = f"$[{i}]" if listed else "$"
         try:
-            yield _parameters({} if each is None else each, known[name].parameters)
+            yield _parameters({} if setting is None else setting, known[name].parameters)
         except InputError as error:
             raise inside(error, "", place) from None
 
@@ -96,7 +96,7 @@ def _with_files(parameters: Parameters, read: ReadPolicy) -> Parameters:
         if isinstance(value, str):
             named[field] = value and read.path_beside(value, place)
         else:
-            named[field] = tuple(read.path_beside(each, f"{place}[{i}]") for i, each in enumerate(value))
+            named[field] = tuple(read.path_beside(element, f"{place}[{i}]") for i, element in enumerate(value))
     return replace(parameters, **named) if named else parameters
 
 

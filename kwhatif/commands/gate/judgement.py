@@ -139,7 +139,11 @@ def _unscheduled_by_choice(context: Context) -> Iterator[str]:
     """Pods of the change that are not scheduled, and that do not run either."""
     running = {info.key for info, _ in context.cluster.pods()}
     for unit in context.units:
-        alone = [each for each in unit.placements if each.outcome == "skipped" and each.pod not in running]
+        alone = [
+            placement
+            for placement in unit.placements
+            if placement.outcome == "skipped" and placement.pod not in running
+        ]
         if alone:
             yield f"{unit.subject}: {format_count(len(alone), 'pod')} not judged: {alone[0].message}"
 
@@ -204,8 +208,8 @@ class _Judgement:
     def verdict_text(self) -> str:
         """``FAIL  2 errors, 1 warning, 1 exempted``."""
         errors = sum(finding.level == "error" for finding in self.findings)
-        found = describe_findings(errors, len(self.findings) - errors, len(self.exempted), self._context.placements)
-        return f"{self.verdict.upper()}  {found}"
+        findings = describe_findings(errors, len(self.findings) - errors, len(self.exempted), self._context.placements)
+        return f"{self.verdict.upper()}  {findings}"
 
     @property
     def verdict(self) -> Any:
@@ -231,22 +235,22 @@ class _Judgement:
 def _findings_of(rule: Rule[Any], context: Context) -> list[Finding]:
     """What a rule finds. Raises PluginError for one that fails."""
     try:
-        found = list(rule.check(context))
+        findings = list(rule.check(context))
     except KwhatifError:
         raise
     except Exception as error:
         raise PluginError(rule.name, "check", f"{type(error).__name__}: {error}") from error
-    for each in found:
-        if not isinstance(each, Finding):
-            raise PluginError(rule.name, "check", f"expected findings, found {each!r}")
-    return found
+    for finding in findings:
+        if not isinstance(finding, Finding):
+            raise PluginError(rule.name, "check", f"expected findings, found {finding!r}")
+    return findings
 
 
-def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleOutcome:
+def _outcome(rule: Rule[Any], findings: Sequence[Finding], exempted: bool) -> RuleOutcome:
     level, scope = rule.given.level, rule.given.scope
     if level == "off":
         status = "off"
-    elif found:
+    elif findings:
         status = "failed" if level == "error" else "warned"
     elif exempted:
         status = "exempted"
@@ -257,7 +261,7 @@ def _outcome(rule: Rule[Any], found: Sequence[Finding], exempted: bool) -> RuleO
         level=level,
         status=status,  # type: ignore[arg-type]
         checked=rule.checked,
-        findings=len(found),
+        findings=len(findings),
         threshold=rule.threshold(),
         summary=f"{rule.summary} ({scope} alone)" if rule.summary and scope else rule.summary,
     )

@@ -166,10 +166,10 @@ class CycleRecorder(Observer):
 def _rescaled_workloads(context: Context) -> Iterator[Change]:
     """The workloads that no manifest is about, and whose replicas an autoscaler of the change makes others."""
     units = {unit.subject: unit for unit in context.units if unit.by_autoscaler}
-    for each in context.scaled:
-        unit = units.get(subject_of_workload(each))
-        if unit is not None and each.replicas != each.stored:
-            details = (f"spec.replicas: {each.stored} -> {each.replicas}, by {each.bounds}",)
+    for workload in context.scaled:
+        unit = units.get(subject_of_workload(workload))
+        if unit is not None and workload.replicas != workload.stored:
+            details = (f"spec.replicas: {workload.stored} -> {workload.replicas}, by {workload.bounds}",)
             yield Change(what="changed", subject=unit.subject, location=unit.location, details=details)
 
 
@@ -198,7 +198,7 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
                 details = differences_from(live, manifest, template_paths(proposal.inputs.manifest_options))
         # What is there, what waits, be it since before or since the change, and what comes.
         running = {info.key for info, _ in context.running(unit)}
-        left = {each.pod for each in unit.pending} | waiting.get(change.subject, set())
+        left = {placement.pod for placement in unit.pending} | waiting.get(change.subject, set())
         after = len(running | left)
         if unit.plan is not None and unit.plan.unfinished and not unit.by_autoscaler:
             wanted = section(context.manifest_of(change.subject) or {}, "spec").get("replicas")

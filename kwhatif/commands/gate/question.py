@@ -102,16 +102,18 @@ class Gate(ChangeQuestion[GateResult]):
         return {"seed": self.seed, "detailed": detailed, "observer": cast("ChangeScenario", scenario).cycles}
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
-        return not any(each.obj.kind in self.settings.kinds_without_pods for each in scenario.manifests)
+        return not any(manifest.obj.kind in self.settings.kinds_without_pods for manifest in scenario.manifests)
 
     def needs_pod_list(self, scenario: PreparedScenario) -> bool:
         from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 
         expanded, there = scenario.expanded, scenario.snapshot.objects.list_all(PodDisruptionBudget)
         # The controller says of a budget that is there whether a pod of it is healthy.
-        without_healthy_pods = {(each.namespace, each.name) for each in there if each.status.current_healthy == 0}
-        budgets = (each for each in expanded.objects if isinstance(each, PodDisruptionBudget))
-        moving = bool(expanded.pods) or any(each.wants_pods for each in expanded.rollouts)
+        without_healthy_pods = {
+            (budget.namespace, budget.name) for budget in there if budget.status.current_healthy == 0
+        }
+        budgets = (resource for resource in expanded.objects if isinstance(resource, PodDisruptionBudget))
+        moving = bool(expanded.pods) or any(rollout.wants_pods for rollout in expanded.rollouts)
         return moving or any((budget.namespace, budget.name) not in without_healthy_pods for budget in budgets)
 
     def try_out(self, scenario: PreparedScenario) -> Run:

@@ -44,9 +44,9 @@ class Remedies(msgspec.Struct):
                 by_name[rule.name].append(rule)
         # Several settings of a rule may find the same.
         hints = dict[str, str]()
-        for each in findings:
-            if each.fingerprint not in hints:
-                hints[each.fingerprint] = self._hint_of(each, by_name.get(each.rule, ()))
+        for finding in findings:
+            if finding.fingerprint not in hints:
+                hints[finding.fingerprint] = self._hint_of(finding, by_name.get(finding.rule, ()))
         return [replace(each, hint=hints[each.fingerprint] or each.hint) for each in findings]
 
     def _hint_of(self, finding: Finding, settings: Sequence[Rule[Any]]) -> str:
@@ -75,9 +75,9 @@ def _troubles(run: Run) -> Sequence[int]:
     return (
         len(run.pending),
         len(run.victims),
-        sum(each.pods for each in run.not_created),
+        sum(failed_create.pods for failed_create in run.not_created),
         len(run.refusals),
-        sum(bool(each.unfinished) for each in run.rollouts),
+        sum(bool(rollout.unfinished) for rollout in run.rollouts),
     )
 
 
@@ -116,8 +116,11 @@ def spread_over(context: Context, finding: Finding, key: str) -> Iterator[Worklo
 
 
 def _keys_of(workload: Body, key: str) -> Iterator[bool]:
-    for each in pod_spec_of(workload).get("topologySpreadConstraints") or ():
-        yield each.get("topologyKey") == key and each.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+    for constraint in pod_spec_of(workload).get("topologySpreadConstraints") or ():
+        yield (
+            constraint.get("topologyKey") == key
+            and constraint.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+        )
 
 
 def with_number(

@@ -88,8 +88,10 @@ class Baseline:
     def _desired_replicas(self) -> dict[str, int]:
         """The replicas that each StatefulSet asks for, where the snapshot tells."""
         return {
-            f"{STATEFUL_SET} {namespace_of(each)}/{name_of(each)}": integer(section(each, "spec").get("replicas"), 1)
-            for each in self._snapshot.whole.get(STATEFUL_SET, ())
+            f"{STATEFUL_SET} {namespace_of(manifest)}/{name_of(manifest)}": integer(
+                section(manifest, "spec").get("replicas"), 1
+            )
+            for manifest in self._snapshot.whole.get(STATEFUL_SET, ())
         }
 
     def loses_quorum(self, workload: str, left: int) -> bool:
@@ -107,16 +109,16 @@ class Baseline:
     def _budgets(self) -> SelectedBudgets[BrokenFloor]:
         """Budgets with a status, as none of their pods is lost: the healthy pods they want and have."""
         budgets = self._cluster.objects.list_all(PodDisruptionBudget)
-        return SelectedBudgets((each for each in budgets if each.status.desired_healthy is not None), _floor_of)
+        return SelectedBudgets((budget for budget in budgets if budget.status.desired_healthy is not None), _floor_of)
 
     def broken_floors(self, lost: Iterable[PodInfo]) -> tuple[BrokenFloor, ...]:
         """The budgets that have fewer healthy pods than they want once these are lost, and had enough before."""
         healthy = (info.shape for info in lost if is_healthy(info))
-        gone = Counter(each.budget for shape in healthy for each in self._budgets.of(shape.namespace, shape.labels))
-        floors = (each for each in self._budgets.values if each.budget in gone)
-        left = (replace(each, after=each.before - gone[each.budget]) for each in floors)
+        gone = Counter(floor.budget for shape in healthy for floor in self._budgets.of(shape.namespace, shape.labels))
+        floors = (value for value in self._budgets.values if value.budget in gone)
+        left = (replace(floor, after=floor.before - gone[floor.budget]) for floor in floors)
         return tuple(
-            replace(each, after=max(each.after, 0)) for each in left if each.after < each.desired <= each.before
+            replace(floor, after=max(floor.after, 0)) for floor in left if floor.after < floor.desired <= floor.before
         )
 
 
@@ -251,7 +253,7 @@ class _Losses(msgspec.Struct):
             replaced=replaced,
             origins=self.standing.origins,
         )
-        placements = {each.pod: each for each in run.placements}
+        placements = {placement.pod: placement for placement in run.placements}
         for old, info in replaced:
             found = placements[info.key]
             home = found.node if found.good else run.nodes_of_replacements.get(info.key, "")

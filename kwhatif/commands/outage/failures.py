@@ -45,9 +45,9 @@ def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[N
     found: dict[tuple[str, ...], NodeFailure] = {}
     there: dict[str, int] = {}
 
-    def add(kind: str, each: Iterator[NodeFailure], count: int) -> None:
+    def add(kind: str, iterator: Iterator[NodeFailure], count: int) -> None:
         there[kind] = count
-        for gone in each:
+        for gone in iterator:
             found.setdefault((gone.kind, gone.name), gone)
 
     if wanted.nodes or "nodes" in wanted.failures:
@@ -60,7 +60,7 @@ def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[N
     for key in wanted.by:
         values = _group_nodes(nodes, lambda node, key=key: (node.metadata.labels or {}).get(key, ""))  # type: ignore[misc]
         if not values:
-            keys = {each for node in nodes for each in node.metadata.labels or ()}
+            keys = {label for node in nodes for label in node.metadata.labels or ()}
             raise InputError(f"--by {key}: no node has a label {key}{suggest_spelling(key, keys)}")
         add(key, (NodeFailure(key, name, values[name]) for name in sorted(values)), len(values))
     if wanted.pairs:

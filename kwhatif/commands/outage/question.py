@@ -84,9 +84,9 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
     def check(self, scenario: Scenario) -> None:
         from kwhatif.commands.outage.failures import EACH, PAIR
 
-        for each in self.failures:
-            if each not in EACH:
-                raise UsageError(f"--each {each}: expected nodes, zones or pools")
+        for failure in self.failures:
+            if failure not in EACH:
+                raise UsageError(f"--each {failure}: expected nodes, zones or pools")
         for need in self.require:
             if need not in REQUIREMENTS:
                 raise UsageError(f"--require {need}: expected back, replicas, quorum or budgets")
@@ -146,13 +146,13 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
                 errors.append(FailedWorld(kind=world.kind, name=world.name, error=found.error))
             else:
                 failures.append(found)
-        failures.sort(key=lambda each: (*(-bad for bad in each.badness), each.kind, each.name))
+        failures.sort(key=lambda failure: (*(-bad for bad in failure.badness), failure.kind, failure.name))
 
         examples = list(_examples(session, failures))
-        for each in examples:
+        for example in examples:
             # Workers had schedulers of their own: this one tells the kinds that they read.
-            session.driver.scheduler(each.pod.spec.scheduler_name)
-        by_group = not any(each.evicted for each in failures)
+            session.driver.scheduler(example.pod.spec.scheduler_name)
+        by_group = not any(failure.evicted for failure in failures)
         record = Run(session, examples, by_group=by_group, **scenario.refusal_fields)
         result = OutageResult(
             outcome=Outcome(good=True, verdict=""),
@@ -184,9 +184,9 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
     def _scopes(self, failures: Iterable[Failure], there: dict[str, int]) -> Iterator[Scope]:
         counts: Counter[str] = Counter()
         survived: Counter[str] = Counter()
-        for each in failures:
-            counts[each.kind] += 1
-            survived[each.kind] += not each.breaks(self.require)
+        for failure in failures:
+            counts[failure.kind] += 1
+            survived[failure.kind] += not failure.breaks(self.require)
         for kind, count in there.items():
             yield Scope(
                 kind=kind,
@@ -223,7 +223,7 @@ def _examples(session: Session, failures: Sequence[Failure]) -> Iterator[PodToSc
     """One replacement of each shape, for the fidelity of the answer."""
     from kwhatif.simulation.session import PodToSchedule
 
-    wanted = {pod.pod for each in failures for pod in each.lost_pods if pod.replacement}
+    wanted = {pod.pod for failure in failures for pod in failure.lost_pods if pod.replacement}
     seen = set()
     for info, _ in session.cluster.pods():
         if info.key in wanted and info.shape.template not in seen:

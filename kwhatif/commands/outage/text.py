@@ -38,7 +38,7 @@ _HEADERS = {"uncreated": "not created"}
 
 def outage_blocks(result: OutageResult, *, everything: bool = True) -> list[Block]:
     """The report; with ``everything`` also the workloads whose pods all come back, and where these go."""
-    harmful = [each for each in result.failures if any(each.badness[:-1]) or each.new_nodes]
+    harmful = [failure for failure in result.failures if any(failure.badness[:-1]) or failure.new_nodes]
     blocks = build_table(
         "PLACED BEFORE",
         ("pod [pod, same]", "node [node]"),
@@ -58,7 +58,7 @@ def outage_blocks(result: OutageResult, *, everything: bool = True) -> list[Bloc
     )
     groups = [(f.title, group) for f in harmful for group in (f.groups if isinstance(f.groups, tuple) else ())]
     blocks += disruption_table("GROUPS THAT LOSE MEMBERS", groups, "failure")
-    errors = [(f"{each.kind} {each.name}", each.error) for each in result.errors]
+    errors = [(f"{error.kind} {error.name}", error.error) for error in result.errors]
     blocks += build_table("NOT SIMULATED", ("failure", "error [same]"), errors, Grouping("failure"))
     blocks.append(verdict_of(result.outcome))
     blocks += [Heading("ASSUMED"), Lines(result.assumed, listed=True)]
@@ -68,21 +68,21 @@ def outage_blocks(result: OutageResult, *, everything: bool = True) -> list[Bloc
 def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
     """Failures that do harm, and in one line how many do none."""
     counts = {
-        "nodes": [len(each.nodes) for each in harmful],
-        "pods": [each.pods - each.bound for each in harmful],
-        **{_HEADERS.get(name, name): [getattr(each, name) for each in harmful] for name in _OUTCOMES},
-        "evicts": [each.evicted for each in harmful],
-        "workloads down": [each.down for each in harmful],
-        "no quorum": [each.quorums_lost for each in harmful],
-        "new nodes": [each.new_nodes for each in harmful],
+        "nodes": [len(failure.nodes) for failure in harmful],
+        "pods": [failure.pods - failure.bound for failure in harmful],
+        **{_HEADERS.get(name, name): [getattr(failure, name) for failure in harmful] for name in _OUTCOMES},
+        "evicts": [failure.evicted for failure in harmful],
+        "workloads down": [failure.down for failure in harmful],
+        "no quorum": [failure.quorums_lost for failure in harmful],
+        "new nodes": [failure.new_nodes for failure in harmful],
     }
-    columns: dict[str, Sequence[object]] = {"failure": [each.title for each in harmful]}
+    columns: dict[str, Sequence[object]] = {"failure": [failure.title for failure in harmful]}
     columns |= {name: numbers for name, numbers in counts.items() if any(numbers)}
-    if any(each.new_nodes for each in harmful):
-        costs = (each.outcome.cost for each in harmful)
+    if any(failure.new_nodes for failure in harmful):
+        costs = (failure.outcome.cost for failure in harmful)
         columns["a month"] = [NONE if cost is None else f"{cost:,.2f}" for cost in costs]
     for resource in ("cpu", "memory"):
-        columns[f"{resource} left"] = [_left(each.headroom, resource) for each in harmful]
+        columns[f"{resource} left"] = [_left(failure.headroom, resource) for failure in harmful]
     drop_orders = {"nodes": 1, "back": 2, "memory left": 3, "cpu left": 4}
     fails = dict.fromkeys(("pending", "not created", "workloads down", "no quorum"), "(?!0$)")
     headers = [Column(name, drop_order=drop_orders.get(name, 0), fails=fails.get(name, "")) for name in columns]
@@ -187,16 +187,16 @@ def failures_data(result: OutageResult) -> list[dict[str, Any]]:
     """For the map of a page: the nodes of each failure, and the pods that go elsewhere for it, or to no node."""
     return [
         {
-            "kind": each.kind,
-            "name": each.name,
-            "title": each.title,
-            "words": words_of_failure(each),
-            "stuck": each.stuck,
-            "nodes": packed_column(each.nodes, {}),
-            "pods": front_coded([pod for pod, _ in _moves(each)]),
-            "to": packed_column([node for _, node in _moves(each)], {}),
+            "kind": failure.kind,
+            "name": failure.name,
+            "title": failure.title,
+            "words": words_of_failure(failure),
+            "stuck": failure.stuck,
+            "nodes": packed_column(failure.nodes, {}),
+            "pods": front_coded([pod for pod, _ in _moves(failure)]),
+            "to": packed_column([node for _, node in _moves(failure)], {}),
         }
-        for each in result.failures[:MOST_DRAWN]
+        for failure in result.failures[:MOST_DRAWN]
     ]
 
 

@@ -35,8 +35,8 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
 
 def _not_created(failures: Iterable[Failure]) -> Iterable[NotCreated]:
     """By workload, after the failure that leaves the most."""
-    of_all = (each for failure in failures for each in failure.outcome.not_created)
-    return {each.workload: each for each in sorted(of_all, key=lambda each: each.pods)}.values()
+    of_all = (missing for failure in failures for missing in failure.outcome.not_created)
+    return {each.workload: each for each in sorted(of_all, key=lambda missing: missing.pods)}.values()
 
 
 def _pending(failures: Iterable[Failure]) -> Iterable[PendingPod]:
@@ -53,7 +53,7 @@ def _words_of(result: OutageResult) -> str:
     text = ", ".join(parts) or "no failure was tried"
     text += " survived" if any(scope.survived < scope.asked for scope in result.scopes) else ""
     if result.survive:
-        broken = [each.title for each in result.unsurvived_failures]
+        broken = [failure.title for failure in result.unsurvived_failures]
         text += f"; must survive: {format_some(broken) if broken else 'every ' + ' and '.join(result.survive)}"
     return text
 

@@ -84,14 +84,14 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, all_commands: bool 
 def _explained_by(result: PlaceResult, *, all_commands: bool) -> list[Block]:
     """For each pod without a node the command that explains it; of several with the same reason, the first stands."""
     placements = (*result.placements, *result.replacements)
-    pending = [each for each in placements if not each.good and each.outcome != "uncreated"]
+    pending = [placement for placement in placements if not placement.good and placement.outcome != "uncreated"]
     if not pending or not result.command:
         return []
     shown = pending if all_commands else _first_of_each_reason(pending)[:MOST_COMMANDS]
     left = len(pending) - len(shown)
     more = [f"{format_count(left, 'more pod')} without a node: --explain POD works for any of them."] if left else []
     groups = result.groups if isinstance(result.groups, tuple) else ()
-    names = [f"podgroup/{group.group}" for group in groups if not group.good] + [each.pod for each in shown]
+    names = [f"podgroup/{group.group}" for group in groups if not group.good] + [placement.pod for placement in shown]
     return [
         Heading("WHY PODS ARE PENDING"),
         Commands(tuple(map(result.explain_command_of, names))),
@@ -204,7 +204,7 @@ def _replacement(victim: Victim) -> str:
 def summary_blocks(result: PlaceResult) -> list[Block]:
     """The report."""
     blocks: list[Block] = [verdict_of(result.outcome)]
-    causes = [(each.pods, each.reason) for each in result.totals.causes]
+    causes = [(cause.pods, cause.reason) for cause in result.totals.causes]
     blocks += build_table("PENDING", ("pods", "reason"), causes, Grouping("reason"))
     headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
     blocks += build_table("ALLOCATED AFTERWARDS", headers, _allocation_rows(result.totals.pools))
@@ -217,10 +217,12 @@ def summary_blocks(result: PlaceResult) -> list[Block]:
 
 def _allocation_rows(pools: tuple[Pool, ...]) -> Iterator[tuple[object, ...]]:
     """A row a resource and pool that has it; before those of several pools one of all."""
-    names = dict.fromkeys(each.resource for pool in pools for each in pool.resources)
+    names = dict.fromkeys(resource.resource for pool in pools for resource in pool.resources)
     for name in names:
-        found = [(pool, each) for pool in pools for each in pool.resources if each.resource == name]
-        rows = [(pool.pool or NONE, pool.nodes, each.requested, each.allocatable) for pool, each in found]
+        found = [(pool, resource) for pool in pools for resource in pool.resources if resource.resource == name]
+        rows = [
+            (pool.pool or NONE, pool.nodes, allocation.requested, allocation.allocatable) for pool, allocation in found
+        ]
         if len(rows) > 1:
             _, *columns = zip(*rows, strict=True)
             nodes, asks, has = map(sum, columns)

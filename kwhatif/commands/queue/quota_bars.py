@@ -19,7 +19,7 @@ def quota_bars(result: QueueResult) -> list[dict[str, Any]] | None:
             if not use.nominal.startswith("<"):
                 quotas.setdefault((tree, use.flavor, use.resource), []).append((queue.cluster_queue, use))
     charts = [_chart(*key, uses) for key, uses in quotas.items()]
-    charts = [each for each in charts if any(any(line["values"]) for line in each["lines"])]
+    charts = [chart for chart in charts if any(any(line["values"]) for line in chart["lines"])]
     charts.sort(key=_fullness, reverse=True)
     return charts[:_MOST_CHARTS] or None
 

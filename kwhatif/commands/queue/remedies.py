@@ -31,9 +31,9 @@ class Remedies:
 
     def __init__(self, decisions: Decisions, workload: Workload) -> None:
         self._decisions, self._state, self._workload = decisions, decisions.state, workload
-        self._source = next(each for each in decisions.workloads if each.key == workload.key)
+        self._source = next(targets for targets in decisions.workloads if targets.key == workload.key)
         self._queue = self._state.queues.get(self._state.queue_name_of(workload))
-        self._was_preempted = {target.workload.key for each in decisions.preempted.values() for target in each}
+        self._was_preempted = {target.workload.key for targets in decisions.preempted.values() for target in targets}
 
     @property
     def is_small(self) -> bool:
@@ -55,22 +55,22 @@ class Remedies:
         else:
             return ()
         for holder in gone[:-1]:
-            without = [each for each in gone if each is not holder]
+            without = [workload for workload in gone if workload is not holder]
             if self._start_after(without):
                 gone = without
         return tuple(
             FreeingWorkload(
-                workload=each.key,
-                cluster_queue=each.cluster_queue,
-                since=format_time(each.conditions[ADMITTED].time // SECOND),
-                ends_within=each.source.spec.maximum_execution_time_seconds,
+                workload=workload.key,
+                cluster_queue=workload.cluster_queue,
+                since=format_time(workload.conditions[ADMITTED].time // SECOND),
+                ends_within=workload.source.spec.maximum_execution_time_seconds,
             )
-            for each in gone
+            for workload in gone
         )
 
     def _start_after(self, holders: Sequence[Workload]) -> bool:
         run = copy.deepcopy(self._decisions.run)
-        run.finish([each.key for each in holders])
+        run.finish([holder.key for holder in holders])
         run.rest()
         return self._starts(run)
 
@@ -84,7 +84,7 @@ class Remedies:
                     room = room_at(self._queue, key)
                     if self._asks(resource) > room.amount:
                         found |= {holder.key: holder for _, holder in holders_below(room.node, key)}
-        return sorted((each for each in found.values() if each.status == "admitted"), key=_likely_end)
+        return sorted((workload for workload in found.values() if workload.status == "admitted"), key=_likely_end)
 
     # --- what changes help
 
@@ -108,7 +108,10 @@ class Remedies:
             run.set_quotas(self._queue.name, quotas)
             cycles += run.rest()
         changed = replace(self._source, spec=spec)
-        run.create(changed if each is self._source else each for each in self._decisions.workloads)
+        run.create(
+            changed if kueue_workload is self._source else kueue_workload
+            for kueue_workload in self._decisions.workloads
+        )
         cycles += run.rest()
         if not self._starts(run):
             return None
@@ -117,7 +120,7 @@ class Remedies:
         return QueueFix(
             change=change,
             cluster_queue=workload.cluster_queue,
-            pods=sum(each.count for each in workload.admission or ()),
+            pods=sum(admission.count for admission in workload.admission or ()),
             preempts=tuple(sorted(lost - self._was_preempted)),
         )
 
@@ -131,23 +134,23 @@ class Remedies:
             if local.namespace == self._workload.namespace and local.spec.cluster_queue not in seen:
                 seen.add(local.spec.cluster_queue)
                 change = f"LocalQueue {local.name} instead of {self._workload.queue_name}"
-                if found := self._try(change, replace(self._source.spec, queue_name=local.name)):
-                    yield found
+                if fix := self._try(change, replace(self._source.spec, queue_name=local.name)):
+                    yield fix
 
     def _partial(self) -> Iterator[QueueFix]:
         """Kueue itself looks for the most pods that fit; upstream has it of one pod set alone."""
         pod_sets = self._source.spec.pod_sets or []
         if len(pod_sets) == 1 and pod_sets[0].count > 1 and pod_sets[0].min_count is None:
             spec = replace(self._source.spec, pod_sets=[replace(pod_sets[0], min_count=1)])
-            if found := self._try("partial admission", spec):
-                yield replace(found, change=f"partial admission: {found.pods} of {pod_sets[0].count} pods")
+            if fix := self._try("partial admission", spec):
+                yield replace(fix, change=f"partial admission: {fix.pods} of {pod_sets[0].count} pods")
 
     def _fewer_pods(self) -> Iterator[QueueFix]:
         """The most pods of the largest pod set that start."""
         pod_sets = list(self._source.spec.pod_sets or ())
         if not pod_sets:
             return
-        index = max(range(len(pod_sets)), key=lambda each: pod_sets[each].count)
+        index = max(range(len(pod_sets)), key=lambda place: pod_sets[place].count)
         best, low, high = None, 1, pod_sets[index].count - 1
         while low <= high:
             middle = (low + high) // 2
@@ -158,8 +161,8 @@ class Remedies:
             ]
             of = f" of pod set {pod_sets[index].name}" if len(pod_sets) > 1 else ""
             change = f"{format_count(middle, 'pod')}{of} instead of {pod_sets[index].count}"
-            if found := self._try(change, replace(self._source.spec, pod_sets=smaller)):
-                best, low = found, middle + 1
+            if fix := self._try(change, replace(self._source.spec, pod_sets=smaller)):
+                best, low = fix, middle + 1
             else:
                 high = middle - 1
         if best is not None:
@@ -170,29 +173,34 @@ class Remedies:
         for _, name in _flavors_of(self._queue) if self._queue is not None else ():
             flavor = self._state.flavors.get(name)
             taints = [
-                each
-                for each in (flavor.spec.node_taints if flavor else None) or ()
-                if each.effect != "PreferNoSchedule"
+                node_taint
+                for node_taint in (flavor.spec.node_taints if flavor else None) or ()
+                if node_taint.effect != "PreferNoSchedule"
             ]
             if not taints:
                 continue
-            more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
+            more = [
+                Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect) for taint in taints
+            ]
             made = []
-            for each in self._source.spec.pod_sets or ():
-                pod = each.template.spec
+            for pod_set in self._source.spec.pod_sets or ():
+                pod = pod_set.template.spec
                 pod = replace(pod, tolerations=[*(pod.tolerations or ()), *more])
-                made.append(replace(each, template=replace(each.template, spec=pod)))
-            words = format_some([f"{each.key}={each.value or ''}:{each.effect}" for each in taints])
-            if found := self._try(f"tolerate {words} of flavor {name}", replace(self._source.spec, pod_sets=made)):
-                yield found
+                made.append(replace(pod_set, template=replace(pod_set.template, spec=pod)))
+            words = format_some([f"{taint.key}={taint.value or ''}:{taint.effect}" for taint in taints])
+            if fix := self._try(f"tolerate {words} of flavor {name}", replace(self._source.spec, pod_sets=made)):
+                yield fix
 
     def _other_classes(self) -> Iterator[QueueFix]:
         """The lowest WorkloadPriorityClass that helps."""
-        classes = sorted(self._decisions.objects.priority_classes, key=lambda each: (each.value, each.name))
-        for each in classes:
-            if each.value > self._workload.priority:
-                change = f"priority class {each.name} ({each.value})"
-                if found := self._try(change, replace(self._source.spec, priority=each.value)):
+        classes = sorted(
+            self._decisions.objects.priority_classes,
+            key=lambda workload_priority_class: (workload_priority_class.value, workload_priority_class.name),
+        )
+        for priority_class in classes:
+            if priority_class.value > self._workload.priority:
+                change = f"priority class {priority_class.name} ({priority_class.value})"
+                if found := self._try(change, replace(self._source.spec, priority=priority_class.value)):
                     yield found
                     return
 
@@ -207,8 +215,8 @@ class Remedies:
                 for resource in sorted(group.covered)
                 if self._asks(resource) > (room := room_at(queue, (flavor, resource))).amount
             }
-            if missing and (found := self._least_raise(queue, flavor, missing)):
-                yield found
+            if missing and (fix := self._least_raise(queue, flavor, missing)):
+                yield fix
 
     def _least_raise(self, queue: ClusterQueue, flavor: str, missing: Mapping[str, int]) -> QueueFix | None:
         """What is missing, and as much as it asks for once more for some of those before it."""
@@ -218,8 +226,8 @@ class Remedies:
             low, high = (low, high) if best is not None else (high + 1, high * 2 + 1)
         while best is not None and low < high:
             middle = (low + high) // 2
-            if found := self._raise(queue, flavor, missing, middle):
-                best, high = found, middle
+            if fix := self._raise(queue, flavor, missing, middle):
+                best, high = fix, middle
             else:
                 low = middle + 1
         return best
@@ -254,7 +262,11 @@ def _likely_end(workload: Workload) -> tuple[bool, int, str]:
 def _raise_quotas(queue: ClusterQueue, flavor: str, more: Mapping[str, int]) -> list[api.ResourceGroup]:
     return [
         replace(
-            group, flavors=[_raise_flavor(each, more) if each.name == flavor else each for each in group.flavors or ()]
+            group,
+            flavors=[
+                _raise_flavor(flavor_quotas, more) if flavor_quotas.name == flavor else flavor_quotas
+                for flavor_quotas in group.flavors or ()
+            ],
         )
         for group in queue.source.spec.resource_groups or ()
     ]
@@ -262,7 +274,7 @@ def _raise_quotas(queue: ClusterQueue, flavor: str, more: Mapping[str, int]) -> 
 
 def _raise_flavor(flavor: api.FlavorQuotas, more: Mapping[str, int]) -> api.FlavorQuotas:
     raised = []
-    for each in flavor.resources or ():
-        amount = add(limit_of(each.name, each.nominal_quota), more.get(each.name, 0))
-        raised.append(replace(each, nominal_quota=Quantity.parse(quantity_text(each.name, amount))))
+    for resource in flavor.resources or ():
+        amount = add(limit_of(resource.name, resource.nominal_quota), more.get(resource.name, 0))
+        raised.append(replace(resource, nominal_quota=Quantity.parse(quantity_text(resource.name, amount))))
     return replace(flavor, resources=raised)

@@ -45,15 +45,15 @@ def describe(kind: str, namespace: str, name: str) -> str:
 def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
     """The answer about the jobs and workloads that were asked about, else about all."""
     report, jobs, keys = _Report(decisions), decisions.jobs, decisions.keys
-    own = [each for each in decisions.refusals if not each.object.startswith("Workload ")]
-    refusals = [*scenario.expanded.refusals, *(each for each in decisions.refusals if each not in own)]
+    own = [refusal for refusal in decisions.refusals if not refusal.object.startswith("Workload ")]
+    refusals = [*scenario.expanded.refusals, *(refusal for refusal in decisions.refusals if refusal not in own)]
     asked = bool(keys or jobs or refusals)
     workloads = [*_without_workload(jobs), *report.each_of(keys, jobs)] if asked else report.all_that_moved_or_wait()
     waiting = sum(map(len, decisions.state.pending.values()))
-    good = not refusals and not own and (not asked or all(each.status in _STARTS for each in workloads))
+    good = not refusals and not own and (not asked or all(workload.status in _STARTS for workload in workloads))
     verdict = _verdict(workloads, len(refusals), waiting, asked=asked)
     lead = ("Admitted", "Not admitted") if asked else None
-    if workloads and not refusals and all(each.status == "unmanaged" for each in workloads):
+    if workloads and not refusals and all(workload.status == "unmanaged" for workload in workloads):
         lead, verdict = _UNMANAGED, _why_unmanaged(workloads)
     if own:
         verdict = f"{verdict.rstrip('.')}; Kueue refuses {format_count(len(own), 'object')} of its own."
@@ -70,7 +70,7 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
         waiting=waiting,
         evicted=tuple(report.all_losses()),
         cluster_queues=tuple(map(report.cluster_queue, decisions.state.queues.values())),
-        cohorts=tuple(report.cohort(each) for _, each in sorted(decisions.state.cohorts.items())),
+        cohorts=tuple(report.cohort(cohort_node) for _, cohort_node in sorted(decisions.state.cohorts.items())),
         refusals=(*refusals, *own),
         edits=tuple(scenario.snapshot.edits),
         gaps=(*decisions.gaps, *_gaps_of_kinds(jobs), *report.gaps_of_fixes()),
@@ -79,7 +79,7 @@ def result_of(scenario: PreparedScenario, decisions: Decisions) -> QueueResult:
 
 def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *, asked: bool) -> str:
     if not asked:
-        admitted = sum(each.is_new and each.status == "admitted" for each in workloads)
+        admitted = sum(workload.is_new and workload.status == "admitted" for workload in workloads)
         words = f"{format_count(waiting, 'workload waits', 'workloads wait')}"
         return f"{words}; {admitted} {'starts' if admitted == 1 else 'start'} now."
     parts: list[tuple[int, str]] = []
@@ -92,11 +92,11 @@ def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *,
         ("unmanaged", "not managed by Kueue"),
         ("unknown", "unknown"),
     ):
-        if count := sum(each.status == status for each in workloads):
+        if count := sum(workload.status == status for workload in workloads):
             parts.append((count, words))
     if refused:
         parts.append((refused, "refused by the API server"))
-    gone = len({lost.workload for each in workloads for lost in each.preempted})
+    gone = len({lost.workload for workload in workloads for lost in workload.preempted})
     after = f", {format_count(gone, 'workload')} preempted" if gone else ""
     total = format_count(len(workloads) + refused, "workload")
     if len(parts) == 1:
@@ -107,7 +107,7 @@ def _verdict(workloads: Sequence[QueuedWorkload], refused: int, waiting: int, *,
 
 def _why_unmanaged(workloads: Sequence[QueuedWorkload]) -> str:
     """The reason of them all, or their number."""
-    count, reasons = len(workloads), {each.message for each in workloads}
+    count, reasons = len(workloads), {workload.message for workload in workloads}
     words = [format_count(count, "job")] if count > 1 else []
     return f"{', '.join([*words, *(reasons if len(reasons) == 1 else ())])}."
 
@@ -142,10 +142,10 @@ class _Report:
         self._known_holders: dict[tuple[QuotaNode, FlavorResource], tuple[int, tuple[QuotaHolder, ...]]] = {}
         self._known_lacks: dict[tuple[str, FlavorResource, int], MissingQuota | None] = {}
         self._untried: list[str] = []
-        self._places = {each.key: index for line in self._lines.values() for index, each in enumerate(line)}
+        self._places = {workload.key: index for line in self._lines.values() for index, workload in enumerate(line)}
 
     def each_of(self, keys: Sequence[str], jobs: Sequence[AskedJob]) -> Iterator[QueuedWorkload]:
-        names = {each.workload.key: each.name for each in jobs if each.workload is not None}
+        names = {job.workload.key: job.name for job in jobs if job.workload is not None}
         tries = _MOST_TRIED
         for key in keys:
             workload = self._state.workloads[key]
@@ -171,12 +171,18 @@ class _Report:
     def all_that_moved_or_wait(self) -> list[QueuedWorkload]:
         """First who was admitted on the way, then who waits, queue by queue, then all others without quota."""
         state, borrowing_levels = self._state, self._decisions.borrowing_levels
-        moved = [each for key, each in state.workloads.items() if key in borrowing_levels and each.status != "pending"]
-        lined = [each for line in self._lines.values() for each in line]
-        seen = {each.key for each in lined}
-        others = [each for key, each in state.workloads.items() if each.status == "pending" and key not in seen]
-        found = [self.workload(each, "", is_new=True) for each in moved]
-        return [*found, *(self.workload(each, "", is_new=False) for each in (*lined, *others))]
+        moved = [
+            workload
+            for key, workload in state.workloads.items()
+            if key in borrowing_levels and workload.status != "pending"
+        ]
+        lined = [workload for line in self._lines.values() for workload in line]
+        seen = {workload.key for workload in lined}
+        others = [
+            workload for key, workload in state.workloads.items() if workload.status == "pending" and key not in seen
+        ]
+        found = [self.workload(workload, "", is_new=True) for workload in moved]
+        return [*found, *(self.workload(workload, "", is_new=False) for workload in (*lined, *others))]
 
     def workload(self, workload: Workload, job: str, *, is_new: bool) -> QueuedWorkload:
         key, status = workload.key, workload.status
@@ -200,7 +206,7 @@ class _Report:
             pod_sets=tuple(map(_assigned_pods, workload.admission or ())),
             borrows=self._decisions.borrowing_levels.get(key, 0) > 0 and not waits,
             preempted=tuple(self._losses_for(key)),
-            checks=tuple(f"{each.name}: {each.state}" for each in workload.checks) if not waits else (),
+            checks=tuple(f"{check.name}: {check.state}" for check in workload.checks) if not waits else (),
             lacks=tuple(self._lacks(workload, queue)) if waits and queue is not None else (),
         )
 
@@ -228,10 +234,10 @@ class _Report:
         shapes = self._shapes.get(queue)
         if shapes is None:
             shapes = self._shapes[queue] = {}
-            for each in self._lines[queue]:
-                first = shapes.setdefault(each.shape, [])
+            for line in self._lines[queue]:
+                first = shapes.setdefault(line.shape, [])
                 if len(first) < 2:
-                    first.append(each)
+                    first.append(line)
         return shapes.get(workload.shape, ())
 
     def _lacks(self, workload: Workload, queue: ClusterQueue) -> Iterator[MissingQuota]:
@@ -310,7 +316,7 @@ class _Report:
             pending=len(pending),
             aside=len(pending.aside),
             reserving=len(queue.workloads),
-            admitted=sum(each.status == "admitted" for each in queue.workloads.values()),
+            admitted=sum(workload.status == "admitted" for workload in queue.workloads.values()),
             share=share_of(queue).rounded_share if self._is_fair else None,
             flavors=_flavors(queue, keys, {key: queue.quota(key).nominal for key in keys}),
         )
@@ -325,7 +331,7 @@ class _Report:
 
 
 def _flavors(node: QuotaNode, keys: Sequence[FlavorResource], quotas: Quantities) -> tuple[FlavorUse, ...]:
-    found = []
+    flavors = []
     for key in keys:
         quota, used = quotas.get(key, 0), node.used_amount(key)
         borrowed = max(0, subtract(used, quota)) if node.parent is not None else 0
@@ -337,13 +343,13 @@ def _flavors(node: QuotaNode, keys: Sequence[FlavorResource], quotas: Quantities
             borrowed=quantity_text(key[1], borrowed),
             free=limit_text(key[1], max(0, node.available(key))),
         )
-        found.append(use)
-    return tuple(found)
+        flavors.append(use)
+    return tuple(flavors)
 
 
 def _owner_of(workload: Workload) -> str:
     references = workload.source.metadata.owner_references or ()
-    owner = next((each for each in references if each.controller), None)
+    owner = next((reference for reference in references if reference.controller), None)
     return "" if owner is None else describe(owner.kind or "", workload.namespace, owner.name or "")
 
 

@@ -26,12 +26,16 @@ _MOST_DETAILED = 20
 def queue_blocks(result: QueueResult) -> list[Block]:
     """The report: of a few workloads that were asked about what concerns them, else the state of everything."""
     blocks: list[Block] = [verdict_of(result.outcome)]
-    inactive = {each.cluster_queue: each.message for each in result.cluster_queues if not each.active}
+    inactive = {
+        cluster_queue.cluster_queue: cluster_queue.message
+        for cluster_queue in result.cluster_queues
+        if not cluster_queue.active
+    }
     if result.asked and len(result.workloads) <= _MOST_DETAILED:
-        for each in result.workloads:
-            blocks += [Heading((each.job or each.workload).upper()), Facts(tuple(_facts(each, inactive)))]
-            blocks += _fix_table(each)
-        seen = {lost.workload for each in result.workloads for lost in each.preempted}
+        for workload in result.workloads:
+            blocks += [Heading((workload.job or workload.workload).upper()), Facts(tuple(_facts(workload, inactive)))]
+            blocks += _fix_table(workload)
+        seen = {lost.workload for queued_workload in result.workloads for lost in queued_workload.preempted}
         blocks += _preempted_table([lost for lost in result.evicted if lost.workload not in seen])
     else:
         blocks += _workload_table(result.workloads)
@@ -46,63 +50,73 @@ def queue_blocks(result: QueueResult) -> list[Block]:
 def _state_tables(result: QueueResult) -> Iterator[Block]:
     queues = [
         (
-            *(each.cluster_queue, each.cohort or NONE, each.pending, each.aside, each.admitted),
-            NONE if each.share is None else each.share,
-            "active" if each.active else each.message,
+            *(
+                cluster_queue.cluster_queue,
+                cluster_queue.cohort or NONE,
+                cluster_queue.pending,
+                cluster_queue.aside,
+                cluster_queue.admitted,
+            ),
+            NONE if cluster_queue.share is None else cluster_queue.share,
+            "active" if cluster_queue.active else cluster_queue.message,
         )
-        for each in result.cluster_queues
+        for cluster_queue in result.cluster_queues
     ]
     headers = ("clusterqueue", "cohort [same]", "pending", "set aside", "admitted", "share [same]", "state [same]")
     yield from build_table("CLUSTERQUEUES", headers, queues, Grouping("ClusterQueue"))
-    rows = [(each.cluster_queue, *_use(use)) for each in result.cluster_queues for use in each.flavors]
+    rows = [
+        (cluster_queue.cluster_queue, *_use(use))
+        for cluster_queue in result.cluster_queues
+        for use in cluster_queue.flavors
+    ]
     yield from _quota_table("QUOTAS", "clusterqueue", rows)
-    rows = [(each.cohort, *_use(use)) for each in result.cohorts for use in each.flavors]
+    rows = [(cohort.cohort, *_use(use)) for cohort in result.cohorts for use in cohort.flavors]
     yield from _quota_table("COHORTS", "cohort", rows)
 
 
-def _facts(each: QueuedWorkload, inactive: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    queue = f" in ClusterQueue {each.cluster_queue}" if each.cluster_queue else ""
-    yield "Status", f"{each.status}{queue}{', borrowing from its cohort' if each.borrows else ''}"
-    if each.local_queue:
-        yield "LocalQueue", f"{each.local_queue}, priority {each.priority}"
-    for pods in each.pod_sets:
+def _facts(workload: QueuedWorkload, inactive: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    queue = f" in ClusterQueue {workload.cluster_queue}" if workload.cluster_queue else ""
+    yield "Status", f"{workload.status}{queue}{', borrowing from its cohort' if workload.borrows else ''}"
+    if workload.local_queue:
+        yield "LocalQueue", f"{workload.local_queue}, priority {workload.priority}"
+    for pods in workload.pod_sets:
         yield "Pods", f"{pods.count} of pod set {pods.pod_set} in {_flavors(pods.flavors.values())}"
         if pods.topology:
             yield "Domains", format_some(pods.topology, 8)
-    if each.place:
-        behind = f", behind {format_some(each.behind)}" if each.behind else ""
-        aside = "; set aside until something changes" if each.aside else ""
-        yield "Place", f"{each.place}{behind}{aside}"
-    if each.checks:
-        yield "Checks", ", ".join(each.checks)
-    for lost in each.preempted:
+    if workload.place:
+        behind = f", behind {format_some(workload.behind)}" if workload.behind else ""
+        aside = "; set aside until something changes" if workload.aside else ""
+        yield "Place", f"{workload.place}{behind}{aside}"
+    if workload.checks:
+        yield "Checks", ", ".join(workload.checks)
+    for lost in workload.preempted:
         yield "Preempts", f"{lost.workload} of {lost.cluster_queue} ({lost.reason})"
-    if each.message:
-        yield "Message", each.message
-    if each.cluster_queue in inactive:
-        yield "ClusterQueue", inactive[each.cluster_queue]
-    for lack in each.lacks:
+    if workload.message:
+        yield "Message", workload.message
+    if workload.cluster_queue in inactive:
+        yield "ClusterQueue", inactive[workload.cluster_queue]
+    for lack in workload.lacks:
         yield "Lacks", _describe_lack(lack)
-    if each.freed_by:
-        yield "Freed by", " and ".join(map(_describe_end, each.freed_by))
+    if workload.freed_by:
+        yield "Freed by", " and ".join(map(_describe_end, workload.freed_by))
 
 
 def _describe_lack(lack: MissingQuota) -> str:
     what = f"{lack.missing} more {lack.resource} in {lack.flavor}"
     if lack.never:
         return f"{what}: only with another quota, {lack.limit} never has so much"
-    held = ", ".join(f"{each.workload} ({each.amount})" for each in lack.held_by[:3])
+    held = ", ".join(f"{quota_holder.workload} ({quota_holder.amount})" for quota_holder in lack.held_by[:3])
     more = f" and {lack.holders - 3} more" if lack.holders > 3 else ""
     return f"{what} at {lack.limit}" + (f", held by {held}{more}" if held else "")
 
 
-def _describe_end(each: FreeingWorkload) -> str:
-    limit = "" if each.ends_within is None else f", ends within {each.ends_within} s of it"
-    return f"the end of {each.workload} (runs since {each.since}{limit})"
+def _describe_end(freeing_workload: FreeingWorkload) -> str:
+    limit = "" if freeing_workload.ends_within is None else f", ends within {freeing_workload.ends_within} s of it"
+    return f"the end of {freeing_workload.workload} (runs since {freeing_workload.since}{limit})"
 
 
-def _fix_table(each: QueuedWorkload) -> list[Block]:
-    rows = [(fix.change, fix.cluster_queue, fix.pods, format_some(fix.preempts) or NONE) for fix in each.fixes]
+def _fix_table(workload: QueuedWorkload) -> list[Block]:
+    rows = [(fix.change, fix.cluster_queue, fix.pods, format_some(fix.preempts) or NONE) for fix in workload.fixes]
     headers = ("change", "clusterqueue [same]", "pods", "preempts [same]")
     return build_table("WOULD BE ADMITTED WITH", headers, rows, Grouping("change"))
 
@@ -110,11 +124,17 @@ def _fix_table(each: QueuedWorkload) -> list[Block]:
 def _workload_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
     rows = [
         (
-            *(each.workload or each.job, each.cluster_queue or NONE, each.priority, each.place or NONE),
-            "set aside" if each.aside else each.status,
-            each.message or ", ".join(f"{pods.count} in {_flavors(pods.flavors.values())}" for pods in each.pod_sets),
+            *(
+                workload.workload or workload.job,
+                workload.cluster_queue or NONE,
+                workload.priority,
+                workload.place or NONE,
+            ),
+            "set aside" if workload.aside else workload.status,
+            workload.message
+            or ", ".join(f"{pods.count} in {_flavors(pods.flavors.values())}" for pods in workload.pod_sets),
         )
-        for each in workloads
+        for workload in workloads
     ]
     headers = ("workload", "clusterqueue [same]", "priority", "place", "state [same]", "why [same]")
     return build_table("WORKLOADS", headers, rows, Grouping("workload"))
@@ -123,11 +143,11 @@ def _workload_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
 def _missing_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
     rows = [
         (
-            *(each.workload, lack.resource, lack.flavor, lack.asks, lack.free, lack.missing, lack.limit),
+            *(workload.workload, lack.resource, lack.flavor, lack.asks, lack.free, lack.missing, lack.limit),
             "never enough" if lack.never else format_some([holder.workload for holder in lack.held_by]) or NONE,
         )
-        for each in workloads
-        for lack in each.lacks
+        for workload in workloads
+        for lack in workload.lacks
     ]
     headers = (
         "workload",
@@ -143,7 +163,16 @@ def _missing_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
 
 
 def _preempted_table(lost: Sequence[PreemptedWorkload]) -> list[Block]:
-    rows = [(each.workload, each.cluster_queue, each.priority, each.taken_by, each.reason) for each in lost]
+    rows = [
+        (
+            preempted_workload.workload,
+            preempted_workload.cluster_queue,
+            preempted_workload.priority,
+            preempted_workload.taken_by,
+            preempted_workload.reason,
+        )
+        for preempted_workload in lost
+    ]
     headers = ("workload", "clusterqueue [same]", "priority", "for", "reason [same]")
     return build_table("PREEMPTED", headers, rows, Grouping("workload"))
 

@@ -61,39 +61,42 @@ def _text(result: ReviewResult, subjects: _Subjects, limits: Mapping[str, int], 
 
 
 def _subjects(result: ReviewResult) -> Iterator[tuple[str, list[str]]]:
-    changes = [each for each in result.changes if each.what != "unchanged"]
+    changes = [change for change in result.changes if change.what != "unchanged"]
     yield "Changes", list(map(_change, changes))
-    grouped = groupby(result.requests, key=lambda each: (each.scope, each.name))
-    yield "Requests", [f"{scope} {name}: {', '.join(map(_request, each))}" for (scope, name), each in grouped]
+    grouped = groupby(result.requests, key=lambda request_change: (request_change.scope, request_change.name))
+    yield "Requests", [f"{scope} {name}: {', '.join(map(_request, iterator))}" for (scope, name), iterator in grouped]
     yield (
         "Refused",
-        [f"{each.object}: {each.message}" for each in result.refusals]
-        + [f"{format_count(each.pods, 'pod')} of {each.owner} not created: {each.message}" for each in result.failed],
+        [f"{refusal.object}: {refusal.message}" for refusal in result.refusals]
+        + [
+            f"{format_count(failed_create.pods, 'pod')} of {failed_create.owner} not created: {failed_create.message}"
+            for failed_create in result.failed
+        ],
     )
     yield "New pods", list(map(_placement, result.workloads))
     yield "Evicted", list(map(_eviction, result.evicted))
-    hanging_first = sorted(result.rollouts, key=lambda each: not each.unfinished)
-    yield "Rollouts", [f"{each.object}: {each.outcome}" for each in hanging_first]
+    hanging_first = sorted(result.rollouts, key=lambda rollout: not rollout.unfinished)
+    yield "Rollouts", [f"{rollout.object}: {rollout.outcome}" for rollout in hanging_first]
     yield (
         "Budgets",
         [
-            f"{each.budget} allows {_number(each.after)} disruptions, {_number(each.before)} before"
-            for each in result.budgets
+            f"{budget.budget} allows {_number(budget.after)} disruptions, {_number(budget.before)} before"
+            for budget in result.budgets
         ],
     )
     yield (
         "Quotas",
-        [f"{each.quota}: {each.resource} {each.before} -> {each.after} of {each.hard}" for each in result.quotas],
+        [f"{quota.quota}: {quota.resource} {quota.before} -> {quota.after} of {quota.hard}" for quota in result.quotas],
     )
     yield "Costs", list(_costs(result))
     yield "At risk", list(_risks(result))
     yield (
         "What helps",
         [
-            f"{each.workload}: {each.change}; places {each.pods} of {each.waiting} pending"
-            + (f", on {each.node}" if each.node and each.waiting == 1 else "")
-            + (f", evicts {format_some(each.evicts)}" if each.evicts else "")
-            for each in result.remedies
+            f"{remedy.workload}: {remedy.change}; places {remedy.pods} of {remedy.waiting} pending"
+            + (f", on {remedy.node}" if remedy.node and remedy.waiting == 1 else "")
+            + (f", evicts {format_some(remedy.evicts)}" if remedy.evicts else "")
+            for remedy in result.remedies
         ],
     )
 
@@ -131,8 +134,8 @@ def _number(number: int | None) -> str:
 def _costs(result: ReviewResult) -> Iterator[str]:
     if result.scale_up is None:
         return
-    for each in result.outcome.added_nodes:
-        yield f"{format_count(each.nodes, 'new node')} of {each.group}"
+    for added_node in result.outcome.added_nodes:
+        yield f"{format_count(added_node.nodes, 'new node')} of {added_node.group}"
     cost = result.outcome.cost
     if not result.outcome.added_nodes:
         yield "no new nodes"
@@ -141,8 +144,8 @@ def _costs(result: ReviewResult) -> Iterator[str]:
 
 
 def _risks(result: ReviewResult) -> Iterator[str]:
-    for each in result.risks:
-        before = "" if each.before is None else f"; without the change {each.before}"
-        yield f"{each.kind} {each.name}: {each.what}{before}"
+    for risk in result.risks:
+        before = "" if risk.before is None else f"; without the change {risk.before}"
+        yield f"{risk.kind} {risk.name}: {risk.what}{before}"
     if not result.risks and result.examined:
         yield f"nothing more; tried: {'; '.join(result.examined)}"

@@ -36,14 +36,14 @@ class Commands(msgspec.Struct, frozen=True):
         if not isinstance(snapshot, Sequence) or inputs.edits is not None:
             return cls()
         named = [*inputs.manifests, *(base or ()), *snapshot]
-        if not snapshot or not all(isinstance(each, str) for each in named):
+        if not snapshot or not all(isinstance(file, str) for file in named):
             return cls()
-        options = [("--snapshot", str(each)) for each in snapshot]
-        options += [("--autoscale", each) for each in inputs.autoscale]
+        options = [("--snapshot", str(file)) for file in snapshot]
+        options += [("--autoscale", file) for file in inputs.autoscale]
         return cls(
             tuple(map(str, inputs.manifests)),
             tuple(map(str, heads)),
-            _options(("--base", str(each)) for each in base or ()),
+            _options(("--base", str(file)) for file in base or ()),
             _options(options),
         )
 
@@ -89,7 +89,7 @@ def find_remedies(proposal: ChangeScenario, commands: Commands) -> Iterator[Reme
         unknown_kinds=proposal.unknown_kinds,
     )
     for workload in explained.workloads:
-        report = next(each for each in explained.pods if each.pod == workload.explained)
+        report = next(pod for pod in explained.pods if pod.pod == workload.explained)
         if report.placement.good:
             continue
         for fix in report.fixes[:MOST_OF_ONE]:

@@ -57,24 +57,24 @@ def _requests(cluster: Cluster, pods: Iterable[tuple[str, int, int]]) -> Counter
     counts: Counter[tuple[str, int]] = Counter()
     for name, shape, count in pods:
         counts[name, shape] += count
-    found: Counter[tuple[str, str]] = Counter()
+    requests: Counter[tuple[str, str]] = Counter()
     resources = cluster.shapes.resources.names
     for (name, shape), count in counts.items():
         for resource, amount in zip(resources, cluster.shapes.requests[shape].tolist(), strict=True):
-            found[name, resource] += amount * count
-        found[name, "pods"] += count
-    return found
+            requests[name, resource] += amount * count
+        requests[name, "pods"] += count
+    return requests
 
 
 def _room(cluster: Cluster) -> Mapping[tuple[str, str], int]:
     columns = cluster.columns
-    found: Counter[tuple[str, str]] = Counter()
+    room: Counter[tuple[str, str]] = Counter()
     for row, node in enumerate(columns.nodes):
         pool = pool_of(node) or NO_POOL
         for resource, amount in zip(cluster.shapes.resources.names, columns.allocatable[row].tolist(), strict=True):
-            found[pool, resource] += amount
-        found[pool, "pods"] += int(columns.allowed_pods[row])
-    return found
+            room[pool, resource] += amount
+        room[pool, "pods"] += int(columns.allowed_pods[row])
+    return room
 
 
 def placed_workloads(context: Context, commands: Commands) -> Iterator[WorkloadPlacement]:
@@ -83,28 +83,34 @@ def placed_workloads(context: Context, commands: Commands) -> Iterator[WorkloadP
     rows = []
     for unit in context.units:
         if unit.placements:
-            placed = [each for each in unit.placements if each.good]
+            placed = [placement for placement in unit.placements if placement.good]
             first = next(iter(unit.pending), None)
             rows.append(
                 WorkloadPlacement(
                     workload="/".join(filter(None, (unit.subject.kind, unit.subject.namespace, unit.subject.name))),
                     pods=len(unit.placements),
                     placed=len(placed),
-                    pools=dict(sorted(Counter(pools.get(each.node, NO_POOL) for each in placed if each.node).items())),
+                    pools=dict(
+                        sorted(
+                            Counter(
+                                pools.get(placement.node, NO_POOL) for placement in placed if placement.node
+                            ).items()
+                        )
+                    ),
                     why=first.reason if first else "",
                     pod=first.pod if first else "",
                     command=commands.explain(first.pod) if first else "",
                 )
             )
-    yield from sorted(rows, key=lambda each: each.placed == each.pods)
+    yield from sorted(rows, key=lambda placement: placement.placed == placement.pods)
 
 
 def evicted_pods(context: Context) -> Iterator[EvictedByChange]:
     """The pods that leave their nodes for pods of the change, and those of workloads that Kueue evicts for it."""
     queues = context.session.queues
-    waiting = {each.pod for each in queues.pending}
-    for each in queues.evicted:
-        yield EvictedByChange(pod=each.pod, taken_by="Kueue", replacement=each.pod if each.pod in waiting else "")
+    waiting = {pending_pod.pod for pending_pod in queues.pending}
+    for pod in queues.evicted:
+        yield EvictedByChange(pod=pod.pod, taken_by="Kueue", replacement=pod.pod if pod.pod in waiting else "")
     for placement in context.run.placements:
         for victim in placement.victims:
             yield EvictedByChange(
@@ -123,7 +129,7 @@ def changed_budgets(before: Snapshot, after: Snapshot) -> Iterator[BudgetChange]
 def _disruptions_by_budget(snapshot: Snapshot) -> dict[str, int]:
     running = [pod for pod in snapshot.objects.list_all(Pod) if not pod.is_finished]
     budgets = with_statuses(snapshot.objects.list_all(PodDisruptionBudget), running)
-    named = ((subject_of_budget(each), each.status.disruptions_allowed or 0) for each in budgets)
+    named = ((subject_of_budget(budget), budget.status.disruptions_allowed or 0) for budget in budgets)
     return {f"{subject.namespace}/{subject.name}": allowed for subject, allowed in named}
 
 

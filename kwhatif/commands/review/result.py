@@ -131,9 +131,9 @@ class ReviewResult(Concluded, frozen=True, kw_only=True):
     @property
     def commands(self) -> tuple[str, ...]:
         """Commands that say more, those about what is wrong first."""
-        named = [each.command for each in self.workloads]
-        named += [each.command for each in self.risks]
-        named += [each.command for each in self.remedies]
+        named = [workload.command for workload in self.workloads]
+        named += [risk.command for risk in self.risks]
+        named += [remedy.command for remedy in self.remedies]
         return tuple(dict.fromkeys(filter(None, (*named, self.more))))
 
     @property

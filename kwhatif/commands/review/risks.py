@@ -95,10 +95,10 @@ class RiskSearch(msgspec.Struct, dict=True):
         )
         effects = FailureEffects(self._after)
         before = FailureEffects(self._before)
-        for each in failures:
-            failure = effects.failure_of(each)
+        for node_failure in failures:
+            failure = effects.failure_of(node_failure)
             if failure.stuck:
-                yield self._outage(failure, before.failure_of(each).stuck)
+                yield self._outage(failure, before.failure_of(node_failure).stuck)
 
     def _outage(self, failure: Failure, before: int) -> Risk:
         workloads = [
@@ -133,7 +133,7 @@ class RiskSearch(msgspec.Struct, dict=True):
                     kind="upgrade",
                     name=pool,
                     before=self._hindering_before(nodes),
-                    after=len({each.pod for each in obstacles}),
+                    after=len({obstacle.pod for obstacle in obstacles}),
                     what=f"{done.phase} on {obstacles[0].pod}: {obstacles[0].reason}",
                     command=self.commands.upgrade(selector),
                 )
@@ -142,7 +142,7 @@ class RiskSearch(msgspec.Struct, dict=True):
         """How many pods hinder the upgrade of these nodes without the change; autoscalers add some for it alone."""
         there = {node.name for node in self._before.cluster.columns.given}
         nodes = [node for node in nodes if node.name in there]
-        return len({each.pod for each in _obstacles(_upgrade_pool(self._before, nodes))}) if nodes else 0
+        return len({obstacle.pod for obstacle in _obstacles(_upgrade_pool(self._before, nodes))}) if nodes else 0
 
     # --- the next rollout
 

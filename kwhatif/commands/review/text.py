@@ -39,36 +39,48 @@ def review_blocks(result: ReviewResult) -> list[Block]:
 def _sections(result: ReviewResult) -> Iterator[Block]:
     changes = [
         (
-            each.what,
-            each.subject,
-            each.pods or NONE,
-            "; ".join(each.details) or NONE,
-            format_location(place_of(each)),
+            change.what,
+            change.subject,
+            change.pods or NONE,
+            "; ".join(change.details) or NONE,
+            format_location(place_of(change)),
         )
-        for each in result.changes
-        if each.what != "unchanged"
+        for change in result.changes
+        if change.what != "unchanged"
     ]
     columns: Columns = ("change", "object", "pods", "fields", "where [drop 1]")
     yield from build_table("CHANGES", columns, changes)
-    requests = [(f"{each.scope} {each.name}", each.resource, *_amounts(each)) for each in result.requests]
+    requests = [
+        (f"{request.scope} {request.name}", request.resource, *_amounts(request)) for request in result.requests
+    ]
     yield from build_table("REQUESTS", ("of", "resource", "before", "after", "change", "has [drop 1]"), requests)
     placed = [
-        (each.workload, format_part(each.placed, each.pods, "pod"), _counts(each), each.why or "all find a node")
-        for each in result.workloads
+        (
+            workload.workload,
+            format_part(workload.placed, workload.pods, "pod"),
+            _counts(workload),
+            workload.why or "all find a node",
+        )
+        for workload in result.workloads
     ]
     yield from build_table("NEW PODS", ("workload", "placed", "on pools", "why the others wait"), placed)
-    evicted = [(each.pod, each.taken_by, _end_of(each)) for each in result.evicted]
+    evicted = [
+        (evicted_by_change.pod, evicted_by_change.taken_by, _end_of(evicted_by_change))
+        for evicted_by_change in result.evicted
+    ]
     yield from build_table("EVICTED PODS", ("pod [pod]", "for [pod]", "then on [node]"), evicted)
     yield from rollout_blocks(result.rollouts)
     limits = [
-        (f"budget {each.budget}", "disruptions allowed", _number(each.before), _number(each.after), NONE)
-        for each in result.budgets
+        (f"budget {budget.budget}", "disruptions allowed", _number(budget.before), _number(budget.after), NONE)
+        for budget in result.budgets
     ]
-    limits += [(f"quota {each.quota}", each.resource, each.before, each.after, each.hard) for each in result.quotas]
+    limits += [
+        (f"quota {quota.quota}", quota.resource, quota.before, quota.after, quota.hard) for quota in result.quotas
+    ]
     yield from build_table("BUDGETS AND QUOTAS", ("object", "what", "before", "after", "at most"), limits)
     yield from _costs(result)
     risks = [
-        (each.kind, each.name, each.what, NONE if each.before is None else str(each.before)) for each in result.risks
+        (risk.kind, risk.name, risk.what, NONE if risk.before is None else str(risk.before)) for risk in result.risks
     ]
     yield from build_table("AT RISK", ("what fails", "name", "then", "without the change"), risks)
     if result.examined:
@@ -76,13 +88,13 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
         yield Lines((f"Tried: {looked}." if risks else f"The change puts nothing at risk. Tried: {looked}.",))
     remedies = [
         (
-            each.workload,
-            each.change,
-            f"{each.pods} of {each.waiting} pending",
-            each.node or NONE,
-            format_some(each.evicts) if each.evicts else NONE,
+            remedy.workload,
+            remedy.change,
+            f"{remedy.pods} of {remedy.waiting} pending",
+            remedy.node or NONE,
+            format_some(remedy.evicts) if remedy.evicts else NONE,
         )
-        for each in result.remedies
+        for remedy in result.remedies
     ]
     yield from build_table("WHAT HELPS", ("workload", "change", "places", "leads to [node]", "evicts"), remedies)
 
@@ -111,7 +123,7 @@ def _costs(result: ReviewResult) -> Iterator[Block]:
     outcome = result.outcome
     if result.scale_up is None:
         return
-    nodes = [f"{each.nodes} more of {each.group}" for each in outcome.added_nodes]
+    nodes = [f"{added_node.nodes} more of {added_node.group}" for added_node in outcome.added_nodes]
     money = "the cost is unknown: a price is missing" if outcome.cost is None else f"{outcome.cost:+,.2f} a month"
     yield Heading("COSTS")
     yield Lines((f"{'; '.join(nodes) or 'No new nodes'}: {money}." if nodes else "No new nodes.",))

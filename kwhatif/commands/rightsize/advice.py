@@ -59,14 +59,14 @@ class AdviceSet(msgspec.Struct):
     """All advice, workloads by name, and which workloads stay as they are: reason -> names."""
 
     advice: list[Advice] = []
-    unchanged: dict[str, list[str]] = msgspec.field(default_factory=lambda: {each: [] for each in REASONS})
+    unchanged: dict[str, list[str]] = msgspec.field(default_factory=lambda: {reason: [] for reason in REASONS})
 
     def by_workload(self) -> dict[str, list[Advice]]:
         """Workload -> its advice that changes something."""
         found: dict[str, list[Advice]] = {}
-        for each in self.advice:
-            if each.changes:
-                found.setdefault(each.workload.name, []).append(each)
+        for advice in self.advice:
+            if advice.changes:
+                found.setdefault(advice.workload.name, []).append(advice)
         return found
 
 
@@ -152,7 +152,7 @@ def _within_pod_ranges(workload: Workload, advice: Sequence[Advice], ranges: Lim
     for resource in RESOURCES:
         mine = [each for each in advice if each.resource == resource]
         advised = {each.container for each in mine}
-        others = [amounts_of(each, resource) for each in workload.containers if each.name not in advised]
+        others = [amounts_of(container, resource) for container in workload.containers if container.name not in advised]
         fixed = sum(request or 0 for request, _ in others)
         limits = [*(each.new_limit for each in mine), *(limit for _, limit in others)]
         whole_limit = None if None in limits else sum(limit or 0 for limit in limits)
@@ -233,7 +233,7 @@ def is_guaranteed(pod: Pod) -> bool:
     Upstream: pkg/apis/core/v1/helper/qos/qos.go (ComputePodQOS).
     """
     containers = [*(pod.spec.containers or ()), *(pod.spec.init_containers or ())]
-    return bool(containers) and all(_is_full(each) for each in containers)
+    return bool(containers) and all(_is_full(container) for container in containers)
 
 
 def _is_full(container: Container) -> bool:
@@ -282,9 +282,9 @@ def _restarts(workload: Workload, container: str, resource: str) -> bool:
     spec: Mapping[str, object] = workload.template or {}
     for part in ("containers", "initContainers"):
         listed = spec.get(part)
-        for each in listed if isinstance(listed, Sequence) else ():
-            if each.get("name") == container:
-                policies = each.get("resizePolicy") or ()
+        for entry in listed if isinstance(listed, Sequence) else ():
+            if entry.get("name") == container:
+                policies = entry.get("resizePolicy") or ()
                 return any(
                     one.get("resourceName") == resource and one.get("restartPolicy") == "RestartContainer"
                     for one in policies

@@ -55,13 +55,13 @@ def write_advice(
 
 def _containers(advice: Sequence[Advice]) -> dict[str, dict[str, dict[str, str]]]:
     """Container -> ``requests`` and ``limits`` as they would be."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
+    containers: dict[str, dict[str, dict[str, str]]] = {}
     for each in advice:
-        resources = found.setdefault(each.container, {})
+        resources = containers.setdefault(each.container, {})
         resources.setdefault("requests", {})[each.resource] = format_quantity(each.resource, each.advised)
         if each.new_limit is not None:
             resources.setdefault("limits", {})[each.resource] = format_quantity(each.resource, each.new_limit)
-    return found
+    return containers
 
 
 def _patch(kind: str, namespace: str, name: str, advice: Sequence[Advice]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _edits(advice: Mapping[str, Sequence[Advice]], scalings: Sequence[Rescaled])
         kind, namespace, name = workload.split("/", 2)
         workloads.append({"kind": kind, "namespace": namespace, "name": name, "containers": _containers(mine)})
     edits: list[dict[str, Any]] = [{"setResources": {"workloads": workloads}}] if workloads else []
-    for each in scalings:
-        kind, namespace, name = each.workload.split("/", 2)
-        edits.append({"scale": {"kind": kind, "namespace": namespace, "name": name, "replicas": each.then}})
+    for scaling in scalings:
+        kind, namespace, name = scaling.workload.split("/", 2)
+        edits.append({"scale": {"kind": kind, "namespace": namespace, "name": name, "replicas": scaling.then}})
     return edits

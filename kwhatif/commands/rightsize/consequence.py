@@ -66,8 +66,8 @@ def reach_steady_state(scenario: PreparedScenario, snapshot: Snapshot, pods: Seq
     session, scaler = scenario.with_snapshot(snapshot).new_session(), scenario.scaler
     before = set(session.cluster.columns.names)
     run = place_pods(session, pods, unknown_kinds=scenario.unknown_kinds, scaler=scaler)
-    pending = {each.pod for each in run.pending}
-    waiting, evicted = [pod for pod in run.left if pod.key in pending], [each.pod for each in run.victims]
+    pending = {pod.pod for pod in run.pending}
+    waiting, evicted = [pod for pod in run.left if pod.key in pending], [victim.pod for victim in run.victims]
     if scaler is None:
         return SteadyState(run, run.end, waiting, evicted)
     groups, shrinking = groups_of_nodes(scaler, run.end), ShrinkingCluster(run.end, waiting, evicted)
@@ -99,7 +99,7 @@ class SizingTrial(msgspec.Struct):
 
     def ask(self, new: NewResources, scalings: Sequence[Rescaled] = ()) -> Consequence:
         """The cluster in its steady state with these requests, and with the replicas that autoscalers then want."""
-        key = frozenset(new), frozenset(each.workload for each in scalings)
+        key = frozenset(new), frozenset(scaling.workload for scaling in scalings)
         if key not in self._known:
             self._known[key] = self.try_resources(new, scalings)
         return self._known[key]
@@ -115,15 +115,19 @@ class SizingTrial(msgspec.Struct):
         failed = []
         if new:
             set_resources(draft, new, ORIGIN)
-        for each in scalings:
-            kind, namespace, name = each.workload.split("/", 2)
+        for scaling in scalings:
+            kind, namespace, name = scaling.workload.split("/", 2)
             try:
-                scale(draft, ORIGIN, each.then, kind, name, namespace)
+                scale(draft, ORIGIN, scaling.then, kind, name, namespace)
             except InputError as error:
                 failed.append(
-                    f"HorizontalPodAutoscaler {each.autoscaler}: {error.problem}; its replicas stay {each.replicas}"
+                    f"HorizontalPodAutoscaler {scaling.autoscaler}: {error.problem}; "
+                    f"its replicas stay {scaling.replicas}"
                 )
-        failed += [f"{each.owner}: {each.pods} pods are not created: {each.message}" for each in draft.failed]
+        failed += [
+            f"{failed_create.owner}: {failed_create.pods} pods are not created: {failed_create.message}"
+            for failed_create in draft.failed
+        ]
         state = reach_steady_state(self.scenario, change(draft.snapshot), asked_of(self.scenario, draft))
         requested = _requested(state)
         side, unpriced = _side(state, requested, self.price)
@@ -135,15 +139,15 @@ class SizingTrial(msgspec.Struct):
 def asked_of(scenario: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
     """The pods that wait: those of the snapshot, of edits, and those that changes have led to."""
     known = {item.pod.key: item for item in (*scenario.pods_to_schedule, *draft.asked.values())}
-    found = []
+    pods = []
     for item in pending_pods(draft.snapshot):
         if item.pod.metadata.deletion_timestamp:
             continue
         before = known.get(item.pod.key, item)
-        found.append(
+        pods.append(
             PodToSchedule(item.pod, before.origin, before.defaults, before.unknown_class, before.owner, edited=True)
         )
-    return found
+    return pods
 
 
 def _requested(state: SteadyState) -> dict[str, int]:
@@ -152,7 +156,7 @@ def _requested(state: SteadyState) -> dict[str, int]:
     waiting = [state.session.info(PodToSchedule(pod, "")).shape.requests for pod in state.waiting]
     totals = cluster.totals(range(len(cluster)))
     placed = {name: totals.get(name, (0, 0))[1] for name in ("cpu", "memory")}
-    return {name: amount + sum(each.get(name, 0) for each in waiting) for name, amount in placed.items()}
+    return {name: amount + sum(counts.get(name, 0) for counts in waiting) for name, amount in placed.items()}
 
 
 def _side(state: SteadyState, requested: Mapping[str, int], price: Price) -> tuple[Side, list[str]]:
@@ -177,7 +181,7 @@ def _side(state: SteadyState, requested: Mapping[str, int], price: Price) -> tup
 
 def _monthly(prices: Sequence[float | None]) -> float | None:
     """What all of these cost a month, as far as is known; None if nothing is."""
-    known = [each for each in prices if each is not None]
+    known = [price for price in prices if price is not None]
     return round(sum(known) * HOURS_A_MONTH, 2) if known else None
 
 
@@ -204,16 +208,16 @@ def shares_of(cluster: Cluster) -> dict[str, dict[str, float]]:
     pools, volumes = dict[str, list[int]](), _volumes(cluster)
     for row, node in enumerate(cluster.columns.nodes):
         pools.setdefault(pool_of(node), []).append(row)
-    found = {}
+    shares = {}
     for pool, rows in sorted(pools.items()):
         most, used = (sum(amounts[row] for row in rows) for amounts in volumes)
         sums = {**cluster.totals(rows), VOLUMES: (most, used)}
-        found[pool] = {
+        shares[pool] = {
             name: round(requested / has, 4)
             for name, (has, requested) in sorted(sums.items(), key=lambda e: resource_order_of(e[0]))
             if has
         }
-    return found
+    return shares
 
 
 def _volumes(cluster: Cluster) -> tuple[Sequence[int], Sequence[int]]:
@@ -221,13 +225,13 @@ def _volumes(cluster: Cluster) -> tuple[Sequence[int], Sequence[int]]:
     most = [0] * len(cluster)
     for csi in cluster.objects.list_all(CSINode):
         row = cluster.columns.row(csi.name)
-        counts = [each.allocatable.count for each in csi.spec.drivers or () if each.allocatable is not None]
+        counts = [driver.allocatable.count for driver in csi.spec.drivers or () if driver.allocatable is not None]
         if row is not None:
             most[row] = sum(count for count in counts if count is not None)
     claims: list[set[tuple[str, str]]] = [set() for _ in most]
     for info, row in cluster.pods() if any(most) else ():
         claims[row].update((info.pod.namespace, name) for name, _ in claim_names(info.pod))
-    return most, [len(each) for each in claims]
+    return most, [len(claim) for claim in claims]
 
 
 def shortest_first(shares: Mapping[str, float]) -> list[str]:
@@ -244,11 +248,11 @@ def price_by(named: Prices | None, scaler: Scaler | None) -> Price:
     """The price of a node by the hour: that of a file counts first, then what autoscalers know of their own nodes."""
     groups: dict[str, float | None] = {}
     offered: list[Prices] = []
-    for each in scaler.autoscalers if scaler is not None else ():
-        if isinstance(each, GroupAutoscaler):
-            groups |= {group.name: group.price for group in each.known.groups}
-        elif isinstance(each, PoolAutoscaler):
-            offered.append(catalogue_prices(each.known))
+    for autoscaler in scaler.autoscalers if scaler is not None else ():
+        if isinstance(autoscaler, GroupAutoscaler):
+            groups |= {group.name: group.price for group in autoscaler.known.groups}
+        elif isinstance(autoscaler, PoolAutoscaler):
+            offered.append(catalogue_prices(autoscaler.known))
     first: Sequence[Prices] = [] if named is None else [named]
 
     def price(node: Node, of: Mapping[str, str]) -> float | None:
@@ -308,7 +312,9 @@ def without_bound(snapshot: Snapshot, pool: str, resource: str) -> Snapshot:
     mine = {node.name for node in nodes if pool_of(node) == pool}
     if resource == VOLUMES:
         csi_nodes = snapshot.objects.list_all(CSINode)
-        relaxed.objects.put(CSINode, [_any_volumes(each) if each.name in mine else each for each in csi_nodes])
+        relaxed.objects.put(
+            CSINode, [_any_volumes(csi_node) if csi_node.name in mine else csi_node for csi_node in csi_nodes]
+        )
     else:
         room = {resource: _UNLIMITED.get(resource, _MANY)}
         relaxed.objects.put(Node, [_with_room(node, room) if node.name in mine else node for node in nodes])
@@ -321,5 +327,5 @@ def _with_room(node: Node, room: Mapping[str, Quantity]) -> Node:
 
 
 def _any_volumes(csi: CSINode) -> CSINode:
-    drivers: list[CSINodeDriver] = [replace(each, allocatable=None) for each in csi.spec.drivers or ()]
+    drivers: list[CSINodeDriver] = [replace(driver, allocatable=None) for driver in csi.spec.drivers or ()]
     return replace(csi, spec=replace(csi.spec, drivers=drivers))

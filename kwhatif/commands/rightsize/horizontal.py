@@ -41,9 +41,9 @@ def scalings(
         if autoscaler is None or workload is None or workload.name not in advice:
             continue
         found = [
-            each
+            rescaled
             for metric in _metrics(section(obj, "spec"))
-            if (each := _scaling(autoscaler, workload, metric, book, advice[workload.name])) is not None
+            if (rescaled := _scaling(autoscaler, workload, metric, book, advice[workload.name])) is not None
         ]
         if found:
             # Of several metrics the one that wants the most pods counts.

@@ -40,33 +40,33 @@ class LimitRanges:
     def _add(self, kind: str, namespace: str, limit: Mapping[str, Any]) -> None:
         for resource in ("cpu", "memory"):
             ratio = amount_in(limit.get("maxLimitRequestRatio"), resource, plain=True)
-            found = _Range(
+            limits = _Range(
                 amount_in(limit.get("min"), resource),
                 amount_in(limit.get("max"), resource),
                 None if ratio is None else ratio / 1000,
             )
-            self._ranges.setdefault((kind, namespace, resource), []).append(found)
+            self._ranges.setdefault((kind, namespace, resource), []).append(limits)
 
     def request_within(self, namespace: str, resource: str, wanted: int, limit: int | None, request: int | None) -> int:
         """The nearest request of a container that a namespace lets in, given the limit and the request of today.
 
         A limit that follows the request keeps its ratio.
         """
-        for each in self._ranges.get((CONTAINER, namespace, resource), ()):
-            if each.least is not None:
-                wanted = max(wanted, each.least)
-            if each.most is not None:
-                of_limit = each.most
+        for limits in self._ranges.get((CONTAINER, namespace, resource), ()):
+            if limits.least is not None:
+                wanted = max(wanted, limits.least)
+            if limits.most is not None:
+                of_limit = limits.most
                 if limit and request and limit > request:
-                    of_limit = each.most * request // limit
-                wanted = min(wanted, max(of_limit, each.least or 0))
+                    of_limit = limits.most * request // limit
+                wanted = min(wanted, max(of_limit, limits.least or 0))
         return wanted
 
     def limit_within(self, namespace: str, resource: str, limit: int | None) -> int | None:
         """The nearest limit of a container that a namespace lets in."""
-        for each in self._ranges.get((CONTAINER, namespace, resource), ()):
-            if limit is not None and each.most is not None:
-                limit = min(limit, each.most)
+        for limits in self._ranges.get((CONTAINER, namespace, resource), ()):
+            if limit is not None and limits.most is not None:
+                limit = min(limit, limits.most)
         return limit
 
     def request_beside(self, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
@@ -75,22 +75,22 @@ class LimitRanges:
 
     def pod_request_within(self, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
         """The nearest sum of a pod's requests that a namespace lets in, given the sum of its limits."""
-        for each in self._ranges.get((POD, namespace, resource), ()):
-            wanted = wanted if each.least is None else max(wanted, each.least)
+        for limits in self._ranges.get((POD, namespace, resource), ()):
+            wanted = wanted if limits.least is None else max(wanted, limits.least)
         wanted = self._at_ratio(POD, namespace, resource, wanted, limit)
         return self.pod_limit_within(namespace, resource, wanted) or wanted
 
     def pod_limit_within(self, namespace: str, resource: str, limit: int | None) -> int | None:
         """The nearest sum of a pod's limits that a namespace lets in."""
-        for each in self._ranges.get((POD, namespace, resource), ()):
-            if limit is not None and each.most is not None:
-                limit = min(limit, each.most)
+        for limits in self._ranges.get((POD, namespace, resource), ()):
+            if limit is not None and limits.most is not None:
+                limit = min(limit, limits.most)
         return limit
 
     def _at_ratio(self, kind: str, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
-        for each in self._ranges.get((kind, namespace, resource), ()):
-            if limit is not None and each.ratio:
-                wanted = max(wanted, math.ceil(round(limit / each.ratio, 6)))
+        for limits in self._ranges.get((kind, namespace, resource), ()):
+            if limit is not None and limits.ratio:
+                wanted = max(wanted, math.ceil(round(limit / limits.ratio, 6)))
         return wanted
 
 

@@ -125,10 +125,10 @@ class RightsizingPolicy(msgspec.Struct, frozen=True):
     def excludes(self, workload: str, namespace: str, labels: dict[str, str]) -> bool:
         """Whether a workload stays as it is."""
         return any(
-            (each.namespaces is None or namespace in each.namespaces)
-            and (each.workloads is None or workload in each.workloads)
+            (exclusion.namespaces is None or namespace in exclusion.namespaces)
+            and (exclusion.workloads is None or workload in exclusion.workloads)
             and (selector is None or selector.matches(labels))
-            for each, selector in self.exclude
+            for exclusion, selector in self.exclude
         )
 
     def floor_of(self, resource: str, labels: dict[str, str]) -> int:
@@ -156,11 +156,13 @@ def default_policy() -> RightsizingPolicy:
 def policy_of(file: PolicyFile, source: str = "") -> RightsizingPolicy:
     """A policy with every default filled in. Raises InputError for what makes no sense."""
     exclude = []
-    for number, each in enumerate(file.exclude or ()):
-        if each.namespaces is None and each.workloads is None and each.selector is None:
+    for number, exclusion in enumerate(file.exclude or ()):
+        if exclusion.namespaces is None and exclusion.workloads is None and exclusion.selector is None:
             problem = "expected namespaces, workloads or a selector, found none: it would exclude everything"
             raise InputError(problem, place=f"$.exclude[{number}]")
-        exclude.append((each, _selector(each.selector, f"$.exclude[{number}].selector") if each.selector else None))
+        exclude.append(
+            (exclusion, _selector(exclusion.selector, f"$.exclude[{number}].selector") if exclusion.selector else None)
+        )
     floors = []
     for number, floor in enumerate(file.floors or ()):
         given = {"cpu": floor.cpu, "memory": floor.memory}
@@ -203,9 +205,9 @@ def _selector(text: str, place: str) -> Selector:
 
 
 def _seconds(text: str) -> float:
-    found = _DAYS.fullmatch(text)
-    if found:
-        return int(found[1]) * (86_400.0 if found[2] == "d" else 7 * 86_400.0)
+    match = _DAYS.fullmatch(text)
+    if match:
+        return int(match[1]) * (86_400.0 if match[2] == "d" else 7 * 86_400.0)
     try:
         length = Duration.parse(text) / SECOND
     except ValueError:

@@ -158,7 +158,11 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         changes = advised.by_workload()
         scaled = list(scalings(snapshot, pods, read.book, changes))
         return Findings(
-            read, advised, changes, resources_of(changes), [each for each in scaled if each.then != each.replicas]
+            read,
+            advised,
+            changes,
+            resources_of(changes),
+            [rescaled for rescaled in scaled if rescaled.then != rescaled.replicas],
         )
 
 

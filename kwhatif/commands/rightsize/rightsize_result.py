@@ -75,21 +75,21 @@ def rightsize_result(
     )
 
 
-def _row(each: Advice, resize: str) -> SizedContainer:
+def _row(advice: Advice, resize: str) -> SizedContainer:
     def text(amount: int | None) -> str | None:
-        return None if amount is None else format_quantity(each.resource, amount)
+        return None if amount is None else format_quantity(advice.resource, amount)
 
     return SizedContainer(
-        workload=each.workload.name,
-        container=each.container,
-        resource=each.resource,
-        request=text(each.request),
-        advised=format_quantity(each.resource, each.advised),
-        percentile=text(each.percentile),
-        peak=text(each.peak),
-        limit=text(each.limit),
-        new_limit=text(each.new_limit),
-        pods=len(each.workload.pods),
+        workload=advice.workload.name,
+        container=advice.container,
+        resource=advice.resource,
+        request=text(advice.request),
+        advised=format_quantity(advice.resource, advice.advised),
+        percentile=text(advice.percentile),
+        peak=text(advice.peak),
+        limit=text(advice.limit),
+        new_limit=text(advice.new_limit),
+        pods=len(advice.workload.pods),
         resize=resize,
     )
 
@@ -126,7 +126,7 @@ def _count_nodes(names: Sequence[str] | None, groups: Mapping[str, str]) -> tupl
 
 def _pending(of_pod: Mapping[str, str], before: Consequence, after: Consequence) -> Iterator[PendingPod]:
     waited = set(before.side.pending_pods)
-    why = {each.pod: each.message for each in after.state.run.placements}
+    why = {placement.pod: placement.message for placement in after.state.run.placements}
     evicted = set(after.state.evicted)
     for pod in after.side.pending_pods:
         cause: Cause = "waiting" if pod in waited else "evicted" if pod in evicted else "new"
@@ -139,7 +139,7 @@ def _verdict(findings: Findings, before: Consequence, after: Consequence, binds:
         return "No change: requests stay as they are."
     sums = {name: (before.requested[name], after.requested[name]) for name in before.requested}
     text = f"{_change('CPU', *sums['cpu'])}, {_change('memory', *sums['memory'])}"
-    more_pods = sum(each.then - each.replicas for each in findings.scalings)
+    more_pods = sum(scaling.then - scaling.replicas for scaling in findings.scalings)
     if more_pods > 0:
         text += f", autoscalers add {format_count(more_pods, 'pod')}"
     more = after.side.pending - before.side.pending
@@ -173,9 +173,9 @@ _IN_WORDS = {"pods": "the number of pods", "cpu": "CPU"}
 
 def _tight(binds: Sequence[Binding]) -> str:
     parts = [
-        f"{_IN_WORDS.get(each.resource, each.resource)} {'is shortest' if each.nodes_freed == 0 else 'binds'} "
-        f"{f'in pool {each.pool} ' if each.pool else ''}({each.share:.0%})"
-        for each in binds
+        f"{_IN_WORDS.get(binding.resource, binding.resource)} {'is shortest' if binding.nodes_freed == 0 else 'binds'} "
+        f"{f'in pool {binding.pool} ' if binding.pool else ''}({binding.share:.0%})"
+        for binding in binds
     ]
     return format_some(parts, 3) if parts else ""
 

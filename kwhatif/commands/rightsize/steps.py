@@ -34,7 +34,7 @@ def steps_of(
     while left and len(chosen) < most:
         report_progress("Looking for steps", "workloads", len(chosen))
         tried = [(name, _with(asking, new, scalings, [*chosen, name])) for name in left[:LOOKED_AT]]
-        name, after = max(tried, key=lambda each: _gain(before.side, each[1].side))
+        name, after = max(tried, key=lambda option: _gain(before.side, option[1].side))
         chosen.append(name)
         left.remove(name)
         yield _step(name, 1, before.side, after.side)
@@ -55,7 +55,9 @@ def _by_what_they_free(new: NewResources, advice: Mapping[str, Sequence[Advice]]
 
 
 def _with(asking: SizingTrial, new: NewResources, scalings: Sequence[Rescaled], names: Sequence[str]) -> Consequence:
-    return asking.ask({name: new[name] for name in names}, [each for each in scalings if each.workload in names])
+    return asking.ask(
+        {name: new[name] for name in names}, [scaling for scaling in scalings if scaling.workload in names]
+    )
 
 
 def _gain(before: Side, after: Side) -> tuple[int, float, int, int]:

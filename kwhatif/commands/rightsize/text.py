@@ -41,15 +41,15 @@ def rightsize_blocks(result: RightsizeResult) -> list[Block]:
         ("autoscaler", "workload", "target", "request", "advised", "replicas", "then"),
         [
             (
-                each.autoscaler,
-                each.workload,
-                f"{each.target:g}% of {each.resource}",
-                each.request,
-                each.advised,
-                each.replicas,
-                f"{each.then}{f' ({each.bounded})' if each.bounded else ''}",
+                rescaled.autoscaler,
+                rescaled.workload,
+                f"{rescaled.target:g}% of {rescaled.resource}",
+                rescaled.request,
+                rescaled.advised,
+                rescaled.replicas,
+                f"{rescaled.then}{f' ({rescaled.bounded})' if rescaled.bounded else ''}",
             )
-            for each in result.rescaled
+            for rescaled in result.rescaled
         ],
     )
     blocks += _risks(result.risks)
@@ -69,14 +69,14 @@ def _facts(result: RightsizeResult) -> Iterator[tuple[str, str]]:
     if result.today.nodes != result.before.nodes:
         cost = "" if result.today.cost is None else f", {result.today.cost:,.2f} a month"
         yield "Today", f"{format_count(result.today.nodes, 'node')}{cost}; before and after are what remains at rest"
-    changed = {each.workload for each in result.workloads if each.resize}
-    known = {each.workload for each in result.workloads}
+    changed = {workload.workload for workload in result.workloads if workload.resize}
+    known = {workload.workload for workload in result.workloads}
     yield "Changed", f"{len(changed)} of {format_count(len(known), 'workload')} with usage"
     for reason, number in result.unchanged.items():
         if number:
             yield "Unchanged", f"{format_count(number, 'workload')} {_UNCHANGED.get(reason, reason)}"
     resizes = Counter(dict.fromkeys(("in-place", "restart", "recreate"), 0))
-    pods = {(each.workload, each.resize): each.pods for each in result.workloads if each.resize}
+    pods = {(workload.workload, workload.resize): workload.pods for workload in result.workloads if workload.resize}
     for (_, resize), number in pods.items():
         resizes[resize] += number
     parts = [f"{number} {name}" for name, number in resizes.items() if number]
@@ -106,18 +106,25 @@ def _sides(before: Side, after: Side) -> Iterator[tuple[str, str, str]]:
 
 
 def _binds(result: RightsizeResult) -> Iterator[tuple[str, ...]]:
-    for each in result.binds:
-        others = ", ".join(f"{name} {share:.0%}" for name, share in each.shares.items() if name != each.resource)
-        before = NONE if each.before is None else f"{each.before:.0%}"
-        yield each.pool or NONE, each.resource, before, f"{each.share:.0%}", others or NONE, _describe_nodes_freed(each)
+    for binding in result.binds:
+        others = ", ".join(f"{name} {share:.0%}" for name, share in binding.shares.items() if name != binding.resource)
+        before = NONE if binding.before is None else f"{binding.before:.0%}"
+        yield (
+            binding.pool or NONE,
+            binding.resource,
+            before,
+            f"{binding.share:.0%}",
+            others or NONE,
+            _describe_nodes_freed(binding),
+        )
 
 
-def _describe_nodes_freed(each: Binding) -> str:
-    if each.nodes_freed is None:
+def _describe_nodes_freed(binding: Binding) -> str:
+    if binding.nodes_freed is None:
         return NONE
     return (
-        f"{format_count(each.nodes_freed, 'more node goes', 'more nodes go')}"
-        if each.nodes_freed
+        f"{format_count(binding.nodes_freed, 'more node goes', 'more nodes go')}"
+        if binding.nodes_freed
         else "no more node goes"
     )
 
@@ -127,7 +134,7 @@ def _steps(result: RightsizeResult) -> list[Block]:
         return []
     whole = sum(step.nodes for step in result.steps)
     best = next((n for n in range(1, len(result.steps) + 1) if sum(s.nodes for s in result.steps[:n]) >= whole), 0)
-    steps = [each for each in result.steps[:best] if each.workload]
+    steps = [step for step in result.steps[:best] if step.workload]
     lines: list[Block] = []
     if whole > 0 and len(steps) == best:
         workloads = format_count(len(steps), "workload frees", "workloads free")
@@ -154,30 +161,30 @@ def _minus(freed: str) -> str:
 def _risks(risks: tuple[Risk, ...]) -> list[Block]:
     rows = [
         (
-            _RISKS.get(each.kind, each.kind),
-            f"{each.subject}{f' ({each.container})' if each.container else ''}",
-            each.resource,
-            str(each.pods) if each.pods else NONE,
-            _readable(each.resource, each.amount),
-            _readable(each.resource, each.bound),
+            _RISKS.get(risk.kind, risk.kind),
+            f"{risk.subject}{f' ({risk.container})' if risk.container else ''}",
+            risk.resource,
+            str(risk.pods) if risk.pods else NONE,
+            _readable(risk.resource, risk.amount),
+            _readable(risk.resource, risk.bound),
         )
-        for each in risks
+        for risk in risks
     ]
     headers = ("risk [same]", "of [pod]", "resource [same]", "pods", "used", "bound")
     return build_table("RISKS", headers, rows, Grouping("risk"))
 
 
-def _row(each: SizedContainer) -> tuple[object, ...]:
+def _row(container: SizedContainer) -> tuple[object, ...]:
     return (
-        each.workload,
-        each.container,
-        each.resource,
-        each.pods,
-        each.request or NONE,
-        each.advised,
-        _readable(each.resource, each.percentile),
-        _readable(each.resource, each.peak),
-        each.resize or "as it is",
+        container.workload,
+        container.container,
+        container.resource,
+        container.pods,
+        container.request or NONE,
+        container.advised,
+        _readable(container.resource, container.percentile),
+        _readable(container.resource, container.peak),
+        container.resize or "as it is",
     )
 
 
@@ -205,14 +212,14 @@ def sizing_data(result: RightsizeResult) -> dict[str, Any]:
     return {
         "points": [
             [
-                f"{each.workload} {each.container}",
-                each.resource,
-                _number(each.request),
-                _number(each.advised),
-                _number(each.peak),
-                each.pods,
+                f"{workload.workload} {workload.container}",
+                workload.resource,
+                _number(workload.request),
+                _number(workload.advised),
+                _number(workload.peak),
+                workload.pods,
             ]
-            for each in result.workloads
+            for workload in result.workloads
         ],
         "steps": [[step.workload or f"all others ({step.workloads})", step.nodes, step.cost] for step in result.steps],
     }
@@ -220,5 +227,5 @@ def sizing_data(result: RightsizeResult) -> dict[str, Any]:
 
 def _number(quantity: str | None) -> float | None:
     """A quantity as Kubernetes writes it, as a number of cores or bytes."""
-    found = _QUANTITY.fullmatch(quantity or "")
-    return None if found is None else float(found[1]) * _SUFFIXES[found[2] or ""]
+    match = _QUANTITY.fullmatch(quantity or "")
+    return None if match is None else float(match[1]) * _SUFFIXES[match[2] or ""]

@@ -35,22 +35,22 @@ def gather_usage(
 
     Raises InputError where there is none, or none of this cluster, and ClusterError.
     """
-    found = UsageInputs(UsageBook(pods.find_pod, window))
+    inputs = UsageInputs(UsageBook(pods.find_pod, window))
     if options.usage:
-        read_usage(options.usage, found, namespace)
+        read_usage(options.usage, inputs, namespace)
     if options.prometheus:
-        _ask(options, snapshot, found.book, window, now)
-        found.sorts.append("Prometheus")
+        _ask(options, snapshot, inputs.book, window, now)
+        inputs.sorts.append("Prometheus")
     kept = {kind: snapshot.whole[kind] for kind in (METRICS, RECOMMENDER) if snapshot.whole.get(kind)}
     if options.usage or options.prometheus:
         # Recommendations and their policies are no samples: they count beside them.
         kept.pop(METRICS, None)
-    add_objects(kept, found, snapshot.source)
-    _check(found, snapshot)
-    for text in found.book.notes():
+    add_objects(kept, inputs, snapshot.source)
+    _check(inputs, snapshot)
+    for text in inputs.book.notes():
         notes.warn(text)
-    _check_clocks(found.book, snapshot, now, notes)
-    return found
+    _check_clocks(inputs.book, snapshot, now, notes)
+    return inputs
 
 
 def _ask(options: UsageOptions, snapshot: Snapshot, book: UsageBook, window: float, now: datetime | None) -> None:
@@ -68,9 +68,9 @@ def _ask(options: UsageOptions, snapshot: Snapshot, book: UsageBook, window: flo
     server.read(sorted({pod.namespace for pod in snapshot.objects.list_all(Pod)}), book)
 
 
-def _check(found: UsageInputs, snapshot: Snapshot) -> None:
-    book, complaints = found.book, found.book.complaints
-    if not found.sorts:
+def _check(inputs: UsageInputs, snapshot: Snapshot) -> None:
+    book, complaints = inputs.book, inputs.book.complaints
+    if not inputs.sorts:
         raise InputError(
             f"{snapshot.source or 'the snapshot'} holds no usage: name some with --usage FILE or --prometheus URL"
         )
@@ -79,7 +79,7 @@ def _check(found: UsageInputs, snapshot: Snapshot) -> None:
         raise InputError(
             f"none of the {number} pods with usage is of this cluster, such as {some}: it is of another one"
         )
-    if not book.histograms and not found.recommendations.targets:
+    if not book.histograms and not inputs.recommendations.targets:
         raise InputError(
             f"there is no usage of any container: {complaints.series:,} series, {complaints.samples:,} samples"
         )
@@ -100,11 +100,11 @@ def _check_clocks(book: UsageBook, snapshot: Snapshot, now: datetime | None, not
         notes.warn(f"the last sample of usage is {format_age(int(abs(apart)))} {side} the snapshot")
 
 
-def usage_read(found: UsageInputs) -> UsageRead:
+def usage_read(inputs: UsageInputs) -> UsageRead:
     """What was read, for the answer."""
-    book, complaints = found.book, found.book.complaints
+    book, complaints = inputs.book, inputs.book.complaints
     return UsageRead(
-        sorts=tuple(dict.fromkeys(found.sorts)),
+        sorts=tuple(dict.fromkeys(inputs.sorts)),
         samples=complaints.samples,
         series=complaints.series,
         pods=len(complaints.pods),

@@ -42,7 +42,9 @@ class Workload(msgspec.Struct):
 
 def sized_containers(spec: PodSpec) -> list[Container]:
     """Containers, and init containers that go on running beside them."""
-    sidecars = [each for each in spec.init_containers or () if each.restart_policy == "Always"]
+    sidecars = [
+        init_container for init_container in spec.init_containers or () if init_container.restart_policy == "Always"
+    ]
     return [*(spec.containers or ()), *sidecars]
 
 
@@ -69,7 +71,7 @@ class WorkloadPods:
         if owner is not None:
             self._bases.setdefault((pod.namespace, owner.name or ""), name)
             self._bases.setdefault((pod.namespace, subject.name), name)
-        names = tuple(each.name for each in sized_containers(pod.spec))
+        names = tuple(sized_container.name for sized_container in sized_containers(pod.spec))
         if name not in self._containers:
             self._containers[name] = names
         if pod.is_finished or pod.metadata.deletion_timestamp:

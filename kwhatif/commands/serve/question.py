@@ -111,8 +111,8 @@ class Serve(ServesCluster):
         return doors | {"admission": settings(self.admission == "refuse", rules)}
 
     def _access(self) -> Any:
-        found = _ADDRESS.fullmatch(self.listen)
-        if found is None or int(found[3]) > 65535:
+        match = _ADDRESS.fullmatch(self.listen)
+        if match is None or int(match[3]) > 65535:
             raise UsageError(f"--listen {self.listen}: expected ADDRESS:PORT such as 127.0.0.1:8790 or [::1]:8790")
         if bool(self.tls_cert) != bool(self.tls_key):
             raise UsageError("--tls-cert and --tls-key go together")
@@ -122,8 +122,8 @@ class Serve(ServesCluster):
         tls = load(f"{access}:TlsFiles")(self.tls_cert, self.tls_key, self.client_ca) if self.tls_cert else None
         tokens = load(f"{access}:Tokens")(self.token_file) if self.token_file else None
         return load(f"{access}:Access")(
-            found[1] or found[2],
-            int(found[3]),
+            match[1] or match[2],
+            int(match[3]),
             tls,
             tokens,
             tuple(self.host),

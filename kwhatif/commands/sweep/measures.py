@@ -35,20 +35,20 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 def _use(resource: str, field: str) -> Callable[[Measures], float | None]:
-    return lambda found: next((getattr(use, field) for use in found.resources if use.resource == resource), None)
+    return lambda measures: next((getattr(use, field) for use in measures.resources if use.resource == resource), None)
 
 
 MEASURES = (
-    Measure("pending", MIN, lambda found: found.pending, "pods without a node"),
-    Measure("evictions", MIN, lambda found: found.evictions, "pods evicted for others"),
-    Measure("cost", MIN, lambda found: found.cost, "of the nodes in use, by the hour"),
-    Measure("nodesInUse", MIN, lambda found: found.nodes_in_use, "nodes with pods that no daemon set made"),
-    Measure("nodesAdded", MIN, lambda found: found.nodes_added, "nodes that autoscalers add"),
-    Measure("nodesEmpty", MAX, lambda found: found.nodes_empty, "the other nodes"),
-    Measure("moved", MIN, lambda found: found.moved, "pods on another node than by today's policy"),
-    Measure("zoneSkew", MIN, lambda found: found.zone_skew, "most minus fewest pods of a zone, of all workloads"),
-    Measure("gpuAllocation", MAX, lambda found: found.gpu_allocation, "percent of the GPUs that are asked for"),
-    Measure("probeRoom", MAX, lambda found: found.probe_room, "probe pods that would fit afterwards"),
+    Measure("pending", MIN, lambda measures: measures.pending, "pods without a node"),
+    Measure("evictions", MIN, lambda measures: measures.evictions, "pods evicted for others"),
+    Measure("cost", MIN, lambda measures: measures.cost, "of the nodes in use, by the hour"),
+    Measure("nodesInUse", MIN, lambda measures: measures.nodes_in_use, "nodes with pods that no daemon set made"),
+    Measure("nodesAdded", MIN, lambda measures: measures.nodes_added, "nodes that autoscalers add"),
+    Measure("nodesEmpty", MAX, lambda measures: measures.nodes_empty, "the other nodes"),
+    Measure("moved", MIN, lambda measures: measures.moved, "pods on another node than by today's policy"),
+    Measure("zoneSkew", MIN, lambda measures: measures.zone_skew, "most minus fewest pods of a zone, of all workloads"),
+    Measure("gpuAllocation", MAX, lambda measures: measures.gpu_allocation, "percent of the GPUs that are asked for"),
+    Measure("probeRoom", MAX, lambda measures: measures.probe_room, "probe pods that would fit afterwards"),
     *(
         Measure(resource + name, goal, _use(resource, field), words)
         for resource in ("cpu", "memory")
@@ -68,7 +68,7 @@ def scalars(found: Sequence[Measures]) -> dict[str, float]:
     """Measure -> its mean over several clusters; those that some of them have not are left out."""
     means = {}
     for measure in MEASURES:
-        values = [measure.of(each) for each in found]
+        values = [measure.of(measures) for measures in found]
         known = [value for value in values if value is not None]
         if known and len(known) == len(values):
             means[measure.name] = round(sum(known) / len(known), 4)
@@ -82,7 +82,7 @@ def measure_run(run: Run, today: Mapping[str, str], prices: Mapping[str, float])
     """
     cluster, placements = run.end.cluster, run.placements
     added = () if run.scale_up is None else run.scale_up.nodes
-    prices = {**prices, **{each.node: each.price or 0.0 for each in added}} if prices else {}
+    prices = {**prices, **{added_node.node: added_node.price or 0.0 for added_node in added}} if prices else {}
     pending = Counter(placement.priority for placement in placements if not placement.good)
     use = use_of(cluster)
     return Measures(
@@ -145,7 +145,7 @@ def front_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> s
         if not any(all(b <= a for a, b in zip(one, other, strict=True)) for other in front):
             front.append(one)
     unbeaten = set(front)
-    return {number for number, each in losses.items() if each in unbeaten}
+    return {number for number, loss in losses.items() if loss in unbeaten}
 
 
 def ranks_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> dict[int, int]:
@@ -154,7 +154,7 @@ def ranks_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> d
     Equals share a place.
     """
     losses = {number: _losses(values, objectives) for number, values in points.items()}
-    ranges = [_range([each[place] for each in losses.values()]) for place in range(len(objectives))]
+    ranges = [_range([loss[place] for loss in losses.values()]) for place in range(len(objectives))]
     sums = {
         number: round(
             sum(
@@ -166,12 +166,14 @@ def ranks_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> d
         for number, each in losses.items()
     }
     in_order = sorted(sums.values())
-    return {number: in_order.index(each) + 1 for number, each in sums.items()}
+    return {number: in_order.index(total) + 1 for number, total in sums.items()}
 
 
 def _losses(values: Values, objectives: Sequence[Objective]) -> tuple[float, ...]:
     """Each objective as a number to keep small."""
-    return tuple(-values[each.measure] if each.goal == MAX else values[each.measure] for each in objectives)
+    return tuple(
+        -values[objective.measure] if objective.goal == MAX else values[objective.measure] for objective in objectives
+    )
 
 
 def _range(values: Collection[float]) -> tuple[float, float]:
@@ -197,10 +199,10 @@ def influences_of(axes: Sequence[Axis], points: Sequence[tuple[Mapping[str, Leve
             means = [
                 LevelMean(level=label, points=len(found), mean=round(sum(found) / len(found), 4))
                 for label, levels in groups.items()
-                if (found := [values[measure.name] for each, values in points if each.get(axis.setting) in levels])
+                if (found := [values[measure.name] for point, values in points if point.get(axis.setting) in levels])
             ]
-            reach = max(each.mean for each in means) - min(each.mean for each in means)
-            best = (max if measure.goal == MAX else min)(means, key=lambda each: each.mean)
+            reach = max(level_mean.mean for level_mean in means) - min(level_mean.mean for level_mean in means)
+            best = (max if measure.goal == MAX else min)(means, key=lambda level_mean: level_mean.mean)
             percent = round(100.0 * reach / (max(of_all) - min(of_all)), 1)
             yield Influence(
                 setting=axis.setting, measure=measure.name, percent=percent, best=best.level, levels=tuple(means)

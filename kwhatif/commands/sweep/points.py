@@ -28,8 +28,10 @@ def points_of(space: Space, seed: int | None) -> tuple[list[Point], int]:
     else:
         drawn = _quasi_random(method, len(space.axes), number, seed)
     return distinct(
-        space.point([axis.levels[int(share * len(axis.levels))] for axis, share in zip(space.axes, each, strict=True)])
-        for each in drawn
+        space.point(
+            [axis.levels[int(share * len(axis.levels))] for axis, share in zip(space.axes, numbers, strict=True)]
+        )
+        for numbers in drawn
     )
 
 
@@ -77,7 +79,7 @@ class Refiner:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._optuna, self._space, self._objectives = optuna, space, objectives
         self._distributions = {axis.setting: self._distribution(axis) for axis in space.axes}
-        goals = ["maximize" if each.goal == MAX else "minimize" for each in objectives]
+        goals = ["maximize" if objective.goal == MAX else "minimize" for objective in objectives]
         with warnings.catch_warnings():
             # Of what may change in later releases.
             warnings.simplefilter("ignore")
@@ -96,7 +98,7 @@ class Refiner:
         """What a point came to."""
         key = _key(point)
         self._known[key] = values
-        trial, found = self._open.pop(key, None), [values[each.measure] for each in self._objectives]
+        trial, found = self._open.pop(key, None), [values[objective.measure] for objective in self._objectives]
         if trial is not None:
             self._study.tell(trial, found)
             return
@@ -116,7 +118,7 @@ class Refiner:
             point = self._space.point([axis.levels[trial.params[axis.setting]] for axis in self._space.axes])
             key = _key(point)
             if key in self._known:
-                self._study.tell(trial, [self._known[key][each.measure] for each in self._objectives])
+                self._study.tell(trial, [self._known[key][objective.measure] for objective in self._objectives])
             elif key in self._open:
                 self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
             else:

@@ -91,7 +91,7 @@ def describe_differences(setup: Setup, space: Space) -> Callable[[Mapping[str, L
         same = as_document(load_configuration(changed, source="", features=setup.features)) == today
         return "" if same else _describe_level(setting, level)
 
-    return lambda settings: "; ".join(filter(None, (describe_setting(*each) for each in settings.items())))
+    return lambda settings: "; ".join(filter(None, (describe_setting(*setting) for setting in settings.items())))
 
 
 def _describe_level(setting: str, level: Level) -> str:
@@ -126,7 +126,7 @@ def _profile(document: dict[str, Any], space: Space) -> dict[str, Any]:
 
 
 def _strategy(profile: dict[str, Any], strategy: Mapping[str, Any]) -> None:
-    entry = next((each for each in profile.get("pluginConfig", ()) if "scoringStrategy" in each["args"]), None)
+    entry = next((config for config in profile.get("pluginConfig", ()) if "scoringStrategy" in config["args"]), None)
     if entry is None:
         raise UsageError("no plugin of the profile has scoring strategies")
     entry["args"]["scoringStrategy"] = copy.deepcopy(dict(strategy))
@@ -134,7 +134,7 @@ def _strategy(profile: dict[str, Any], strategy: Mapping[str, Any]) -> None:
 
 def _argument(profile: dict[str, Any], plugin: str, field: str, level: Level) -> None:
     """An argument, by the names on the way to it."""
-    entry = next((each for each in profile.get("pluginConfig", ()) if each["name"] == plugin), None)
+    entry = next((config for config in profile.get("pluginConfig", ()) if config["name"] == plugin), None)
     if entry is None:
         raise UsageError(f"the profile has no arguments of {plugin}")
     found, (*way, last) = entry["args"], field.split(".")
@@ -242,9 +242,9 @@ def run_policy(site: SweepCluster, space: Space, settings: Mapping[str, Level]) 
 
 def measures_of(site: SweepCluster, run: Run) -> Measures:
     """The measures of a run. Afterwards the cluster may be full of probes."""
-    found = measure_run(run, site.today, site.prices)
+    measures = measure_run(run, site.today, site.prices)
     if site.probe is None:
-        return found
+        return measures
     with pods_to_make(site.most_pods):
         room = room_for(run.end, site.probe.asked, site.probe.claims, site.probe.limit)
-    return msgspec.structs.replace(found, probe_room=room)
+    return msgspec.structs.replace(measures, probe_room=room)

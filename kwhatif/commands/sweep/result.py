@@ -145,7 +145,7 @@ class SweepResult(Concluded, frozen=True, kw_only=True):
     @property
     def front(self) -> tuple[PolicyPoint, ...]:
         """The points on the front, the best first."""
-        return tuple(sorted((each for each in self.points if each.on_front), key=order))
+        return tuple(sorted((point for point in self.points if point.on_front), key=order))
 
     @property
     def today(self) -> PolicyPoint:

@@ -79,7 +79,10 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
         """A scenario for each cluster. Raises UsageError where there is nothing to place."""
         common: Scenario = given.build_scenario(self.manifests)
         inputs = common.inputs
-        others = [[each] if isinstance(each, str) else each for each in self.other_snapshots]
+        others = [
+            [other_snapshot] if isinstance(other_snapshot, str) else other_snapshot
+            for other_snapshot in self.other_snapshots
+        ]
         if not (inputs.manifests or self.replay or inputs.edits):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         if not self.space:
@@ -117,7 +120,11 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
             today = run_policy(site, self.known_space, {})
             self._check_objectives(objectives, site, today)
             bases.append(today)
-            sites.append(structs.replace(site, today={each.pod: each.node for each in today.placements if each.node}))
+            sites.append(
+                structs.replace(
+                    site, today={placement.pod: placement.node for placement in today.placements if placement.node}
+                )
+            )
         points, repeated = points_of(self.known_space, self.seed)
         words = describe_differences(setup, self.known_space)
         same = [point for point in points if not words(point)]
@@ -125,16 +132,16 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
         repeated += len(same)
         course = _SweepRun(self, SweepClusters(self.known_space, sites))
         outcomes = course.outcomes(policies, self.rows)
-        if all(isinstance(each, str) for each in outcomes):
+        if all(isinstance(outcome, str) for outcome in outcomes):
             raise UsageError(f"no policy could be tried: {outcomes[0]}")
         sampled = len(policies)
         if self.search:
             course.refine(objectives, policies, outcomes)
         measured = _points(words, policies, outcomes, objectives)
-        best = min((each for each in measured if each.on_front), key=order)
+        best = min((point for point in measured if point.on_front), key=order)
         if self.write:
             self._write(best, yaml_text(build_variant(setup, self.known_space, best.settings)), notes)
-        known = [(each.settings, each.measures) for each in measured if each.settings and each.on]
+        known = [(point.settings, point.measures) for point in measured if point.settings and point.on]
         influences = tuple(influences_of(self.known_space.axes, known))
         fidelity = tuple(map(assess, bases))
         result = SweepResult(
@@ -177,11 +184,11 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
     def _check_objectives(self, objectives: Sequence[Objective], site: SweepCluster, run: Run) -> None:
         known = {*scalars([measure_run(run, {}, site.prices)])}
         known |= {"probeRoom"} if site.probe else set()
-        for each in objectives:
-            if each.measure not in known:
+        for objective in objectives:
+            if objective.measure not in known:
                 options = {"cost": "--prices", "nodesAdded": "--autoscale", "probeRoom": "--probe"}
-                why = options.get(each.measure, "nodes that have such a thing")
-                raise UsageError(f"--objective {each.measure}: nothing is known of it without {why}")
+                why = options.get(objective.measure, "nodes that have such a thing")
+                raise UsageError(f"--objective {objective.measure}: nothing is known of it without {why}")
 
     def _write(self, best: PolicyPoint, text: str, notes: Notes) -> None:
         try:
@@ -248,8 +255,8 @@ class _SweepRun(msgspec.Struct, frozen=True):
 
 
 def _outcome(found: Sequence[Measures | FailedTask]) -> Outcome:
-    error = next((each.error for each in found if isinstance(each, FailedTask)), None)
-    return error if error is not None else [each for each in found if isinstance(each, Measures)]
+    error = next((measures.error for measures in found if isinstance(measures, FailedTask)), None)
+    return error if error is not None else [measures for measures in found if isinstance(measures, Measures)]
 
 
 def _learn(refiner: Refiner, policies: Sequence[Point], outcomes: Sequence[Outcome]) -> None:
@@ -266,7 +273,7 @@ def _points(
     outcomes: Sequence[Outcome],
     objectives: Sequence[Objective],
 ) -> list[PolicyPoint]:
-    values = {number: scalars(each) for number, each in enumerate(outcomes) if not isinstance(each, str)}
+    values = {number: scalars(outcome) for number, outcome in enumerate(outcomes) if not isinstance(outcome, str)}
     front, ranks = front_of(values, objectives), ranks_of(values, objectives)
     return [
         PolicyPoint(

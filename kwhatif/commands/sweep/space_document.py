@@ -196,7 +196,7 @@ def _values(setting: str, values: Values, place: str) -> Axis:
         return _numbers(setting, values, place)
     if len(set(map(repr, values))) < len(values):
         raise InputError("a value is listed twice", place=place)
-    if any(isinstance(each, bool | str) for each in values):
+    if any(isinstance(value, bool | str) for value in values):
         return Axis(setting, tuple(values), place)
     return Axis(setting, tuple(sorted(values)), place, ordered=True)
 

@@ -30,9 +30,9 @@ def sweep_blocks(result: SweepResult, *, wide: bool = False) -> list[Block]:
     blocks: list[Block] = [verdict_of(result.outcome), Facts(tuple(_facts(result)))]
     blocks += _everything(result, measures) if wide else _front(result, measures)
     blocks += _influences(result, measures)
-    failed = [each for each in result.points if each.error]
+    failed = [point for point in result.points if point.error]
     blocks += build_table(
-        "FAILED", ("", "policy", "error"), [(each.number, each.policy, each.error) for each in failed]
+        "FAILED", ("", "policy", "error"), [(point.number, point.policy, point.error) for point in failed]
     )
     blocks += refusal_blocks(result.refusals, result.failed)
     for fidelity in result.fidelity:
@@ -43,11 +43,11 @@ def sweep_blocks(result: SweepResult, *, wide: bool = False) -> list[Block]:
 def _front(result: SweepResult, measures: Sequence[str]) -> Iterator[Block]:
     """A row for all policies that come to the very same; today's is there in any case."""
     alike: dict[tuple[tuple[str, float], ...], list[PolicyPoint]] = {}
-    for each in result.front:
-        alike.setdefault(tuple(each.measures.items()), []).append(each)
+    for point in result.front:
+        alike.setdefault(tuple(point.measures.items()), []).append(point)
     groups = list(alike.values())
     shown = groups[:MOST_SHOWN]
-    if not any(each.number == 0 for each, *_ in shown):
+    if not any(policy_point.number == 0 for policy_point, *_ in shown):
         shown.append([result.today])
     rows = [_row(first, result, measures, len(others)) for first, *others in shown]
     yield from build_table("FRONT", ("", "policy", *map(_format_measure, measures)), rows)
@@ -57,16 +57,17 @@ def _front(result: SweepResult, measures: Sequence[str]) -> Iterator[Block]:
 
 def _everything(result: SweepResult, measures: Sequence[str]) -> list[Block]:
     front = result.front
-    points = [*front, *(each for each in result.points if not each.on_front and not each.error)]
+    points = [*front, *(point for point in result.points if not point.on_front and not point.error)]
     return build_table(
-        "POLICIES", ("", "policy", *map(_format_measure, measures)), [_row(each, result, measures) for each in points]
+        "POLICIES", ("", "policy", *map(_format_measure, measures)), [_row(point, result, measures) for point in points]
     )
 
 
 def _facts(result: SweepResult) -> Iterator[tuple[str, str]]:
     goals = {"min": "fewest or least", "max": "most"}
     goals_text = (
-        f"{_format_measure(each.measure)} ({goals[each.goal]}; weight {each.weight:g})" for each in result.objectives
+        f"{_format_measure(objective.measure)} ({goals[objective.goal]}; weight {objective.weight:g})"
+        for objective in result.objectives
     )
     yield "Best by", ", ".join(goals_text)
     more = f"; {result.searched} more around the front" if result.searched else ""
@@ -80,7 +81,7 @@ def _facts(result: SweepResult) -> Iterator[tuple[str, str]]:
 
 def _measures(result: SweepResult, *, wide: bool) -> list[str]:
     """The objectives, and with ``wide`` the others; without it those that tell policies apart by something else."""
-    objectives = [each.measure for each in result.objectives]
+    objectives = [objective.measure for objective in result.objectives]
     known = [name for name in result.points[result.best].measures if name not in objectives]
     return [*objectives, *(known if wide else [name for name in ("moved", "zoneSkew") if name in known])]
 
@@ -94,9 +95,9 @@ def _row(point: PolicyPoint, result: SweepResult, measures: Sequence[str], equal
 
 def _influences(result: SweepResult, measures: Sequence[str]) -> list[Block]:
     """A row a setting, and a column for each measure that any of them matters for."""
-    found = {(each.setting, each.measure): each for each in result.influences}
-    there = [name for name in measures if any(each.measure == name for each in result.influences)]
-    settings = list(dict.fromkeys(each.setting for each in result.influences))
+    found = {(influence.setting, influence.measure): influence for influence in result.influences}
+    there = [name for name in measures if any(influence.measure == name for influence in result.influences)]
+    settings = list(dict.fromkeys(influence.setting for influence in result.influences))
     rows = [(setting, *(_cell(found.get((setting, name))) for name in there)) for setting in settings]
     blocks = build_table("EFFECT OF SETTINGS", ("setting", *map(_format_measure, there)), rows if there else [])
     return [*blocks, Lines((_EXPLAINED,))] if blocks else []

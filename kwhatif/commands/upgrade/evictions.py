@@ -125,7 +125,14 @@ class Workloads(msgspec.Struct):
             for span in self._spans.values()
             if span.until is None or span.until > span.since
         ]
-        return sorted(found, key=lambda each: (each.until is not None, -(each.until or 0.0) + each.since, each.pod))
+        return sorted(
+            found,
+            key=lambda pending_span: (
+                pending_span.until is not None,
+                -(pending_span.until or 0.0) + pending_span.since,
+                pending_span.pod,
+            ),
+        )
 
     def readiness(self, budgets: EvictionBudgets) -> list[WorkloadReadiness]:
         """The workloads that lost a pod, those that fell lowest first."""
@@ -142,7 +149,13 @@ class Workloads(msgspec.Struct):
             for owner, workload in self._workloads.items()
             if owner in self._touched
         ]
-        return sorted(found, key=lambda each: (each.lowest / each.before, each.owner))
+        return sorted(
+            found,
+            key=lambda workload_readiness: (
+                workload_readiness.lowest / workload_readiness.before,
+                workload_readiness.owner,
+            ),
+        )
 
 
 _IN_VAIN = "no node could take it when it was made"
@@ -198,7 +211,7 @@ class Evictions:
     @property
     def waiting(self) -> list[Pod]:
         """The pods that have no node."""
-        return [each.item.pod for each in self._recreated.waiting]
+        return [pod.item.pod for pod in self._recreated.waiting]
 
     def run_of(self) -> Run:
         """The run so far."""
@@ -284,8 +297,8 @@ class Evictions:
         """A pod that has a node becomes ready after a while, unless it is deleted before."""
 
         def become_ready() -> None:
-            found = self.session.cluster.find(pod.identity)
-            if found is None or found[0].shape.terminating:
+            pod_and_row = self.session.cluster.find(pod.identity)
+            if pod_and_row is None or pod_and_row[0].shape.terminating:
                 return
             self._ready.add(pod.identity)
             self.workloads.gains(pod)

@@ -220,7 +220,7 @@ class Upgrade(Question[UpgradeResult]):
         scale_up: ScaleUp | None = None
         if evictions.scaling is not None:
             placements, scale_up = apply_scale_up(evictions.scaling.scaler, session, placements)
-        messages = {each.pod: each.reason for each in placements}
+        messages = {placement.pod: placement.reason for placement in placements}
         run = structs.replace(
             evictions.run_of().following(before), placements=placements, scale_up=scale_up, **scenario.refusal_fields
         )

@@ -310,8 +310,8 @@ class Replacement(msgspec.Struct):
 
     def tell_new_nodes(self, nodes: Sequence[UpcomingNode]) -> None:
         """Autoscalers have added nodes, which are not part of the pool."""
-        for each in nodes:
-            self._tell("a node of an autoscaler is ready", node=each.node.name, why=f"of {each.group}")
+        for node in nodes:
+            self._tell("a node of an autoscaler is ready", node=node.node.name, why=f"of {node.group}")
 
     def _tell(self, what: str, *, pod: str = "", node: str = "", why: str = "") -> None:
         self.timeline.append(TimelineEntry(time=self.agenda.now, pod=pod, what=what, why=why, node=node))
@@ -406,8 +406,8 @@ def replace_pool(
     agenda = Agenda()
     scaling = None if scaler is None else ScalingOverTime(session, agenda, scaler)
     evictions = Evictions(session, budgets, Workloads(running), agenda, times or EvictionTimes(), lambda: None, scaling)
-    found = Replacement(plan, Pool(session, names), evictions, agenda, provision)
-    evictions.changed, evictions.on_new_nodes = found.budgets_changed, found.tell_new_nodes
-    found.run()
+    replacement = Replacement(plan, Pool(session, names), evictions, agenda, provision)
+    evictions.changed, evictions.on_new_nodes = replacement.budgets_changed, replacement.tell_new_nodes
+    replacement.run()
     evictions.run.explain_futile()
-    return found
+    return replacement

@@ -75,7 +75,7 @@ def _needs(workload: WorkloadReadiness) -> str:
 
 def _tie_remarks(result: UpgradeResult) -> list[str]:
     """Where a pod goes decides which drains it may block; so equal nodes are worth a word."""
-    tied = [each.pod for each in result.placements if each.good and each.ties > 1]
+    tied = [placement.pod for placement in result.placements if placement.good and placement.ties > 1]
     if not tied:
         return []
     those = f"{format_count(len(tied), 'pod')} had several best nodes ({format_some(tied)})"
@@ -104,7 +104,7 @@ VIEW = View(
         pods=lambda result: PodOutcomes(
             result.placements,
             follow_replacements(result.replacements),
-            [(each.pod, each.reason) for each in result.obstacles],
+            [(obstacle.pod, obstacle.reason) for obstacle in result.obstacles],
         ),
         data=lambda result: {"pool": _pool_data(result)},
     ),

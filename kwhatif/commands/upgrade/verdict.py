@@ -46,7 +46,7 @@ def _words_of_end(result: UpgradeResult) -> str:
     ends = "hangs" if result.phase == "hangs" else "fails"
     done = sum(node.deleted is not None for node in result.nodes)
     text = f"{done} of {size} replaced, {ends} after {format_clock(result.time)} ({result.strategy})"
-    budgets = sorted({each.budget for each in result.obstacles if each.budget})
+    budgets = sorted({obstacle.budget for obstacle in result.obstacles if obstacle.budget})
     return f"{text}, blocked by budget {format_some(budgets)}" if budgets else text
 
 

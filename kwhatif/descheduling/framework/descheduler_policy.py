@@ -99,7 +99,11 @@ class DeschedulerPolicy(PolicyStruct):
     @property
     def prometheus(self) -> PrometheusServer | None:
         """The Prometheus that it asks, if it has an address."""
-        servers = [each.prometheus for each in self.metrics_providers if each.source == PROMETHEUS_METRICS]
+        servers = [
+            metrics_provider.prometheus
+            for metrics_provider in self.metrics_providers
+            if metrics_provider.source == PROMETHEUS_METRICS
+        ]
         return servers[-1] if servers and servers[-1] is not None and servers[-1].url else None
 
 

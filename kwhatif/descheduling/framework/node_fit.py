@@ -38,7 +38,7 @@ def tolerates_some_node(pod: Pod, nodes: Iterable[Node]) -> bool:
     return any(
         len(tolerations) >= len(node.spec.taints or ())
         and all(
-            any(tolerates(each, taint, comparison_operators=True) for each in tolerations)
+            any(tolerates(toleration, taint, comparison_operators=True) for toleration in tolerations)
             for taint in node.spec.taints or ()
         )
         for node in nodes
@@ -50,7 +50,7 @@ def required_affinity_matches(affinity: RequiredNodeAffinity, node: Node, *, if_
     labels = node.metadata.labels or {}
     if affinity.matches(labels, node.name):
         return True
-    if not if_unreadable or not all(each.matches(labels.get(each.key)) for each in affinity.labels):
+    if not if_unreadable or not all(label.matches(labels.get(label.key)) for label in affinity.labels):
         return False
     return any(term.broken for term in affinity.terms or ())
 

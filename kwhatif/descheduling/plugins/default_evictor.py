@@ -68,7 +68,11 @@ class PodProtections(PolicyStruct):
     @property
     def storage_classes(self) -> list[str]:
         claims = self.config.pods_with_pvc if self.config else None
-        return [each.name for each in claims.protected_storage_classes] if claims else []
+        return (
+            [protected_storage_class.name for protected_storage_class in claims.protected_storage_classes]
+            if claims
+            else []
+        )
 
 
 class DefaultEvictorArgs(PluginArgs):

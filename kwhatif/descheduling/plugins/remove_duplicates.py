@@ -97,7 +97,10 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                 if any(owner.kind in self.args.exclude_owner_kinds for owner in owners):
                     continue
                 images = sorted(container.image or "" for container in pod.spec.containers)
-                mine = [_Owner(pod.namespace, each.kind or "", each.name or "", "#".join(images)) for each in owners]
+                mine = [
+                    _Owner(pod.namespace, reference.kind or "", reference.name or "", "#".join(images))
+                    for reference in owners
+                ]
                 search.occurrences.update(mine)
                 keys = tuple(
                     sorted(f"{each.namespace}/{each.kind}/{each.name}/{image}" for each in mine for image in images)
@@ -105,8 +108,8 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                 if keys not in met:
                     met.add(keys)
                     continue
-                for each in mine:
-                    search.duplicates.setdefault(each, {}).setdefault(node.name, []).append(pod)
+                for owner in mine:
+                    search.duplicates.setdefault(owner, {}).setdefault(node.name, []).append(pod)
         return search
 
     def _targets(self, pods: Iterable[Pod], known: dict[bytes, list[str]]) -> int:

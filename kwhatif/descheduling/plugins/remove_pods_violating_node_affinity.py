@@ -72,8 +72,9 @@ class RemovePodsViolatingNodeAffinity(ScopedPlugin[RemovePodsViolatingNodeAffini
 
     def _violates_preferred(self, pod: Pod, node: Node) -> str:
         terms = [
-            (each.weight, NodeTerm.from_term(each.preference))
-            for each in _affinity_of(pod).preferred_during_scheduling_ignored_during_execution or ()
+            (preferred_scheduling_term.weight, NodeTerm.from_term(preferred_scheduling_term.preference))
+            for preferred_scheduling_term in _affinity_of(pod).preferred_during_scheduling_ignored_during_execution
+            or ()
         ]
         if not terms:
             return ""

@@ -75,7 +75,7 @@ def _find_untolerated(pod: Pod, taints: list[Taint]) -> Taint | None:
         (
             taint
             for taint in taints
-            if not any(tolerates(each, taint, comparison_operators=True) for each in tolerations)
+            if not any(tolerates(toleration, taint, comparison_operators=True) for toleration in tolerations)
         ),
         None,
     )

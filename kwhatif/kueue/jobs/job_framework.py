@@ -73,20 +73,24 @@ class JobFramework:
         pod_classes: Sequence[PriorityClass],
     ) -> None:
         self._configuration = configuration
-        self._labels = {each.name: each.metadata.labels or {} for each in namespaces}
+        self._labels = {namespace.name: namespace.metadata.labels or {} for namespace in namespaces}
         self._selector = Selector.from_label_selector(
             configuration.managed_jobs_namespace_selector or _everywhere_but_systems()
         )
         self._queues: dict[str, list[str]] = {}
-        for each in sorted(queues, key=lambda each: each.name):
-            self._queues.setdefault(each.namespace, []).append(each.name)
+        for queue in sorted(queues, key=lambda each: each.name):
+            self._queues.setdefault(queue.namespace, []).append(queue.name)
         self._default_queues = {
-            each.namespace for each in queues if each.name == DEFAULT_QUEUE and not each.spec.is_stopped
+            local_queue.namespace
+            for local_queue in queues
+            if local_queue.name == DEFAULT_QUEUE and not local_queue.spec.is_stopped
         }
-        self._classes = {each.name: each.value for each in classes}
-        self._pod_classes = {each.name: each.value for each in pod_classes}
+        self._classes = {priority_class.name: priority_class.value for priority_class in classes}
+        self._pod_classes = {pod_class.name: pod_class.value for pod_class in pod_classes}
         self._default_class = min(
-            (each for each in pod_classes if each.global_default), key=lambda each: each.value, default=None
+            (pod_class for pod_class in pod_classes if pod_class.global_default),
+            key=lambda each: each.value,
+            default=None,
         )
 
     def make(self, job: Object, kind: JobKind) -> JobOutcome:
@@ -161,8 +165,8 @@ class JobFramework:
             if name not in self._classes:
                 return f'workloadpriorityclasses.kueue.x-k8s.io "{name}" not found'
             return PriorityClassRef(group=GROUP, kind="WorkloadPriorityClass", name=name), self._classes[name]
-        named = (each.template.spec.priority_class_name for each in pod_sets)
-        name = next((each for each in named if each), "")
+        named = (pod_set.template.spec.priority_class_name for pod_set in pod_sets)
+        name = next((class_name for class_name in named if class_name), "")
         if not name:
             if self._default_class is None:
                 return None, 0

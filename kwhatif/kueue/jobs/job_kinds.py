@@ -171,13 +171,13 @@ def _roles_of(pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]
     for pod in pods:
         shapes.setdefault(encode_shape(pod.spec), []).append(pod)
     names = {shape: MAIN if len(shapes) == 1 else f"role-{number}" for number, shape in enumerate(shapes, 1)}
-    found = []
+    pod_sets = []
     for shape, members in shapes.items():
         count = (_group_count(pods[0]) or len(pods)) if _is_fast(pods[0]) else len(members)
-        found.append(_pod_set(names[shape], members[0], count, POD_ROW.index_label))
+        pod_sets.append(_pod_set(names[shape], members[0], count, POD_ROW.index_label))
         if _is_fast(pods[0]):
-            return found, {pod.key: names[shape] for pod in pods}
-    return found, {pod.key: names[shape] for shape, members in shapes.items() for pod in members}
+            return pod_sets, {pod.key: names[shape] for pod in pods}
+    return pod_sets, {pod.key: names[shape] for shape, members in shapes.items() for pod in members}
 
 
 def _components_of(wrapper: str, pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]]:
@@ -189,12 +189,12 @@ def _components_of(wrapper: str, pods: Sequence[Pod]) -> tuple[list[WorkloadPodS
         home = pod.name if owner is None or owner.kind == "AppWrapper" else owner.name or ""
         named = ((labels.get(obj, ""), labels[part]) for part, obj in _SETS_OF_OBJECTS.items() if part in labels)
         components.setdefault(next(named, (home, "")), []).append(pod)
-    found: list[WorkloadPodSet] = []
+    pod_sets: list[WorkloadPodSet] = []
     names: dict[str, str] = {}
     for index, members in enumerate(components.values()):
-        found.append(_pod_set(f"{wrapper}-{index}", members[0], len(members), None))
+        pod_sets.append(_pod_set(f"{wrapper}-{index}", members[0], len(members), None))
         names |= {pod.key: f"{wrapper}-{index}" for pod in members}
-    return found, names
+    return pod_sets, names
 
 
 def _pod_set(name: str, pod: Pod, count: int, index_label: str | None) -> WorkloadPodSet:

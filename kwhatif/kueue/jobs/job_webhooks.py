@@ -139,7 +139,7 @@ def _topology_problems(kind: str, job: Object, pod_sets: Sequence[WorkloadPodSet
     if path_of is None:
         return
     suffix = _HOW_TO_ADJUST if kind == "TrainJob" else ""
-    paths = {each.name: path_of(job, each.name) for each in pod_sets}
+    paths = {workload_pod_set.name: path_of(job, workload_pod_set.name) for workload_pod_set in pod_sets}
     for pod_set in pod_sets:
         annotations = pod_set.template.metadata.annotations or {}
         for problem in topology_problems(paths[pod_set.name], annotations):
@@ -147,7 +147,9 @@ def _topology_problems(kind: str, job: Object, pod_sets: Sequence[WorkloadPodSet
         if kind != "Pod":
             for problem in slice_size_problems(paths[pod_set.name], annotations, pod_set.count):
                 yield problem + suffix
-    if kind in _GROUPED and any(GROUP_NAME in (each.template.metadata.annotations or {}) for each in pod_sets):
+    if kind in _GROUPED and any(
+        GROUP_NAME in (workload_pod_set.template.metadata.annotations or {}) for workload_pod_set in pod_sets
+    ):
         yield from grouping_problems(pod_sets, {name: path.child("annotations") for name, path in paths.items()})
 
 
@@ -162,7 +164,7 @@ _GROUPED = ("JobSet", "LeaderWorkerSet", "MPIJob", "RayCluster", "RayJob", "RayS
 
 
 def _replicated_job(job: Object, name: str) -> Path:
-    names = [str(each.get("name") or "").lower() for each in _spec_of(job).get("replicatedJobs") or ()]
+    names = [str(entry.get("name") or "").lower() for entry in _spec_of(job).get("replicatedJobs") or ()]
     index = names.index(name) if name in names else 0
     return ROOT.child("spec", "replicatedJobs").index(index).child("template", "spec", "template", "metadata")
 
@@ -174,7 +176,7 @@ def _leader_or_worker(job: Object, name: str) -> Path:
 
 def _role(field: str) -> Callable[[Object, str], Path]:
     def path_of(job: Object, name: str) -> Path:
-        role = next((each for each in _spec_of(job).get(field) or () if each.lower() == name), name)
+        role = next((entry for entry in _spec_of(job).get(field) or () if entry.lower() == name), name)
         return ROOT.child("spec", field).index(role).child("template", "metadata")
 
     return path_of
@@ -185,7 +187,7 @@ def _ray_group(*within: str) -> Callable[[Object, str], Path]:
         path = ROOT.child("spec", *within)
         if name == "head":
             return path.child("headGroupSpec", "template", "metadata")
-        names = [each.get("groupName") for each in _ray_cluster(job).get("workerGroupSpecs") or ()]
+        names = [group.get("groupName") for group in _ray_cluster(job).get("workerGroupSpecs") or ()]
         index = names.index(name) if name in names else 0
         return path.child("workerGroupSpecs").index(index).child("template", "metadata")
 

@@ -170,11 +170,11 @@ def slice_size_problems(path: Path, annotations: Mapping[str, str], count: int) 
 def grouping_problems(pod_sets: Sequence[WorkloadPodSet], paths: Mapping[str, Path]) -> Iterator[str]:
     """Pod sets that cannot be placed together. ``paths`` are those of the annotations of each."""
     groups: dict[str, list[WorkloadPodSet]] = {}
-    for each in pod_sets:
-        if each.topology_request is not None and each.topology_request.pod_set_group_name is not None:
-            groups.setdefault(each.topology_request.pod_set_group_name, []).append(each)
+    for pod_set in pod_sets:
+        if pod_set.topology_request is not None and pod_set.topology_request.pod_set_group_name is not None:
+            groups.setdefault(pod_set.topology_request.pod_set_group_name, []).append(pod_set)
     for name, members in groups.items():
-        where = [paths[each.name] for each in members]
+        where = [paths[member.name] for member in members]
         if len(members) != 2:
             detail = f"can only define groups of exactly 2 pod sets, got: {len(members)} pod set(s)"
             yield from (path.index(GROUP_NAME).invalid(name, detail) for path in where)

@@ -79,11 +79,11 @@ def find_targets(preemptor: Preemptor) -> list[Target]:
     with_topology = bool(preemptor.topology)
     for may_borrow in attempts:
         targets: list[Target] = []
-        for each in candidates:
-            if not _candidate_is_valid(each, preemptor, may_borrow=may_borrow):
+        for candidate in candidates:
+            if not _candidate_is_valid(candidate, preemptor, may_borrow=may_borrow):
                 continue
-            each.queue.remove_workload(each.workload, with_topology=with_topology)
-            targets.append(Target(each.workload, each.variant.reason, each.queue))
+            candidate.queue.remove_workload(candidate.workload, with_topology=with_topology)
+            targets.append(Target(candidate.workload, candidate.variant.reason, candidate.queue))
             if preemptor.fits(may_borrow=may_borrow):
                 targets = fill_back(preemptor, targets, may_borrow=may_borrow, with_topology=with_topology)
                 restore(targets, with_topology=with_topology)
@@ -99,7 +99,7 @@ def _is_under_nominal(preemptor: Preemptor) -> bool:
 
 def _in_order(*lists: list[Candidate]) -> list[Candidate]:
     """The lists one after the other, each in order; those that leave already before all others."""
-    ordered = [candidate for each in lists for candidate in sorted(each, key=lambda each: each.order)]
+    ordered = [candidate for candidates in lists for candidate in sorted(candidates, key=lambda each: each.order)]
     return sorted(ordered, key=lambda each: each.order[0])
 
 

@@ -56,10 +56,10 @@ def match_leaves(
     tree: TopologyTree, pod_set: WorkloadPodSet, tolerations: Sequence[Toleration]
 ) -> tuple[npt.NDArray[np.intp], Exclusions]:
     """The rows of the leaves that the pods may go to; where leaves are no nodes, all of them."""
-    found = Exclusions(nodes=len(tree.leaves))
+    exclusions = Exclusions(nodes=len(tree.leaves))
     leaves = list(tree.leaves.values())
     if not tree.ends_in_nodes:
-        return np.arange(len(leaves)), found
+        return np.arange(len(leaves)), exclusions
     spec = pod_set.template.spec
     tolerated = [*(spec.tolerations or ()), *tolerations]
     affinity = RequiredNodeAffinity.from_pod_spec(spec)
@@ -70,14 +70,14 @@ def match_leaves(
         labels = node.metadata.labels or {}
         taints = node.spec.taints or ()
         if taints and (left := find_untolerated_taints(taints, tolerated, _EFFECTS, comparison_operators=True)):
-            found.taints[left[0].text] += 1
-        elif not all(each.matches(labels.get(each.key)) for each in affinity.labels):
-            found.selector += 1
+            exclusions.taints[left[0].text] += 1
+        elif not all(label.matches(labels.get(label.key)) for label in affinity.labels):
+            exclusions.selector += 1
         elif affinity.terms is not None and not any(term.matches(labels, node.name) for term in affinity.terms):
-            found.affinity += 1
+            exclusions.affinity += 1
         else:
             fitting.append(leaf.index)
-    return np.array(fitting, np.intp), found
+    return np.array(fitting, np.intp), exclusions
 
 
 @dataclass(slots=True)
@@ -190,7 +190,7 @@ def count_leaves(
             # A leader that fits takes no more than is left.
             left[:, column] -= amount * leaders
     with_leader = np.where(leaders > 0, _count_in(columns, requests, left)[0], pods)
-    pods, with_leader, leaders = (_of_all_leaves(each, rows, nothing) for each in (pods, with_leader, leaders))
+    pods, with_leader, leaders = (_of_all_leaves(pod, rows, nothing) for pod in (pods, with_leader, leaders))
     return LevelCounts(pods, with_leader, nothing, nothing, leaders)
 
 
@@ -248,10 +248,10 @@ def add_up(tree: TopologyTree, leaves: LevelCounts, slices: Slices, *, has_leade
         leaves.slices = leaves.pods // slices.size
         leaves.slices_with_leader = leaves.pods_with_leader // slices.size if has_leader else leaves.slices
     add_up_level = _add_up_level if has_leader else _add_up_workers
-    found = [leaves]
+    level_counts = [leaves]
     for level in reversed(range(lowest)):
-        found.append(add_up_level(found[-1], tree.families[level], level, slices))
-    return found[::-1]
+        level_counts.append(add_up_level(level_counts[-1], tree.families[level], level, slices))
+    return level_counts[::-1]
 
 
 def _add_up_workers(below: LevelCounts, family: Family, level: int, slices: Slices) -> LevelCounts:

@@ -24,7 +24,7 @@ class Want:
 
 def sort_domains(domains: Sequence[Domain], *, unconstrained: bool) -> list[Domain]:
     sign = 1 if unconstrained else -1
-    return sorted(domains, key=lambda each: (sign * each.slices, each.pods, each.values))
+    return sorted(domains, key=lambda domain: (sign * domain.slices, domain.pods, domain.values))
 
 
 def _best_fit(domains: Sequence[Domain], needed: int, leaders: int, count: Callable[[Domain], int]) -> Domain:

@@ -124,18 +124,18 @@ class FlavorTopology:
     ) -> dict[str, TopologyAssignment] | str:
         """As ``_place_group`` with nothing assumed, which is found out once for all requests that are alike."""
         roles = [workers] if leader is None else [workers, leader]
-        key = tuple([(each.counted.topology_shape, each.count, each.implied) for each in roles])
+        key = tuple([(role.counted.topology_shape, role.count, role.implied) for role in roles])
         if self._places_version != self.tree.columns.version:
             self._places, self._places_version = {}, self.tree.columns.version
         known = self._when_empty if empty else self._places
-        found = known.get(key)
-        if found is None:
+        assignments = known.get(key)
+        if assignments is None:
             placed = self._place_group(workers, leader, {}, empty=empty)
-            found = placed if isinstance(placed, str) else [placed[each.pod_set.name] for each in roles]
-            known[key] = found
-        if isinstance(found, str):
-            return found
-        return {each.pod_set.name: place for each, place in zip(roles, found, strict=True)}
+            assignments = placed if isinstance(placed, str) else [placed[role.pod_set.name] for role in roles]
+            known[key] = assignments
+        if isinstance(assignments, str):
+            return assignments
+        return {request.pod_set.name: place for request, place in zip(roles, assignments, strict=True)}
 
     def _place_group(
         self,
@@ -201,10 +201,10 @@ class FlavorTopology:
 
     def _leaves_for(self, request: PodSetTopologyRequest) -> tuple[npt.NDArray[np.intp], Exclusions]:
         key = request.counted.constraints
-        found = self._matches.get(key)
-        if found is None:
-            found = self._matches[key] = match_leaves(self.tree, request.pod_set, self.flavor.spec.tolerations or ())
-        return found
+        match = self._matches.get(key)
+        if match is None:
+            match = self._matches[key] = match_leaves(self.tree, request.pod_set, self.flavor.spec.tolerations or ())
+        return match
 
 
 def _with_one_pod(requests: Requests) -> Requests:

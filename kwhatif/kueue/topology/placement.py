@@ -63,7 +63,7 @@ def levels_of(tree: TopologyTree, request: PodSetTopologyRequest) -> Levels | st
 
 def _inner_sizes(tree: TopologyTree, layers: Iterable[SliceConstraint], size: int, level: int) -> dict[int, int] | str:
     """The size of slices at the levels below the outermost layer (upstream: buildSliceSizeAtLevel)."""
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for layer in layers:
         own = tree.level_of(layer.topology)
         if own is None:
@@ -73,9 +73,9 @@ def _inner_sizes(tree: TopologyTree, layers: Iterable[SliceConstraint], size: in
             return f"additional slice layer topology {layer.topology} must be at a lower level than {above}"
         if layer.size <= 0 or size % layer.size:
             return f"additional slice layer size {layer.size} must evenly divide parent layer size {size}"
-        found |= dict.fromkeys(range(level + 1, own + 1), layer.size)
+        sizes |= dict.fromkeys(range(level + 1, own + 1), layer.size)
         size, level = layer.size, own
-    return found
+    return sizes
 
 
 def level_key(tree: TopologyTree, request: TopologyRequest | None) -> str | None:
@@ -156,7 +156,7 @@ class Placement:
     def assignment(self, domains: Iterable[Domain]) -> TopologyAssignment:
         """The leaves in order, by all levels, or by the node alone."""
         first = len(self._tree.levels) - 1 if self._tree.ends_in_nodes else 0
-        ordered = sorted((domain for domain in domains if domain.pods), key=lambda each: each.values)
+        ordered = sorted((domain for domain in domains if domain.pods), key=lambda domain: domain.values)
         pairs = tuple((domain.values[first:], domain.pods) for domain in ordered)
         return TopologyAssignment(self._tree.levels[first:], pairs)
 
@@ -195,13 +195,13 @@ class Placement:
         total = rest = want.pods // want.size
         leaders = want.leaders
         ordered = put_leader_first(ordered, want, in_slices=True)
-        found = []
+        domains = []
         index = 0
         while leaders > 0 and index < len(ordered) and ordered[index].leaders > 0:
             domain = ordered[index]
             if not want.unconstrained and domain.slices_with_leader >= rest:
                 domain = best_fit_for_slices(ordered[index:], rest, leaders)
-            found.append(domain)
+            domains.append(domain)
             leaders -= domain.leaders
             rest -= domain.slices_with_leader
             index += 1
@@ -213,11 +213,11 @@ class Placement:
                 break
             if not want.unconstrained and domain.slices >= rest:
                 domain = best_fit_for_slices(ordered[index:], rest, 0)
-            found.append(domain)
+            domains.append(domain)
             rest -= domain.slices
         if rest > 0:
             return self._not_fit(total - rest, total, level)
-        return level, found
+        return level, domains
 
     # --- messages
 
@@ -235,7 +235,7 @@ class Placement:
         said = f"topology {go_quote(self._topology)} doesn't allow to fit"
         best = min(
             self._load_counts(level, self._tree.domains[level]),
-            key=lambda each: (-each.slices, ",".join(each.values)),
+            key=lambda domain: (-domain.slices, ",".join(domain.values)),
         )
         for layer in self._levels.layers:
             target = self._tree.level_of(layer.topology)

@@ -45,13 +45,13 @@ def avoided_controllers_of(node: Node) -> set[tuple[str, str]]:
     except ValueError:
         return set()
     entries = _get_key(document, "preferAvoidPods")
-    found = set()
+    avoided_controllers = set()
     for entry in entries if isinstance(entries, list) else ():
         controller = _get_key(_get_key(entry, "podSignature"), "podController")
         kind, uid = _get_key(controller, "kind"), _get_key(controller, "uid")
         if isinstance(controller, dict):
-            found.add((kind if isinstance(kind, str) else "", uid if isinstance(uid, str) else ""))
-    return found
+            avoided_controllers.add((kind if isinstance(kind, str) else "", uid if isinstance(uid, str) else ""))
+    return avoided_controllers
 
 
 def _get_key(value: Any, key: str) -> Any:

@@ -148,10 +148,12 @@ class CapacityScheduling(Plugin[Claims, None]):
         quotas = quotas_of(cluster).catch_up()
         quota = quotas.of(pod.shape.namespace)
         if quota is None:
-            return [quotas.of(each.shape.namespace) is None and each.priority < pod.priority for each in others]
+            return [
+                quotas.of(pod_info.shape.namespace) is None and pod_info.priority < pod.priority for pod_info in others
+            ]
         own = pod.shape.namespace
         if quota.beyond_min(self._claims(pod, cluster, quotas).in_quota):
-            return [each.shape.namespace == own and each.priority < pod.priority for each in others]
+            return [pod_info.shape.namespace == own and pod_info.priority < pod.priority for pod_info in others]
         # The least important go first, until their quota no longer borrows.
         may_go = [False] * len(others)
         gone: dict[str, Amounts] = {}
@@ -205,7 +207,7 @@ def _describe_max(names: Sequence[str], requests: Amounts, quota: Quota) -> str:
     """``cpu: asks 1500m, used 3 of max 4 (min 2)``."""
     parts = []
     for name in names:
-        amounts = (each.get(name, 0) for each in (requests, quota.used, quota.max, quota.min))
+        amounts = (request.get(name, 0) for request in (requests, quota.used, quota.max, quota.min))
         asks, used, most, least = (format_amount(name, amount) for amount in amounts)
         parts.append(f"{name}: asks {asks}, used {used} of max {most} (min {least})")
     return "; ".join(parts)

@@ -104,10 +104,10 @@ class NetworkOverhead(Plugin[Overhead, None]):
         if not rows.any_scheduled:
             return SKIP
         by_dependency: Counter[tuple[int, str, int]] = Counter()
-        for each in wanted:
-            selector = each.workload.selector
+        for app_group_dependency in wanted:
+            selector = app_group_dependency.workload.selector
             for row, number in rows.by_selector.get(selector, {}).items():
-                by_dependency[row, selector, each.max_network_cost] += number
+                by_dependency[row, selector, app_group_dependency.max_network_cost] += number
         return self._overhead(cluster, topology, by_dependency)
 
     def _rows(self, cluster: Cluster, group: str, selectors: set[str]) -> _Scheduled:

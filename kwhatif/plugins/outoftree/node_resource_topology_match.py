@@ -98,7 +98,7 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         args: NodeResourceTopologyMatchArgs = handle.args
         assert args.scoring_strategy is not None
         self._strategy = args.scoring_strategy.type
-        self._weights = {each.name: each.weight for each in args.scoring_strategy.resources}
+        self._weights = {resource.name: resource.weight for resource in args.scoring_strategy.resources}
         self._discards = args.discard_reserved_nodes
         self._counts_placed = not self._discards and (args.cache_resync_period_seconds or 0) > 0
         self._detects = (args.cache.foreign_pods_detect if args.cache is not None else None) or "All"
@@ -110,12 +110,13 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
     def cache_key(self, pod: PodInfo) -> Hashable:
         spec = pod.shape.spec
         requests = tuple(
-            (each.restart_policy, frozenset(requests_of(each).items())) for each in spec.init_containers or ()
+            (init_container.restart_policy, frozenset(requests_of(init_container).items()))
+            for init_container in spec.init_containers or ()
         )
         return (
             qos_class_of(spec),
             requests,
-            tuple(frozenset(requests_of(each).items()) for each in spec.containers or ()),
+            tuple(frozenset(requests_of(container).items()) for container in spec.containers or ()),
             frozenset((spec.overhead or {}).items()),
         )
 
@@ -189,10 +190,10 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         if self._strategy == _FEWEST:
             return _score_fewest(cells, rows, left, wanted)
         present = cells.number[rows] <= cells.highest
-        of_each = [lowest_score(self._score_cells(each, cells, left), present) for each in wanted]
+        of_each = [lowest_score(self._score_cells(amounts, cells, left), present) for amounts in wanted]
         if as_whole:
             return of_each[0]
-        return np.floor(sum(each.astype(np.float64) for each in of_each) / max(len(of_each), 1)).astype(np.int64)
+        return np.floor(sum(scores.astype(np.float64) for scores in of_each) / max(len(of_each), 1)).astype(np.int64)
 
     def _score_cells(self, requests: Mapping[str, int], cells: Cells, left: Int64Array) -> Int64Array:
         return score_cells(self._strategy, requests, cells.names, left, self._weights)
@@ -246,8 +247,8 @@ def _score_fewest(cells: Cells, rows: IntpArray, left: Int64Array, wanted: Seque
 
     What a cell has beyond all that is asked for makes no difference.
     """
-    names = sorted({name for each in wanted for name in each} & cells.names.keys())
-    most = np.array([sum(each.get(name, 0) for each in wanted) for name in names], np.int64)
+    names = sorted({name for amounts in wanted for name in amounts} & cells.names.keys())
+    most = np.array([sum(amounts.get(name, 0) for amounts in wanted) for name in names], np.int64)
     enough = np.minimum(left[:, :, [cells.names[name] for name in names]], most)
     known: dict[tuple[int, bytes], int] = {}
     scores = np.zeros(len(rows), np.int64)
@@ -282,7 +283,7 @@ def _scored_requests(spec: PodSpec, *, as_whole: bool) -> list[tuple[str, dict[s
     """What is scored, with its requests: the pod, or each of its containers, of which the mean counts."""
     if as_whole:
         return [("of the pod", amounts_of(effective_requests(spec)))]
-    return [(f"of {each.name}", amounts_of(requests_of(each))) for each in containers_of(spec)]
+    return [(f"of {container.name}", amounts_of(requests_of(container))) for container in containers_of(spec)]
 
 
 def _at(places: IntpArray, describe: Callable[[int], str]) -> Callable[[int], str]:

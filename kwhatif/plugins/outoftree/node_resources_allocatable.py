@@ -45,10 +45,10 @@ class NodeResourcesAllocatable(Plugin[None, None]):
 
     @classmethod
     def problems(cls, path: Path, args: Any, features: Features) -> Iterator[str]:
-        for index, each in enumerate(args.resources):
-            if each.weight <= 0:
-                problem = f"resource weight of {each.name} should be a positive value, got :{each.weight}"
-                yield path.child("resources").index(index).child("weight").invalid(each.weight, problem)
+        for index, resource in enumerate(args.resources):
+            if resource.weight <= 0:
+                problem = f"resource weight of {resource.name} should be a positive value, got :{resource.weight}"
+                yield path.child("resources").index(index).child("weight").invalid(resource.weight, problem)
         if args.mode not in ("Least", "Most"):
             yield path.child("mode").invalid(args.mode, "invalid support ModeType")
 
@@ -57,7 +57,7 @@ class NodeResourcesAllocatable(Plugin[None, None]):
 
     def score(self, pod: PodInfo, nodes: NodeView, state: None) -> Int64Array:
         args: NodeResourcesAllocatableArgs = self.handle.args
-        weights = {each.name: each.weight for each in args.resources}
+        weights = {resource.name: resource.weight for resource in args.resources}
         total = np.zeros(nodes.size, np.int64)
         for name, weight in weights.items():
             if name in ("cpu", "memory", "ephemeral-storage") or is_scalar(name):

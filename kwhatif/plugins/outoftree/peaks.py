@@ -128,4 +128,6 @@ def _request_of(pod: PodInfo) -> int:
 
 def _is_model(model: object) -> bool:
     """Null is a model of which every number is 0."""
-    return model is None or (isinstance(model, dict) and all(isinstance(each, int | float) for each in model.values()))
+    return model is None or (
+        isinstance(model, dict) and all(isinstance(number, int | float) for number in model.values())
+    )

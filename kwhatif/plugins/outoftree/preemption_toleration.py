@@ -97,13 +97,13 @@ class PreemptionToleration(Plugin[None, None]):
 
 @cached_per_cluster
 def _classes(cluster: Cluster) -> Mapping[str, PriorityClass]:
-    return {each.name: each for each in cluster.objects.list_all(PriorityClass)}
+    return {priority_class.name: priority_class for priority_class in cluster.objects.list_all(PriorityClass)}
 
 
 @cached_per_cluster
 def _now(cluster: Cluster) -> int:
     """Nanoseconds since 1970; where the moment is not given, the last at which a pod found its node."""
-    now = next((each.now for each in cluster.objects.list_all(Moments) if each.now is not None), None)
+    now = next((moments.now for moments in cluster.objects.list_all(Moments) if moments.now is not None), None)
     if now is not None:
         return int(now * _SECOND)
     return max((_scheduled_at(info) or 0 for info, _ in cluster.pods()), default=0)

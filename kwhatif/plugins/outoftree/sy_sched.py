@@ -63,7 +63,7 @@ class SySched(Plugin[None, None]):
             calls = [self._calls(info.pod, profiles) for info in running.values()]
             of_node = frozenset[str]().union(*calls)
             then = of_node | own
-            scores.append(len(of_node - own) + sum(len(then - each) for each in calls))
+            scores.append(len(of_node - own) + sum(len(then - call) for call in calls))
         return np.array(scores, np.int64)
 
     def normalize(self, pod: PodInfo, nodes: NodeView, state: None, scores: Int64Array) -> Int64Array:
@@ -101,7 +101,7 @@ def _is_running(pod: Pod) -> bool:
 
 
 def _named_profiles(pod: Pod) -> Iterator[tuple[str, str]]:
-    contexts = [pod.spec.security_context, *(each.security_context for each in pod.spec.containers or ())]
+    contexts = [pod.spec.security_context, *(container.security_context for container in pod.spec.containers or ())]
     for context in contexts:
         path = _local_profile(context)
         if path is not None and all(named := _namespace_and_name(path)):

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 def first_named(cluster: Cluster, kind: type[R], namespaces: Sequence[str], name: str) -> R | None:
     """The object of this name in the first of the namespaces that has one."""
-    by_namespace = {each.namespace: each for each in cluster.objects.list_all(kind) if each.name == name}
+    by_namespace = {r.namespace: r for r in cluster.objects.list_all(kind) if r.name == name}
     return next((by_namespace[namespace] for namespace in namespaces if namespace in by_namespace), None)
 
 

@@ -117,7 +117,9 @@ def _fewest(
 ) -> tuple[list[int], bool] | None:
     """Numbers of the smallest set of cells with all that is asked for, and whether none of its size is nearer."""
     for size in range(1, len(cells) + 1):
-        distances = {each: _distance(cells, each) for each in combinations(range(len(cells)), size)}
+        distances = {
+            combination: _distance(cells, combination) for combination in combinations(range(len(cells)), size)
+        }
         least = min(np.float32(NO_COST), *distances.values())
         best: tuple[int, ...] | None = None
         for places, distance in distances.items():

@@ -111,7 +111,7 @@ def lacking(
                 there = 0 if column is None else int(left[place, k, column])
                 unlisted = column is None or not cells.listed[rows[place], k, column]
                 if there < amount and not (unlisted and is_of_host(name)):
-                    asks, available = (_format_thousandths(name, each) for each in (amount, there))
+                    asks, available = (_format_thousandths(name, quantity) for quantity in (amount, there))
                     short.append(f"{name}: asks {asks}, available {available}")
             if short:
                 parts.append(f"node-{cell.number} {', '.join(short)}")

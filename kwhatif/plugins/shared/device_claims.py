@@ -231,7 +231,11 @@ class ClaimsOfPod:
         # What is on its way comes last, whatever the order of the claims: upstream then mixes them up.
         results = [*(allocation for _, allocation in own), *self.pending.values()]
         open_claims = [claim for claim in self.named if claim.status.allocation is None]
-        own_special = [claim for claim, _ in own if claim.identity not in {each.identity for each in self.named}]
+        own_special = [
+            claim
+            for claim, _ in own
+            if claim.identity not in {resource_claim.identity for resource_claim in self.named}
+        ]
         return list(zip([*open_claims, *own_special], results, strict=False))
 
     def _allocate_own(self, row: int) -> list[tuple[ResourceClaim, Allocation]]:
@@ -326,8 +330,8 @@ def _rank(claim: ResourceClaim, chosen: set[str]) -> int:
     return sum(
         ALTERNATIVES_AT_MOST - place
         for request in claim.spec.devices.requests or ()
-        for place, each in enumerate(request.first_available or ())
-        if f"{request.name}/{each.name}" in chosen
+        for place, subrequest in enumerate(request.first_available or ())
+        if f"{request.name}/{subrequest.name}" in chosen
     )
 
 
@@ -338,11 +342,16 @@ def _has_binding_failure(claim: ResourceClaim) -> bool:
         if not result.binding_conditions:
             continue
         status = next(
-            (each for each in claim.status.devices or () if (each.driver, each.pool, each.device) == result.id), None
+            (
+                device
+                for device in claim.status.devices or ()
+                if (device.driver, device.pool, device.device) == result.id
+            ),
+            None,
         )
         if status is None:
             return False
-        true = {each.type for each in status.conditions or () if each.status == "True"}
+        true = {condition.type for condition in status.conditions or () if condition.status == "True"}
         if true & set(result.binding_failure_conditions or ()):
             return True
         if not true >= set(result.binding_conditions):

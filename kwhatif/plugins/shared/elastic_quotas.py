@@ -85,11 +85,15 @@ class Quotas:
 
     def __init__(self, cluster: Cluster) -> None:
         self._by_namespace: dict[str, Quota] = {}
-        for each in cluster.objects.list_all(ElasticQuota):
-            namespace = each.namespace or "default"
-            least = {} if each.spec.min is None else amounts_of(each.spec.min)
-            most = dict.fromkeys(_ALWAYS[:3], _MOST) if each.spec.max is None else amounts_of(each.spec.max)
-            self._by_namespace.setdefault(namespace, Quota(each.name, namespace, least, most))
+        for elastic_quota in cluster.objects.list_all(ElasticQuota):
+            namespace = elastic_quota.namespace or "default"
+            least = {} if elastic_quota.spec.min is None else amounts_of(elastic_quota.spec.min)
+            most = (
+                dict.fromkeys(_ALWAYS[:3], _MOST)
+                if elastic_quota.spec.max is None
+                else amounts_of(elastic_quota.spec.max)
+            )
+            self._by_namespace.setdefault(namespace, Quota(elastic_quota.name, namespace, least, most))
         self._asked: dict[int, Amounts] = {}
         self._following = Following(cluster, self)
 

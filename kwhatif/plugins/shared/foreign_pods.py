@@ -63,7 +63,9 @@ def foreign_pods_of(cluster: Cluster, schedulers: tuple[str, ...], only_exclusiv
 
 def _has_for_itself(spec: PodSpec, listed: Collection[str]) -> bool:
     qos = qos_class_of(spec)
-    sidecars = [each for each in spec.init_containers or () if each.restart_policy == "Always"]
+    sidecars = [
+        init_container for init_container in spec.init_containers or () if init_container.restart_policy == "Always"
+    ]
     return any(
         _is_exclusive(qos, name, amount, listed)
         for container in (*sidecars, *(spec.containers or ()))

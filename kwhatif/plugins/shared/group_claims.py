@@ -25,7 +25,9 @@ def consumers_of(pod: PodInfo, groups: PodGroupStates, devices: Devices) -> list
     shared = (group.spec.resource_claims or ()) if group is not None else ()
     consumers = []
     for claim in pod.pod.spec.resource_claims or ():
-        is_shared = group is not None and any(_is_same(claim, each) for each in shared)
+        is_shared = group is not None and any(
+            _is_same(claim, pod_group_resource_claim) for pod_group_resource_claim in shared
+        )
         consumers.append(_consumer(group) if group is not None and is_shared else consumer_of(pod.pod))
     return consumers
 
@@ -64,8 +66,8 @@ def is_made_for_group(claim: ResourceClaim, name: str) -> bool:
 def unreserve_for_group(pod: PodInfo, groups: PodGroupStates, devices: Devices) -> bool:
     """Deallocate the first claim that is reserved for the pod's group; False if there is none."""
     group = groups.of(pod)
-    for each in (group.spec.resource_claims or ()) if group is not None else ():
-        claim = _claim_of(each, group, devices) if group is not None else None
+    for resource_claim in (group.spec.resource_claims or ()) if group is not None else ():
+        claim = _claim_of(resource_claim, group, devices) if group is not None else None
         if claim is None or claim.status.allocation is None or not is_reserved(pod, claim, devices):
             continue
         users = [user for user in claim.status.reserved_for or () if group is None or user.uid != group.identity]
@@ -77,6 +79,9 @@ def unreserve_for_group(pod: PodInfo, groups: PodGroupStates, devices: Devices) 
 def _claim_of(of_group: PodGroupResourceClaim, group: PodGroup, devices: Devices) -> ResourceClaim | None:
     if of_group.resource_claim_name is not None:
         return devices.claims.get((group.namespace, of_group.resource_claim_name))
-    names = {each.name: each.resource_claim_name for each in group.status.resource_claim_statuses or ()}
+    names = {
+        resource_claim_statuse.name: resource_claim_statuse.resource_claim_name
+        for resource_claim_statuse in group.status.resource_claim_statuses or ()
+    }
     claim = devices.claims.get((group.namespace, names.get(of_group.name) or ""))
     return claim if claim is not None and is_made_for_group(claim, group.name) else None

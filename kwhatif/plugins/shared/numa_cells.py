@@ -81,10 +81,10 @@ class Cells(msgspec.Struct, frozen=True, eq=False):
 @cached_per_cluster
 def cells_of(cluster: Cluster) -> Cells:
     """What the NodeResourceTopologies of a cluster say of its nodes, in the order of its rows."""
-    by_name = {each.name: each for each in cluster.objects.list_all(NodeResourceTopology)}
+    by_name = {topology.name: topology for topology in cluster.objects.list_all(NodeResourceTopology)}
     found = [by_name.get(name) for name in cluster.columns.names]
-    lists = [[] if each is None else _cells(each) for each in found]
-    managers = [TopologyManager() if each is None else _manager(each) for each in found]
+    lists = [[] if topology is None else _cells(topology) for topology in found]
+    managers = [TopologyManager() if topology is None else _manager(topology) for topology in found]
     names: dict[str, int] = {}
     layouts: dict[Hashable, int] = {}
     for cells in lists:
@@ -103,7 +103,7 @@ def cells_of(cluster: Cluster) -> Cells:
                 listed[row, place, names[name]] = True
     return Cells(
         names,
-        np.array([each is not None for each in found], np.bool_),
+        np.array([topology is not None for topology in found], np.bool_),
         np.array([manager.policy == SINGLE for manager in managers], np.bool_),
         np.array([manager.scope == POD for manager in managers], np.bool_),
         number,
@@ -111,7 +111,7 @@ def cells_of(cluster: Cluster) -> Cells:
         listed,
         managers,
         lists,
-        np.array([_layout_of(*each, layouts) for each in zip(managers, lists, strict=True)], np.intp),
+        np.array([_layout_of(*pair, layouts) for pair in zip(managers, lists, strict=True)], np.intp),
     )
 
 
@@ -139,8 +139,8 @@ def _manager(topology: NodeResourceTopology) -> TopologyManager:
 
 def _number(name: str) -> int | None:
     """3 of ``node-3``; None of a name that is no cell's, or one beyond those there are."""
-    found = _CELL.fullmatch(name)
-    number = int(found[1]) if found else None
+    match = _CELL.fullmatch(name)
+    number = int(match[1]) if match else None
     return number if number is not None and number <= _HIGHEST_ID else None
 
 

@@ -157,8 +157,10 @@ def format_share(percent: float) -> str:
 def format_stats(resource: str, stats: ResourceStats) -> str:
     """``cpu 35% in use (deviation 12%), 2 of 16 by this pod``."""
     name, unit = ("cpu", 1.0) if resource == CPU else ("memory", 1 / _MEGA)
-    used, deviation = (100 * each / stats.capacity if stats.capacity else 0.0 for each in (stats.used, stats.deviation))
-    requested, has = (round(each * unit) for each in (stats.asked, stats.capacity))
+    used, deviation = (
+        100 * share / stats.capacity if stats.capacity else 0.0 for share in (stats.used, stats.deviation)
+    )
+    requested, has = (round(share * unit) for share in (stats.asked, stats.capacity))
     return (
         f"{name} {format_share(used)} in use (deviation {format_share(deviation)}), "
         f"{format_amount(name, requested)} of {format_amount(name, has)} by this pod"

@@ -40,11 +40,11 @@ def _clean_value(value: Any) -> Any:
         case str():
             return clean(value)
         case dict():
-            return {clean(key): _clean_value(each) for key, each in value.items()}
+            return {clean(key): _clean_value(part) for key, part in value.items()}
         case _RawJson():
             return value.text
         case list() | tuple():
-            return [each if isinstance(each, int) else _clean_value(each) for each in value]
+            return [element if isinstance(element, int) else _clean_value(element) for element in value]
     return value
 
 
@@ -94,51 +94,54 @@ MOST_SINGLE = 200
 """How many feasible nodes of a pod are listed with their scores, the best ones."""
 
 
-def map_data(found: ClusterMap) -> dict[str, Any]:
+def map_data(cluster_map: ClusterMap) -> dict[str, Any]:
     """The nodes in order of zone and pool; rows of ``rooms`` and ``asks`` are by resource."""
-    rooms = list(dict.fromkeys(node.room for node in found.nodes))
+    rooms = list(dict.fromkeys(node.room for node in cluster_map.nodes))
     row_of = {room: row for row, room in enumerate(rooms)}
     return {
-        "states": found.states,
-        "resources": found.resources,
+        "states": cluster_map.states,
+        "resources": cluster_map.resources,
         "rooms": [list(map(float, room)) for room in rooms],
-        "asks": [list(map(float, asks)) for asks in found.asks],
+        "asks": [list(map(float, asks)) for asks in cluster_map.asks],
         "nodes": {
-            "name": front_coded([node.node for node in found.nodes]),
-            "common": common_parts({node.node for node in found.nodes}, SHORT_BEGINNING),
-            "zone": packed_column([node.zone for node in found.nodes], {}),
-            "pool": packed_column([node.pool for node in found.nodes], {}),
-            "closed": packed_column([node.closed for node in found.nodes], {}),
-            "taints": packed_column([", ".join(node.taints) for node in found.nodes], {}),
-            "room": [row_of[node.room] for node in found.nodes],
+            "name": front_coded([node.node for node in cluster_map.nodes]),
+            "common": common_parts({node.node for node in cluster_map.nodes}, SHORT_BEGINNING),
+            "zone": packed_column([node.zone for node in cluster_map.nodes], {}),
+            "pool": packed_column([node.pool for node in cluster_map.nodes], {}),
+            "closed": packed_column([node.closed for node in cluster_map.nodes], {}),
+            "taints": packed_column([", ".join(node.taints) for node in cluster_map.nodes], {}),
+            "room": [row_of[node.room] for node in cluster_map.nodes],
             "absent": [
-                [place for place, node in enumerate(found.nodes) if not node.there[state]]
-                for state in range(len(found.states))
+                [place for place, node in enumerate(cluster_map.nodes) if not node.there[state]]
+                for state in range(len(cluster_map.states))
             ],
         },
         "pods": {
-            "name": front_coded([pod.pod for pod in found.pods]),
-            "asks": [pod.asks for pod in found.pods],
-            "at": [[pod.at[state] for pod in found.pods] for state in range(len(found.states))],
+            "name": front_coded([pod.pod for pod in cluster_map.pods]),
+            "asks": [pod.asks for pod in cluster_map.pods],
+            "at": [[pod.at[state] for pod in cluster_map.pods] for state in range(len(cluster_map.states))],
         },
-        "gone": front_coded(found.gone),
+        "gone": front_coded(cluster_map.gone),
     }
 
 
 def pods_data(outcomes: PodOutcomes, nodes: Mapping[str, int]) -> dict[str, Any]:
     """Outcomes of pods that a map does not show: why they wait, victims, and scores."""
     placements = outcomes.placements
-    waiting = [each for each in placements if not each.good]
-    victims = [(victim, each) for each in placements for victim in each.victims]
+    waiting = [placement for placement in placements if not placement.good]
+    victims = [(victim, placement) for placement in placements for victim in placement.victims]
     again = {victim.pod: victim.replacement for victim, _ in victims if victim.replacement} | dict(outcomes.again)
-    scored = [each for each in placements if each.scores][:MOST_SCORED]
+    scored = [placement for placement in placements if placement.scores][:MOST_SCORED]
     return {
-        "waiting": _pairs([(each.pod, each.reason) for each in waiting]),
+        "waiting": _pairs([(placement.pod, placement.reason) for placement in waiting]),
         "again": _pairs(list(again.items())),
-        "victims": _pairs([(victim.pod, each.pod) for victim, each in victims]),
+        "victims": _pairs([(victim.pod, placement.pod) for victim, placement in victims]),
         "kept": _pairs(outcomes.kept),
-        "scores": {each.pod: {"node": nodes.get(each.node, -1), "scores": _scores(each.scores)} for each in scored},
-        "left": max(sum(1 for each in placements if each.scores) - len(scored), 0),
+        "scores": {
+            placement.pod: {"node": nodes.get(placement.node, -1), "scores": _scores(placement.scores)}
+            for placement in scored
+        },
+        "left": max(sum(1 for placement in placements if placement.scores) - len(scored), 0),
     }
 
 
@@ -174,7 +177,7 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _scores(scores: Sequence[Score]) -> list[list[Any]]:
-    return [[each.plugin, each.weight, each.raw, each.normalized, each.weighted] for each in scores]
+    return [[score.plugin, score.weight, score.raw, score.normalized, score.weighted] for score in scores]
 
 
 def story_data(result: Result) -> dict[str, Any]:
@@ -214,26 +217,26 @@ def _matrix(report: PodReport) -> dict[str, Any]:
                 "total": node.total,
                 "chosen": node.chosen,
                 "scores": _scores(node.scores),
-                "how": [[each.plugin, each.raw, each.detail] for each in node.scores if each.detail],
+                "how": [[score.plugin, score.raw, score.detail] for score in node.scores if score.detail],
             }
             for node in feasible[:MOST_SINGLE]
         ],
         "more": max(len(feasible) - MOST_SINGLE, 0),
         "rejected": list(_rejection_groups(rejected)),
         "state": report.state,
-        "alike": [(each.pod, each.node) for each in report.alike],
+        "alike": [(placement.pod, placement.node) for placement in report.alike],
         "compared": "" if compared is None else compared.verdict,
         "evictions": [
             (
-                each.node,
-                len(each.victims),
-                each.violations,
-                each.top_priority,
-                each.earliest_start,
-                each.chosen,
-                each.behind,
+                eviction.node,
+                len(eviction.victims),
+                eviction.violations,
+                eviction.top_priority,
+                eviction.earliest_start,
+                eviction.chosen,
+                eviction.behind,
             )
-            for each in report.evictions
+            for eviction in report.evictions
         ],
         "fixes": [
             [fix.change, f"{fix.pods} of {fix.waiting} pending", fix.node, describe_victims_of_fix(fix)]
@@ -247,7 +250,7 @@ def _rejection_groups(nodes: Sequence[NodeReport]) -> Iterator[dict[str, Any]]:
     """Nodes that the same plugins reject for the same reasons, the nearest misses first."""
     groups: dict[tuple[tuple[str, str], ...], list[NodeReport]] = {}
     for node in sorted(nodes, key=distance):
-        groups.setdefault(tuple((each.plugin, each.reason) for each in node.blockers), []).append(node)
+        groups.setdefault(tuple((blocker.plugin, blocker.reason) for blocker in node.blockers), []).append(node)
     for key, group in groups.items():
         details: list[str] = []
         for place in range(len(key)):

@@ -115,17 +115,17 @@ def prices_of_azure(prices: PriceList, *, on_spot: bool) -> dict[str, float]:
     if prices.next:
         raise InputError("$.NextPageLink: the Items of all pages belong in one file")
     chosen = [
-        each
-        for each in prices.items
-        if (each.service_name, each.type) == ("Virtual Machines", "Consumption")
-        and each.sku_name.endswith(" Spot") == on_spot
-        and not each.product_name.endswith(" Windows")
-        and not each.meter_name.endswith(" Low Priority")
+        item
+        for item in prices.items
+        if (item.service_name, item.type) == ("Virtual Machines", "Consumption")
+        and item.sku_name.endswith(" Spot") == on_spot
+        and not item.product_name.endswith(" Windows")
+        and not item.meter_name.endswith(" Low Priority")
     ]
-    regions = sorted({each.arm_region_name for each in chosen})
+    regions = sorted({price.arm_region_name for price in chosen})
     if len(regions) > 1:
         raise InputError(f"expected prices of one region, found {', '.join(map(describe_value, regions[:3]))}")
-    return {each.arm_sku_name: each.retail_price for each in chosen}
+    return {price.arm_sku_name: price.retail_price for price in chosen}
 
 
 def aks_types(
@@ -134,9 +134,11 @@ def aks_types(
     """All sizes that AKS takes, offered where they are and a price is known. Raises InputError with a place."""
     found: dict[str, InstanceType] = {}
     for number, sku in enumerate(skus):
-        if sku.resource_type != "virtualMachines" or any(each.type == "Location" for each in sku.restrictions or ()):
+        if sku.resource_type != "virtualMachines" or any(
+            restriction.type == "Location" for restriction in sku.restrictions or ()
+        ):
             continue
-        fields = {each.name: each.value for each in sku.capabilities or ()}
+        fields = {capability.name: capability.value for capability in sku.capabilities or ()}
         parts = _SIZE.fullmatch(sku.name)
         wrong = [name for name in _NUMBERS if finite(fields.get(name, 0)) is None]
         if wrong:
@@ -157,9 +159,9 @@ def _offerings(
 ) -> Iterator[Offering]:
     barred = {
         zone
-        for each in sku.restrictions or ()
-        if each.type == "Zone" and each.restriction_info is not None
-        for zone in each.restriction_info.zones or ()
+        for restriction in sku.restrictions or ()
+        if restriction.type == "Zone" and restriction.restriction_info is not None
+        for zone in restriction.restriction_info.zones or ()
     }
     for place in sku.location_info:
         # Where a region has no zones, Azure calls the only one 0.

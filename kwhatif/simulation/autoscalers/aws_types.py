@@ -51,11 +51,11 @@ def aws_types(
         zones.setdefault(place.instance_type, []).append(place.location)
     prices = dict(_latest(spot.spot_price_history if spot else ()))
     ids = _zone_ids(node_class)
-    found = []
-    for each in sorted(types.instance_types, key=lambda each: each.instance_type):
-        there = [zone for zone in sorted(zones.get(each.instance_type, ())) if not ids or zone in ids]
-        offerings = list(_offerings(each, there, prices, on_demand, ids))
-        found.append(_describe_type(each, node_class, options, there, offerings, auto_mode=auto_mode))
+    instance_types = []
+    for instance_type in sorted(types.instance_types, key=lambda each: each.instance_type):
+        there = [zone for zone in sorted(zones.get(instance_type.instance_type, ())) if not ids or zone in ids]
+        offerings = list(_offerings(instance_type, there, prices, on_demand, ids))
+        instance_types.append(_describe_type(instance_type, node_class, options, there, offerings, auto_mode=auto_mode))
     lacks: list[Lack] = lacking_prices(on_demand, prices)
     if node_class is None:
         lacks.append("nodeClass")
@@ -66,7 +66,7 @@ def aws_types(
         incomplete="; ".join(_missing(types, node_class, spot, on_demand, auto_mode=auto_mode)),
         lacks=lacks,
         node_class=node_class.name if node_class else None,
-        types=found,
+        types=instance_types,
     )
 
 
@@ -84,14 +84,14 @@ def _missing(
     if not on_demand:
         yield "on-demand prices are unknown, so that nothing is offered on demand"
     if spot is None:
-        number = sum("spot" in each.supported_usage_classes for each in types.instance_types)
+        number = sum("spot" in instance_type.supported_usage_classes for instance_type in types.instance_types)
         if number:
             yield f"spot prices are unknown, so that none of the {number} types with spot machines is offered on spot"
     if node_class is None:
         yield "no EC2NodeClass is known: an empty one of AL2023 is assumed"
     elif family_of(node_class) == "Custom":
         yield "the EC2NodeClass has custom images: allocatable may differ"
-    if any(each.network_info.megabits is None for each in types.instance_types):
+    if any(instance_type.network_info.megabits is None for instance_type in types.instance_types):
         yield "network bandwidths are not known of all types: those have no such label"
     if auto_mode:
         yield "allocatable under EKS Auto Mode is not public: estimated as for Karpenter's own nodes"
@@ -100,7 +100,7 @@ def _missing(
 def _zone_ids(node_class: EC2NodeClass | None) -> dict[str, str]:
     """The zones of a node class's subnets and their ids; empty where its status does not tell."""
     subnets = (node_class.status.subnets if node_class else None) or ()
-    return {each.zone: each.zone_id or "" for each in subnets if each.zone}
+    return {subnet.zone: subnet.zone_id or "" for subnet in subnets if subnet.zone}
 
 
 def _offerings(
@@ -121,9 +121,9 @@ def _offerings(
 
 def _latest(history: Sequence[Price]) -> Iterator[tuple[tuple[str, str], float]]:
     """Of each type and zone, of Linux."""
-    for each in sorted(history, key=lambda each: each.timestamp):
-        if each.product_description.startswith("Linux"):
-            yield (each.instance_type, each.availability_zone), float(each.spot_price)
+    for price in sorted(history, key=lambda each: each.timestamp):
+        if price.product_description.startswith("Linux"):
+            yield (price.instance_type, price.availability_zone), float(price.spot_price)
 
 
 def _describe_type(
@@ -165,7 +165,9 @@ def provider_options(snapshot: Snapshot) -> ProviderOptions:
     for deployment in snapshot.whole.get("Deployment", ()):
         for container in section(deployment, "spec", "template", "spec").get("containers") or ():
             if "karpenter" in str(container.get("image") or ""):
-                seen |= {str(each.get("name")): str(each.get("value")) for each in container.get("env") or ()}
+                seen |= {
+                    str(variable.get("name")): str(variable.get("value")) for variable in container.get("env") or ()
+                }
     try:
         return ProviderOptions(int(seen.get("RESERVED_ENIS", 0)), float(seen.get("VM_MEMORY_OVERHEAD_PERCENT", 0.075)))
     except ValueError as error:

@@ -73,7 +73,7 @@ def kwok_types(types: Sequence[KwokType], source: str) -> InstanceTypesFile:
         api_version=API_VERSION,
         kind=KIND,
         source=source,
-        types=[_build_type(each, f"$[{number}]") for number, each in enumerate(types)],
+        types=[_build_type(kwok_type, f"$[{number}]") for number, kwok_type in enumerate(types)],
     )
 
 
@@ -96,7 +96,10 @@ def _build_type(type_: KwokType, place: str) -> InstanceType:
         },
         capacity=capacity,
         overhead=_OVERHEAD,
-        offerings=[_offering(each, f"{place}.offerings[{number}]") for number, each in enumerate(type_.offerings)],
+        offerings=[
+            _offering(kwok_offering, f"{place}.offerings[{number}]")
+            for number, kwok_offering in enumerate(type_.offerings)
+        ],
     )
 
 
@@ -107,7 +110,7 @@ def _text(capacity: ResourceList, name: str, place: str) -> str:
 
 
 def _offering(offering: KwokOffering, place: str) -> Offering:
-    requirements = {each.key: (each.values or [""])[0] for each in offering.requirements}
+    requirements = {requirement.key: (requirement.values or [""])[0] for requirement in offering.requirements}
     for key in (ZONE, CAPACITY_TYPE):
         if not requirements.get(key):
             raise InputError(f"expected a requirement on {key}, found none", place=f"{place}.Requirements")
@@ -163,15 +166,15 @@ def observed_types(snapshot: Snapshot) -> InstanceTypesFile:
         kind=KIND,
         source=snapshot.source or None,
         incomplete=_INCOMPLETE,
-        types=sorted(found.values(), key=lambda each: each.name),
+        types=sorted(found.values(), key=lambda instance_type: instance_type.name),
     )
 
 
 def _machines(snapshot: Snapshot) -> Iterator[tuple[Mapping[str, str], ResourceList, ResourceList]]:
     there: list[Node | NodeClaim] = [*snapshot.objects.list_all(Node), *snapshot.objects.list_all(NodeClaim)]
-    for each in there:
-        capacity = each.status.capacity or {}
-        yield each.metadata.labels or {}, capacity, each.status.allocatable or capacity
+    for machine in there:
+        capacity = machine.status.capacity or {}
+        yield machine.metadata.labels or {}, capacity, machine.status.allocatable or capacity
 
 
 T = TypeVar("T")
@@ -220,7 +223,7 @@ def load_instance_types(
 
 def _node_class_of(snapshot: Snapshot, name: str) -> EC2NodeClass | None:
     """The node class of this name, or the only one; None if there is none. Raises UsageError."""
-    classes = {each.name: each for each in snapshot.objects.list_all(EC2NodeClass)}
+    classes = {ec2_node_class.name: ec2_node_class for ec2_node_class in snapshot.objects.list_all(EC2NodeClass)}
     if name and name not in classes:
         raise UsageError(f"--node-class: the snapshot has no EC2NodeClass {name}{suggest_spelling(name, classes)}")
     if not name and len(classes) > 1:

@@ -111,9 +111,11 @@ def members_named(name: str, nodes: Sequence[Node], labelled: Sequence[LabelledG
     for pattern in _of_provider_ids(name):
         if any(re.search(pattern, node.spec.provider_id or "") for node in nodes):
             return Members(provider_id=pattern), "providerID of nodes"
-    for each in labelled:
-        if name == each.name or re.fullmatch(each.sign.called.replace("{}", re.escape(each.value)), name):
-            return each.members, each.source
+    for labelled_group in labelled:
+        if name == labelled_group.name or re.fullmatch(
+            labelled_group.sign.called.replace("{}", re.escape(labelled_group.value)), name
+        ):
+            return labelled_group.members, labelled_group.source
     return None
 
 
@@ -139,57 +141,57 @@ def machine_groups(snapshot: Snapshot) -> Iterator[Group]:
     """Those that may have machines at all, by the annotation of their largest size."""
     there, nodes = {node.name for node in snapshot.objects.list_all(Node)}, _nodes_of(snapshot)
     for kind in (MachineDeployment, MachinePool, MachineSet):
-        for each in snapshot.objects.list_all(kind):
-            if kind is MachineSet and _owner(each, "MachineDeployment"):
+        for scalable in snapshot.objects.list_all(kind):
+            if kind is MachineSet and _owner(scalable, "MachineDeployment"):
                 continue
-            found = _group(each, kind.__name__, nodes, there)
+            found = _group(scalable, kind.__name__, nodes, there)
             if found is not None:
                 yield found
 
 
 def _group(
-    each: Scalable, kind: str, nodes: Mapping[tuple[str, str, str], list[str]], known: AbstractSet[str]
+    scalable: Scalable, kind: str, nodes: Mapping[tuple[str, str, str], list[str]], known: AbstractSet[str]
 ) -> Group | None:
-    notes = each.metadata.annotations or {}
+    notes = scalable.metadata.annotations or {}
     sizes = {
         end: _number(notes, *(key for key in machines.SIZES if key.endswith(f"{end}-size"))) for end in ("min", "max")
     }
     least, most = sizes["min"] or 0, sizes["max"] or 0
     if most == 0 or not 0 <= least <= most:
         return None
-    name = f"{kind}/{each.namespace}/{each.name}"
-    pooled = [ref.name for ref in each.status.node_refs or () if ref.name]
-    there = sorted(known & {*(pooled or nodes.get((kind, each.namespace, each.name), []))})
-    template = _template(each, notes)
-    if template is None and not each.spec.replicas and not there:
+    name = f"{kind}/{scalable.namespace}/{scalable.name}"
+    pooled = [ref.name for ref in scalable.status.node_refs or () if ref.name]
+    there = sorted(known & {*(pooled or nodes.get((kind, scalable.namespace, scalable.name), []))})
+    template = _template(scalable, notes)
+    if template is None and not scalable.spec.replicas and not there:
         return None
     return Group(
         name=name,
         min=least,
         max=most,
-        target=each.spec.replicas,
+        target=scalable.spec.replicas,
         nodes=Members(names=there) if there else None,
         template=template,
         options={machines.OPTIONS[key]: text.lower() for key, text in notes.items() if key in machines.OPTIONS} or None,
-        source=f"annotations of {kind} {each.namespace}/{each.name}",
+        source=f"annotations of {kind} {scalable.namespace}/{scalable.name}",
     )
 
 
 def _nodes_of(snapshot: Snapshot) -> dict[tuple[str, str, str], list[str]]:
     """The nodes of each MachineSet and MachineDeployment, by the Machines that became them."""
     above = {
-        (each.namespace, each.name): ("MachineDeployment", deployment)
-        for each in snapshot.objects.list_all(MachineSet)
-        if (deployment := _owner(each, "MachineDeployment"))
+        (machine_set.namespace, machine_set.name): ("MachineDeployment", deployment)
+        for machine_set in snapshot.objects.list_all(MachineSet)
+        if (deployment := _owner(machine_set, "MachineDeployment"))
     }
-    found: dict[tuple[str, str, str], list[str]] = {}
+    nodes: dict[tuple[str, str, str], list[str]] = {}
     for machine in snapshot.objects.list_all(Machine):
         ref, owner = machine.status.node_ref, _owner(machine, "MachineSet")
         if ref is None or not ref.name or not owner:
             continue
         kind, name = above.get((machine.namespace, owner), ("MachineSet", owner))
-        found.setdefault((kind, machine.namespace, name), []).append(ref.name)
-    return found
+        nodes.setdefault((kind, machine.namespace, name), []).append(ref.name)
+    return nodes
 
 
 def _owner(obj: Resource, kind: str) -> str:
@@ -200,7 +202,7 @@ def _owner(obj: Resource, kind: str) -> str:
 # --- a machine that is not there yet
 
 
-def _template(each: Scalable, notes: Mapping[str, str]) -> Template | None:
+def _template(scalable: Scalable, notes: Mapping[str, str]) -> Template | None:
     """The template of the next machine; None unless its cpu and memory are known."""
     cpu = _amount(notes, machines.CPU, machines.OLD_CPU)
     memory = _amount(notes, machines.MEMORY)
@@ -215,12 +217,12 @@ def _template(each: Scalable, notes: Mapping[str, str]) -> Template | None:
         capacity["ephemeral-storage"] = disk
     if gpus and notes.get(machines.GPU_TYPE):
         capacity[notes[machines.GPU_TYPE]] = Quantity.from_units(gpus)
-    return Template(capacity=capacity, labels=_labels(each, notes), taints=_taints(each, notes) or None)
+    return Template(capacity=capacity, labels=_labels(scalable, notes), taints=_taints(scalable, notes) or None)
 
 
-def _labels(each: Scalable, notes: Mapping[str, str]) -> dict[str, str]:
+def _labels(scalable: Scalable, notes: Mapping[str, str]) -> dict[str, str]:
     labels = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
-    for key, value in (each.spec.template.spec.metadata.labels or {}).items():
+    for key, value in (scalable.spec.template.spec.metadata.labels or {}).items():
         domain = key.partition("/")[0]
         if any(domain == one or domain.endswith(f".{one}") for one in _MANAGED):
             labels[key] = value
@@ -231,9 +233,9 @@ def _labels(each: Scalable, notes: Mapping[str, str]) -> dict[str, str]:
     return labels
 
 
-def _taints(each: Scalable, notes: Mapping[str, str]) -> list[Taint]:
+def _taints(scalable: Scalable, notes: Mapping[str, str]) -> list[Taint]:
     """Those of the template; one of the annotation takes the place of one with its key and effect."""
-    taints = {(taint.key, taint.effect): taint for taint in each.spec.template.spec.taints or ()}
+    taints = {(taint.key, taint.effect): taint for taint in scalable.spec.template.spec.taints or ()}
     for part in filter(None, notes.get(machines.TAINTS, "").split(",")):
         label, _, effect = part.rpartition(":")
         key, _, value = label.partition("=")
@@ -245,11 +247,11 @@ def _taints(each: Scalable, notes: Mapping[str, str]) -> list[Taint]:
 def _amount(notes: Mapping[str, str], *keys: str) -> Quantity | None:
     for key in keys:
         try:
-            found = Quantity.parse(notes[key])
+            amount = Quantity.parse(notes[key])
         except (KeyError, ValueError):
             continue
-        if found > Quantity.from_units(0):
-            return found
+        if amount > Quantity.from_units(0):
+            return amount
     return None
 
 
@@ -304,8 +306,8 @@ def _groups(
             groups.append(group)
         else:
             groups.append(sized[group.name])
-    for each in labelled:
-        group = Group(name=each.name, nodes=each.members, source=each.source)
+    for labelled_group in labelled:
+        group = Group(name=labelled_group.name, nodes=labelled_group.members, source=labelled_group.source)
         if _takes(group, named, taken, by_label):
             groups.append(group)
     return groups

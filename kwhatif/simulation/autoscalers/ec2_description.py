@@ -84,7 +84,7 @@ class Network(_Pascal):
         if self.network_performance and not self.network_performance.startswith("Up to "):
             return None
         baselines = [card.baseline_bandwidth_in_gbps for card in self.network_cards]
-        return round(1000 * sum(each or 0.0 for each in baselines)) if any(baselines) else None
+        return round(1000 * sum(baseline or 0.0 for baseline in baselines)) if any(baselines) else None
 
 
 class Gpu(_Pascal):

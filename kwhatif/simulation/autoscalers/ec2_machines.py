@@ -173,7 +173,9 @@ class EC2Machine(msgspec.Struct, frozen=True):
     @property
     def architecture(self) -> str:
         supported = self.type_.processor_info.supported_architectures
-        return next((_ARCHITECTURES[each] for each in supported if each in _ARCHITECTURES), "unknown")
+        return next(
+            (_ARCHITECTURES[architecture] for architecture in supported if architecture in _ARCHITECTURES), "unknown"
+        )
 
     @property
     def _scheme(self) -> tuple[bool, str, str]:
@@ -199,7 +201,10 @@ class EC2Machine(msgspec.Struct, frozen=True):
 
     def pods_by_interfaces(self, reserved: int) -> int:
         """Addresses of the interfaces for pods, but the interfaces' own, and two pods on the host's network."""
-        efa = sum(each.interface_type == "efa-only" and each.network_card_index == 0 for each in self._interfaces())
+        efa = sum(
+            interface.interface_type == "efa-only" and interface.network_card_index == 0
+            for interface in self._interfaces()
+        )
         usable = max(self.type_.network_info.interfaces - reserved - efa, 0)
         return usable * (self.type_.network_info.ipv4_addresses_per_interface - 1) + 2 if usable else 0
 
@@ -227,14 +232,16 @@ class EC2Machine(msgspec.Struct, frozen=True):
         if spec.instance_store_policy == "RAID0" and own is not None and own.total_size_in_gb is not None:
             return Quantity.parse(f"{own.total_size_in_gb}G")
         mappings = spec.block_device_mappings or []
-        root = next((each for each in mappings if each.root_volume), None)
+        root = next(
+            (block_device_mapping for block_device_mapping in mappings if block_device_mapping.root_volume), None
+        )
         if root is not None and root.ebs.volume_size is not None:
             return root.ebs.volume_size
         if mappings and not self.family.device:
             return mappings[-1].ebs.volume_size or Quantity.parse("20Gi")
-        for each in mappings:
-            if each.device_name == self.family.device and each.ebs.volume_size is not None:
-                return each.ebs.volume_size
+        for mapping in mappings:
+            if mapping.device_name == self.family.device and mapping.ebs.volume_size is not None:
+                return mapping.ebs.volume_size
         return Quantity.parse(self.family.room)
 
     # --- what there is
@@ -245,7 +252,7 @@ class EC2Machine(msgspec.Struct, frozen=True):
         gpus = type_.gpu_info.gpus if type_.gpu_info else []
         devices = type_.neuron_info.neuron_devices if type_.neuron_info else []
         if self.node_class.spec.network_interfaces is not None:
-            efas = sum(each.interface_type == "efa-only" for each in self._interfaces())
+            efas = sum(interface.interface_type == "efa-only" for interface in self._interfaces())
         else:
             efas = type_.network_info.efa_info.maximum_efa_interfaces if type_.network_info.efa_info else 0
         counts = {
@@ -333,21 +340,21 @@ class EC2Machine(msgspec.Struct, frozen=True):
         return found | ({"cpu-manufacturer": _kebab(processor.manufacturer)} if processor.manufacturer else {})
 
     def _disk_and_network_labels(self) -> dict[str, str]:
-        found = {}
+        disk_and_network_labels = {}
         disks, ebs = self.type_.instance_storage_info, self.type_.ebs_info
         if disks is not None and disks.nvme_support != "unsupported" and disks.total_size_in_gb is not None:
-            found["local-nvme"] = str(disks.total_size_in_gb)
+            disk_and_network_labels["local-nvme"] = str(disks.total_size_in_gb)
         if self.type_.network_info.megabits is not None:
-            found["network-bandwidth"] = str(self.type_.network_info.megabits)
+            disk_and_network_labels["network-bandwidth"] = str(self.type_.network_info.megabits)
         if ebs is not None and ebs.ebs_optimized_info is not None and ebs.ebs_optimized_support == "default":
-            found["ebs-bandwidth"] = str(ebs.ebs_optimized_info.maximum_bandwidth_in_mbps)
-        return found
+            disk_and_network_labels["ebs-bandwidth"] = str(ebs.ebs_optimized_info.maximum_bandwidth_in_mbps)
+        return disk_and_network_labels
 
     def _device_labels(self) -> dict[str, str]:
-        type_, found = self.type_, {}
+        type_, device_labels = self.type_, {}
         if type_.gpu_info and len(type_.gpu_info.gpus) == 1:
             (gpu,) = type_.gpu_info.gpus
-            found = {
+            device_labels = {
                 "gpu-name": _kebab(gpu.name),
                 "gpu-manufacturer": _kebab(gpu.manufacturer),
                 "gpu-count": str(gpu.count),
@@ -355,17 +362,19 @@ class EC2Machine(msgspec.Struct, frozen=True):
             }
         accelerators = type_.inference_accelerator_info.accelerators if type_.inference_accelerator_info else []
         if type_.neuron_info is not None:
-            named = [(each.name, "aws", each.count) for each in type_.neuron_info.neuron_devices]
+            named = [
+                (neuron_device.name, "aws", neuron_device.count) for neuron_device in type_.neuron_info.neuron_devices
+            ]
         else:
-            named = [(each.name, each.manufacturer, each.count) for each in accelerators]
+            named = [(accelerator.name, accelerator.manufacturer, accelerator.count) for accelerator in accelerators]
         if len(named) == 1:
             ((name, manufacturer, count),) = named
-            found |= {
+            device_labels |= {
                 "accelerator-name": _kebab(name),
                 "accelerator-manufacturer": _kebab(manufacturer),
                 "accelerator-count": str(count),
             }
-        return found
+        return device_labels
 
 
 def _kebab(text: str) -> str:

@@ -79,9 +79,9 @@ def gcp_types(
     """All types, offered in their zones where a price is known."""
     zones: dict[str, set[str]] = {}
     first: dict[str, MachineType] = {}
-    for each in types:
-        zones.setdefault(each.name, set()).add(each.zone.rpartition("/")[2])
-        first.setdefault(each.name, each)
+    for machine_type in types:
+        zones.setdefault(machine_type.name, set()).add(machine_type.zone.rpartition("/")[2])
+        first.setdefault(machine_type.name, machine_type)
     described = [
         _describe_machine(first[name], sorted(zones[name]), list(_offerings(name, zones[name], on_demand, spot)))
         for name in sorted(first)
@@ -126,7 +126,7 @@ def _describe_machine(type_: MachineType, zones: Sequence[str], offerings: list[
 
 def _labels(type_: MachineType, zones: Sequence[str]) -> dict[str, str]:
     prefix, *rest = type_.name.split("-")
-    found = {
+    labels = {
         "kubernetes.io/os": "linux",
         "topology.kubernetes.io/region": zones[0].rpartition("-")[0],
         f"{_GCP}cpu": str(type_.guest_cpus),
@@ -134,7 +134,7 @@ def _labels(type_: MachineType, zones: Sequence[str]) -> dict[str, str]:
     }
     if rest:
         generation = prefix[-2 if len(prefix) == 3 else -1]
-        found |= {
+        labels |= {
             "kubernetes.io/arch": _ARCHITECTURES.get(type_.architecture or "", "amd64"),
             f"{_GCP}family": prefix,
             f"{_GCP}shape": rest[0],
@@ -142,10 +142,10 @@ def _labels(type_: MachineType, zones: Sequence[str]) -> dict[str, str]:
             f"{_GCP}generation": generation,
         }
     if type_.accelerators:
-        found["cloud.google.com/gke-accelerator"] = type_.accelerators[0].guest_accelerator_type
-        found[f"{_GCP}gpu-name"] = type_.accelerators[0].guest_accelerator_type
-        found[f"{_GCP}gpu-count"] = str(len(type_.accelerators))
-    return found
+        labels["cloud.google.com/gke-accelerator"] = type_.accelerators[0].guest_accelerator_type
+        labels[f"{_GCP}gpu-name"] = type_.accelerators[0].guest_accelerator_type
+        labels[f"{_GCP}gpu-count"] = str(len(type_.accelerators))
+    return labels
 
 
 def _local_disks(name: str, partitions: int) -> int:

@@ -157,10 +157,12 @@ def without_zone(known: OfferedCatalogue, zone: str) -> OfferedCatalogue:
     """The catalogue while nothing is to be had in a zone."""
     types = [
         structs.replace(
-            each,
-            offerings=[structs.replace(one, available=one.available and one.zone != zone) for one in each.offerings],
+            instance_type,
+            offerings=[
+                structs.replace(one, available=one.available and one.zone != zone) for one in instance_type.offerings
+            ],
         )
-        for each in known.catalogue.types
+        for instance_type in known.catalogue.types
     ]
     return replace(known, catalogue=Catalogue(types))
 

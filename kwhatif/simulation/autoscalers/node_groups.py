@@ -99,8 +99,8 @@ class GroupAutoscaler:
         make_nodes(sum(resize.new_size - resize.current_size for resize in resizes))
         nodes = [node for resize in resizes for node in _iter_new_nodes(resize, loop, taken)]
         names: dict[str, list[str]] = {}
-        for each in nodes:
-            names.setdefault(each.group, []).append(each.node.name)
+        for node in nodes:
+            names.setdefault(node.group, []).append(node.node.name)
         grown = [
             replace(group, target=group.target + len(names[group.name]), nodes=(*group.nodes, *names[group.name]))
             if group.name in names
@@ -141,15 +141,15 @@ def chance(world: AutoscalingContext, loop: LoopResult, orders: int) -> tuple[li
         loop,
         *(StaticAutoscaler(Random(seed)).loop(world) for seed in track(range(orders), "Trying", "other orders")),
     ]
-    plans = {_plan(each) for each in loops} - {_plan(loop)}
-    helped = [_find_helped_pods(each) for each in loops]
+    plans = {_plan(loop_result) for loop_result in loops} - {_plan(loop)}
+    helped = [_find_helped_pods(loop_result) for loop_result in loops]
     return sorted(plans), sorted(set().union(*helped) - helped[0].intersection(*helped[1:]))
 
 
 def _plan(loop: LoopResult) -> str:
     """``general 3->5, gpu 0->1``; ``nothing``."""
-    plan = sorted(loop.resizes(), key=lambda each: each.group.name)
-    return ", ".join(f"{each.group.name} {each.current_size}->{each.new_size}" for each in plan) or "nothing"
+    plan = sorted(loop.resizes(), key=lambda info: info.group.name)
+    return ", ".join(f"{info.group.name} {info.current_size}->{info.new_size}" for info in plan) or "nothing"
 
 
 def _find_helped_pods(loop: LoopResult) -> set[str]:

@@ -60,12 +60,14 @@ class PoolAutoscaler:
     ) -> AutoscalerPlan:
         """The plan of one round; new nodes get names that are not ``taken``."""
         world = build_karpenter_snapshot(later, self.known, self.pools, now, waiting)
-        found = provision(world)
+        provisioning = provision(world)
         keys = {pod.key for pod in waiting}
         # Machines for the pods of nodes that are going are not those that were asked about.
-        claims = [claim for claim in found.results.claims if any(pod_data.key in keys for pod_data in claim.pods)]
+        claims = [
+            claim for claim in provisioning.results.claims if any(pod_data.key in keys for pod_data in claim.pods)
+        ]
         nodes = [self._node(claim, world, taken) for claim in claims]
-        return AutoscalerPlan(_with_daemons(nodes, later), _why_not(keys, found))
+        return AutoscalerPlan(_with_daemons(nodes, later), _why_not(keys, provisioning))
 
     def sizes(self, snapshot: Snapshot) -> Iterator[GrownGroup]:
         """The NodePools that have grown."""
@@ -80,7 +82,7 @@ class PoolAutoscaler:
                 continue
             there, limits = capacities.get(pool.name, []), amounts(pool.spec.limits)
             used = total(there)
-            left = {name: each for name, each in subtract(limits, used).items() if name in limits}
+            left = {name: amount for name, amount in subtract(limits, used).items() if name in limits}
             types = catalogue.within(catalogue.rows(self.known.offered.get(pool.name)), left)
             yield GrownGroup(
                 autoscaler=self.name,
@@ -145,25 +147,27 @@ def _with_daemons(nodes: Sequence[UpcomingNode], later: Snapshot) -> list[Upcomi
     # One draft for all NodePools: pods of a daemon set are numbered through.
     draft = Draft(later)
     before = len(draft.pods)
-    for group in dict.fromkeys(each.group for each in nodes):
+    for group in dict.fromkeys(node.group for node in nodes):
         like = (node for node in draft.nodes if (node.metadata.labels or {}).get(NODE_POOL) == group)
-        start_daemons(draft, [each.node for each in nodes if each.group == group], next(like, Node()), "")
+        start_daemons(draft, [node.node for node in nodes if node.group == group], next(like, Node()), "")
     pods: dict[str, list[Pod]] = {}
     for pod in draft.pods[before:]:
         pods.setdefault(pod.spec.node_name or "", []).append(pod)
-    return [structs.replace(each, pods=pods.get(each.node.name, ())) for each in nodes]
+    return [structs.replace(node, pods=pods.get(node.node.name, ())) for node in nodes]
 
 
-def _why_not(keys: set[str], found: Provisioning) -> dict[str, Mapping[str, Sequence[str]]]:
+def _why_not(keys: set[str], provisioning: Provisioning) -> dict[str, Mapping[str, Sequence[str]]]:
     """Why no NodePool helps a pod."""
-    result = found.results
+    result = provisioning.results
     why: dict[str, Mapping[str, Sequence[str]]] = {
         pod: {"": [f"it is expected to fit on {node}"]} for pod, node in result.placed.items() if pod in keys
     }
     for pod, reasons in result.errors.items():
-        said = {pool: [each.partition(", requirements=")[0] for each in of] for pool, of in result.refused[pod].items()}
+        said = {
+            pool: [reason.partition(", requirements=")[0] for reason in of] for pool, of in result.refused[pod].items()
+        }
         why[pod] = said or {"": reasons}
-    why.update({pod: {"": reasons} for pod, reasons in found.ignored.items()})
+    why.update({pod: {"": reasons} for pod, reasons in provisioning.ignored.items()})
     return {pod: reasons for pod, reasons in why.items() if pod in keys}
 
 

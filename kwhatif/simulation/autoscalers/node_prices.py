@@ -25,7 +25,11 @@ Prices = Callable[[Node], float | None]
 
 def read_prices(path: str) -> Prices:
     """The prices of a file. Raises InputError with the place of a mistake."""
-    documents = [each for text in read_paths([path], max_bytes=bounds.SETTINGS_BYTES) for each in read_documents(text)]
+    documents = [
+        read_document
+        for text in read_paths([path], max_bytes=bounds.SETTINGS_BYTES)
+        for read_document in read_documents(text)
+    ]
     if len(documents) != 1:
         raise InputError(f"expected one document, found {len(documents)}", source=path)
     (document,) = documents
@@ -43,9 +47,9 @@ def read_prices(path: str) -> Prices:
 def catalogue_prices(known: OfferedCatalogue) -> Prices:
     """The prices of a catalogue's offerings, by type, zone and capacity type."""
     offers: dict[tuple[str, str, str], float] = {
-        (each.name, offering.zone, offering.capacity_type): offering.price
-        for each in known.catalogue.types
-        for offering in each.offerings
+        (instance_type.name, offering.zone, offering.capacity_type): offering.price
+        for instance_type in known.catalogue.types
+        for offering in instance_type.offerings
     }
     return lambda node: offers.get((type_of(node), zone_of(node), _capacity_type(node)))
 

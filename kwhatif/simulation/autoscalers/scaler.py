@@ -86,15 +86,15 @@ class Scaler(msgspec.Struct):
         taken = set(session.cluster.columns.names)
         for pod in waiting:
             self._why_not[pod.key] = []
-        found: list[UpcomingNode] = []
+        nodes: list[UpcomingNode] = []
         for autoscaler in self.autoscalers:
             answer = autoscaler.ask(session, later, waiting, now, taken.__contains__)
-            taken.update(each.node.name for each in answer.nodes)
-            found += answer.nodes
-            self._came += [_PendingNode(autoscaler.name, each, self.time + self.provision) for each in answer.nodes]
+            taken.update(node.node.name for node in answer.nodes)
+            nodes += answer.nodes
+            self._came += [_PendingNode(autoscaler.name, node, self.time + self.provision) for node in answer.nodes]
             self._remember(autoscaler.name, answer)
-        self._helped_last = keys if found else frozenset()
-        return found
+        self._helped_last = keys if nodes else frozenset()
+        return nodes
 
     def _remember(self, autoscaler: str, answer: AutoscalerPlan) -> None:
         for pod, why in answer.why_not.items():
@@ -108,9 +108,9 @@ class Scaler(msgspec.Struct):
     def join(self, session: Session, nodes: Sequence[UpcomingNode]) -> None:
         """Add the nodes to the cluster."""
         session.join(
-            [each.node for each in nodes],
-            [pod for each in nodes for pod in each.pods],
-            [other for each in nodes for other in each.others],
+            [node.node for node in nodes],
+            [pod for node in nodes for pod in node.pods],
+            [other for node in nodes for other in node.others],
         )
 
     def provide_nodes(self, session: Session, waiting: Sequence[Pod]) -> bool:
@@ -129,8 +129,8 @@ class Scaler(msgspec.Struct):
 
     def unbounded_groups(self, session: Session) -> list[str]:
         """The groups that have grown and have no maximum."""
-        sizes = (each for autoscaler in self.autoscalers for each in autoscaler.sizes(session.snapshot))
-        return [each.group for each in sizes if each.max is None and not each.limits]
+        sizes = (size for autoscaler in self.autoscalers for size in autoscaler.sizes(session.snapshot))
+        return [size.group for size in sizes if size.max is None and not size.limits]
 
     # --- in words
 
@@ -148,13 +148,13 @@ class Scaler(msgspec.Struct):
             for each in self._came
             if not used or each.node.node.name in of_node
         )
-        costs = [each.cost for each in nodes]
+        costs = [added_node.cost for added_node in nodes]
         without = tuple(
             Unhelped(pod=pod, refusals=tuple(self._why_not[pod])) for pod in unhelped if self._why_not.get(pod)
         )
-        unknown = (what for each in self.autoscalers for what in each.unknown(unhelped=bool(without)))
+        unknown = (what for autoscaler in self.autoscalers for what in autoscaler.unknown(unhelped=bool(without)))
         return ScaleUp(
-            autoscalers=tuple(each.name for each in self.autoscalers),
+            autoscalers=tuple(autoscaler.name for autoscaler in self.autoscalers),
             nodes=nodes,
             groups=tuple(self._groups(session.snapshot, nodes)),
             cost=_total(costs),
@@ -179,15 +179,15 @@ class Scaler(msgspec.Struct):
 
     def _groups(self, snapshot: Snapshot, nodes: Sequence[AddedNode]) -> Iterator[GrownGroup]:
         for autoscaler in self.autoscalers:
-            for each in autoscaler.sizes(snapshot):
-                of_group = autoscaler.name, each.group
+            for size in autoscaler.sizes(snapshot):
+                of_group = autoscaler.name, size.group
                 mine = [node for node in nodes if (node.autoscaler, node.group) == of_group]
                 unused = sum((come.autoscaler, come.node.group) == of_group for come in self._came) - len(mine)
                 if unused and not mine:
                     continue
                 if unused:
-                    each = replace(each, to=each.to - unused, limits="", full=False)
-                yield replace(each, cost=_total([node.cost for node in mine]))
+                    size = replace(size, to=size.to - unused, limits="", full=False)
+                yield replace(size, cost=_total([node.cost for node in mine]))
 
 
 def _total(costs: Sequence[float | None]) -> float | None:
@@ -199,34 +199,38 @@ def apply_scale_up(
     scaler: Scaler, session: Session, placements: Sequence[Placement]
 ) -> tuple[tuple[Placement, ...], ScaleUp]:
     """The placements with their reasons, and the scale-up on the way."""
-    victims = (victim for each in placements for victim in each.victims if victim.replacement)
-    homes = {each.pod: each.node for each in placements if each.outcome in ("placed", "autoscaled")}
+    victims = (victim for placement in placements for victim in placement.victims if victim.replacement)
+    homes = {placement.pod: placement.node for placement in placements if placement.outcome in ("placed", "autoscaled")}
     homes |= {victim.replacement: victim.lands_on for victim in victims if victim.lands_on}
-    found = scaler.summarize(session, homes, [each.pod for each in placements if each.outcome == "unschedulable"])
+    found = scaler.summarize(
+        session, homes, [placement.pod for placement in placements if placement.outcome == "unschedulable"]
+    )
     words = dict(_words(found))
     explained = (
-        replace(each, message=words.get(each.node, f"it finds room on {each.node} once new nodes are there"))
-        if each.outcome == "autoscaled"
-        else each
-        for each in placements
+        replace(
+            placement, message=words.get(placement.node, f"it finds room on {placement.node} once new nodes are there")
+        )
+        if placement.outcome == "autoscaled"
+        else placement
+        for placement in placements
     )
     return tuple(explained), found
 
 
-def _words(found: ScaleUp) -> Iterator[tuple[str, str]]:
+def _words(scale_up: ScaleUp) -> Iterator[tuple[str, str]]:
     """What comes, by the name of each new node."""
-    sizes = Counter((each.autoscaler, each.group) for each in found.nodes)
+    sizes = Counter((added_node.autoscaler, added_node.group) for added_node in scale_up.nodes)
     numbers: Counter[tuple[str, str]] = Counter()
     claims = 0
-    for each in found.nodes:
-        group = each.autoscaler, each.group
+    for node in scale_up.nodes:
+        group = node.autoscaler, node.group
         numbers[group] += 1
-        if each.types:
+        if node.types:
             claims += 1
-            yield each.node, f"NodeClaim {claims} of NodePool {each.group} is created for it {_types(each)}"
+            yield node.node, f"NodeClaim {claims} of NodePool {node.group} is created for it {_types(node)}"
         else:
             number = f"{numbers[group]} of {sizes[group]} new"
-            yield each.node, f"a node of group {each.group} is added for it ({number})"
+            yield node.node, f"a node of group {node.group} is added for it ({number})"
 
 
 def _types(node: AddedNode) -> str:

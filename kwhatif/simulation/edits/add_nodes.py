@@ -186,13 +186,13 @@ def read_group(text: str, like: str | None, places: Sequence[str]) -> Plain:
 
 
 def _pairs(parts: Sequence[str], form: str) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for part in parts:
         key, equals, value = part.partition("=")
         if not equals or not key:
             raise build_usage_error(form, part)
-        found[key] = value
-    return found
+        pairs[key] = value
+    return pairs
 
 
 ADD_NODES = EditKind("add_nodes", AddNodes, _apply, _check)

@@ -136,7 +136,7 @@ def apply_edits(snapshot: Snapshot, edits: Sequence[ParsedEdit], manifests: Sequ
     if not edits:
         return EditedSnapshot(snapshot, covered)
     draft = Draft(snapshot, manifests)
-    texts = [_apply_edit(draft, each) for each in edits]
+    texts = [_apply_edit(draft, edit) for edit in edits]
     draft.snapshot.edits = [*snapshot.edits, *texts]
     recount_disruptions(draft.snapshot.objects, snapshot.objects.list_all(Pod))
     return EditedSnapshot(

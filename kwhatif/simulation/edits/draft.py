@@ -45,7 +45,7 @@ class Draft:
 
     def __init__(self, snapshot: Snapshot, manifests: Sequence[Manifest] = ()) -> None:
         self.snapshot = snapshot.copy()
-        self.manifests = [each.key for each in manifests]
+        self.manifests = [manifest.key for manifest in manifests]
         self.replicas: dict[tuple[str, str, str], int] = {}
         self.asked: dict[str, PodToSchedule] = {}
         self.failed: list[FailedCreate] = []

@@ -78,7 +78,7 @@ def _make_wait(draft: Draft, grown: Sequence[Pod], requests: RequestSums, origin
         home = pod.spec.node_name or ""
         room, sums = rooms.get(home, {}), asked.get(home, Counter())
         amounts = requests.requests_of(pod)
-        if any(amounts.get(each, 0) and sums[each] > room.get(each, 0) for each in ("cpu", "memory")):
+        if any(amounts.get(resource, 0) and sums[resource] > room.get(resource, 0) for resource in ("cpu", "memory")):
             sums.subtract(amounts)
             leaving.append(pod)
     draft.moves_pods |= bool(leaving)
@@ -104,8 +104,8 @@ def _spec(spec: PodSpec, amounts: Mapping[str, Amounts]) -> PodSpec:
     inits = spec.init_containers
     return replace(
         spec,
-        containers=[resize(each) for each in spec.containers or ()],
-        init_containers=None if inits is None else [resize(each) for each in inits],
+        containers=[resize(container) for container in spec.containers or ()],
+        init_containers=None if inits is None else [resize(init) for init in inits],
     )
 
 
@@ -117,8 +117,10 @@ def _status(status: PodStatus, amounts: Mapping[str, Amounts]) -> PodStatus:
         if statuses is None:
             return None
         return [
-            replace(each, resources=None, allocated_resources=None) if each.name in amounts else each
-            for each in statuses
+            replace(container_status, resources=None, allocated_resources=None)
+            if container_status.name in amounts
+            else container_status
+            for container_status in statuses
         ]
 
     return replace(

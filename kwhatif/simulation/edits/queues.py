@@ -53,11 +53,11 @@ def _set_quota(draft: Draft, what: SetQuota, origin: str) -> str:
 
     def resources(flavor: kueue.FlavorQuotas) -> kueue.FlavorQuotas:
         made = []
-        for each in flavor.resources or ():
-            if each.name == what.resource:
-                before.append(str(each.nominal_quota or 0))
-                each = replace(each, nominal_quota=what.nominal)
-            made.append(each)
+        for resource in flavor.resources or ():
+            if resource.name == what.resource:
+                before.append(str(resource.nominal_quota or 0))
+                resource = replace(resource, nominal_quota=what.nominal)
+            made.append(resource)
         return replace(flavor, resources=made)
 
     def groups(there: Sequence[kueue.ResourceGroup] | None) -> list[kueue.ResourceGroup]:
@@ -110,19 +110,19 @@ def _missing(kind: str, name: str, there: Collection[str]) -> InputError:
 
 
 def _read_quota(text: str, names: Collection[str]) -> Plain:
-    found = _QUOTA.fullmatch(text)
-    if found is None:
+    match = _QUOTA.fullmatch(text)
+    if match is None:
         raise build_usage_error("clusterqueue/NAME:FLAVOR:RESOURCE=AMOUNT or cohort/NAME:FLAVOR:RESOURCE=AMOUNT", text)
-    kind, name, flavor, resource, amount = found.groups()
+    kind, name, flavor, resource, amount = match.groups()
     sort = "Cohort" if kind == "cohort" else "ClusterQueue"
     return {"quota": {"kind": sort, "name": name, "flavor": flavor, "resource": resource, "nominal": amount}}
 
 
 def _read_queue(text: str, names: Collection[str]) -> Plain:
-    found = _QUEUE.fullmatch(text)
-    if found is None:
+    match = _QUEUE.fullmatch(text)
+    if match is None:
         raise build_usage_error("clusterqueue/NAME[=POLICY] or localqueue/NAMESPACE/NAME[=POLICY]", text)
-    _, name, policy, local, path, local_policy = found.groups()
+    _, name, policy, local, path, local_policy = match.groups()
     if local is None:
         return {"stopQueue": {"kind": "ClusterQueue", "name": name, "policy": policy or "Hold"}}
     namespace, _, name = path.partition("/")

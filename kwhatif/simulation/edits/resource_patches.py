@@ -44,17 +44,17 @@ def _read_patch(value: Mapping[str, Any], kind: str) -> Plain:
     part: Any = value
     for step in (*TEMPLATES[kind], "template", "spec"):
         part = part.get(step) if isinstance(part, Mapping) else None
-    found: Plain = {}
+    patch: Plain = {}
     for field in ("containers", "initContainers"):
         for container in (part.get(field) or ()) if isinstance(part, Mapping) else ():
             resources = container.get("resources") if isinstance(container, Mapping) else None
             if resources:
-                found[str(container.get("name"))] = {
+                patch[str(container.get("name"))] = {
                     side: resources[side] for side in ("requests", "limits") if resources.get(side)
                 }
-    if not found:
+    if not patch:
         raise InputError("expected resources of containers, found none", place="$.spec")
-    return found
+    return patch
 
 
 def _read_policy(value: Mapping[str, Any]) -> Plain:

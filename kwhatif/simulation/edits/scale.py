@@ -34,10 +34,10 @@ def _apply(draft: Draft, what: Scale, origin: str) -> str:
 
 
 def _read(text: str, names: Collection[str]) -> Plain:
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise build_usage_error("KIND/NAME=N or KIND/NAMESPACE/NAME=N", text)
-    kind, namespace, name, replicas = found.groups()
+    kind, namespace, name, replicas = match.groups()
     whole = {"kind": kind, "namespace": namespace, "name": name, "replicas": whole_number(replicas)}
     return {"scale": {key: value for key, value in whole.items() if value is not None}}
 

@@ -81,7 +81,7 @@ def _kind(word: str) -> str:
     for kind in _KINDS:
         if is_kind(word, kind):
             return kind
-    hint = suggest_spelling(word, [*_KINDS, *(each for kind in _KINDS for each in parse_kind(kind))])
+    hint = suggest_spelling(word, [*_KINDS, *(part for kind in _KINDS for part in parse_kind(kind))])
     raise InputError(f"expected one of {', '.join(_KINDS)}, found {describe_value(word)}{hint}", place=".kind")
 
 
@@ -110,7 +110,7 @@ def _find_stored(draft: Draft, kind: str, name: str, namespace: str | None) -> l
 
 def resize_manifests(manifests: Sequence[Manifest], replicas: Mapping[tuple[str, str, str], int]) -> list[Manifest]:
     """The manifests, their workloads with these replicas, by kind, namespace and name."""
-    return [_resize_manifest(each, replicas.get(each.key)) for each in manifests]
+    return [_resize_manifest(manifest, replicas.get(manifest.key)) for manifest in manifests]
 
 
 def _resize_manifest(manifest: Manifest, replicas: int | None) -> Manifest:
@@ -179,11 +179,16 @@ class _Scaling:
 
     def describe_bounds(self, replicas: int) -> str:
         """That an autoscaler will not leave it at so many replicas; empty if it will."""
-        found = pod_autoscalers_of(self._new, self._server.world)
-        if len(found) != 1 or found[0].is_off(replicas) or found[0].replicas(replicas) == replicas:
+        pod_autoscalers = pod_autoscalers_of(self._new, self._server.world)
+        if (
+            len(pod_autoscalers) != 1
+            or pod_autoscalers[0].is_off(replicas)
+            or pod_autoscalers[0].replicas(replicas) == replicas
+        ):
             return ""
         count = format_count(replicas, "replica")
-        return f"{display_name_of(self._new)}: {count} until {found[0]} sets {found[0].replicas(replicas)}"
+        kept = pod_autoscalers[0].replicas(replicas)
+        return f"{display_name_of(self._new)}: {count} until {pod_autoscalers[0]} sets {kept}"
 
     def run(self) -> None:
         unfinished, missing = self._deployment() if part_of(self._new, "kind") == "Deployment" else self._others()
@@ -266,7 +271,9 @@ class _Scaling:
         self._draft.drop_pods(self._going)
         if gone := self._going_claims:
             objects = self._draft.snapshot.objects
-            kept = [each for each in objects.list_all(PersistentVolumeClaim) if (each.namespace, each.name) not in gone]
+            kept = [
+                claim for claim in objects.list_all(PersistentVolumeClaim) if (claim.namespace, claim.name) not in gone
+            ]
             objects.put(PersistentVolumeClaim, kept)
         self._going, self._going_claims = set(), set()
 

@@ -98,10 +98,10 @@ def _read(text: str, names: Collection[str]) -> Plain:
     form = "NODES.allocatable.RESOURCE=AMOUNT or NODES.capacity.RESOURCE=AMOUNT"
     path, equals, amount = text.rpartition("=")
     after = path.find("]") + 1 if path.startswith("[") else 0
-    splits = [found for found in _SIDE.finditer(path) if found.start() >= max(after, 1)]
+    splits = [match for match in _SIDE.finditer(path) if match.start() >= max(after, 1)]
     if not equals or not splits or (after and splits[0].start() != after):
         raise build_usage_error(form, text)
-    known = [found for found in splits if path[: found.start()] in names]
+    known = [match for match in splits if path[: match.start()] in names]
     split = known[-1] if known else splits[0]
     resource = path[split.end() :]
     return {"set": {"nodes": path[: split.start()], split[1]: {resource: amount}}}

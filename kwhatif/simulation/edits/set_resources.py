@@ -66,11 +66,14 @@ def _apply(draft: Draft, what: SetResources, origin: str) -> str:
     from kwhatif.simulation.edits.new_resources import set_resources
 
     new = {
-        each.workload: {name: (one.requests or {}, one.limits or {}) for name, one in each.containers.items()}
-        for each in what.workloads
+        workload.workload: {name: (one.requests or {}, one.limits or {}) for name, one in workload.containers.items()}
+        for workload in what.workloads
     }
     found = set_resources(draft, new, origin)
-    missing = next((number for number, each in enumerate(what.workloads) if not found[each.workload]), None)
+    missing = next(
+        (number for number, workload_resources in enumerate(what.workloads) if not found[workload_resources.workload]),
+        None,
+    )
     if missing is not None:
         name = what.workloads[missing].workload
         raise InputError(f"there is no {name} with pods in the snapshot", place=f".workloads[{missing}].name")

@@ -50,17 +50,17 @@ def in_creation_order(manifests: Sequence[Manifest]) -> list[Manifest]:
     definitions = [each for each in manifests if each.obj.kind == _DEFINITION]
     found: list[Manifest] = []
     part: list[Manifest] = []
-    for each in manifests:
-        if each.obj.kind == _DEFINITION:
+    for manifest in manifests:
+        if manifest.obj.kind == _DEFINITION:
             continue
-        if each.obj.kind in _JUDGING:
-            found += [*_needed_first(part), each]
+        if manifest.obj.kind in _JUDGING:
+            found += [*_needed_first(part), manifest]
             part = []
         else:
-            part.append(each)
+            part.append(manifest)
     return [*definitions, *found, *_needed_first(part)]
 
 
 def _needed_first(manifests: Sequence[Manifest]) -> list[Manifest]:
     ranks = {kind: rank for rank, kind in enumerate(_NEEDED)}
-    return sorted(manifests, key=lambda each: ranks.get(each.obj.kind or "", len(_NEEDED)))
+    return sorted(manifests, key=lambda manifest: ranks.get(manifest.obj.kind or "", len(_NEEDED)))

@@ -62,11 +62,18 @@ class PendingCreations:
         self, failures: Iterable[CreationFailure], workload: Object, origin: str
     ) -> Iterator[FailedCreate]:
         """Record the reported failures of a workload's controllers; creations refused for lack of quota are retried."""
-        for each in failures:
-            failure = FailedCreate(owner=each.owner, message=each.message, pods=each.pods, origin=origin)
-            if each.retry is not None and _QUOTA in each.message:
+        for creation_failure in failures:
+            failure = FailedCreate(
+                owner=creation_failure.owner,
+                message=creation_failure.message,
+                pods=creation_failure.pods,
+                origin=origin,
+            )
+            if creation_failure.retry is not None and _QUOTA in creation_failure.message:
                 name = display_name_of(workload)
-                self._refused.append(_RefusedCreation(failure, name, origin, namespace_of(workload), each.retry))
+                self._refused.append(
+                    _RefusedCreation(failure, name, origin, namespace_of(workload), creation_failure.retry)
+                )
             yield failure
 
     def __bool__(self) -> bool:
@@ -95,22 +102,24 @@ class PendingCreations:
     def retry(self) -> CreatedLater:
         """The pods that controllers can create now, in the order in which they were refused."""
         pods, claims, left = list[PodToSchedule](), list[Claim](), list[_RefusedCreation]()
-        for each in self._refused:
-            if each.namespace not in self._freed:
-                left.append(each)
+        for creation in self._refused:
+            if creation.namespace not in self._freed:
+                left.append(creation)
                 continue
             making = ObjectCreator(self._server)
-            each.retry(making)
+            creation.retry(making)
             made = making.build_result()
             world = self._server.world
             pods += [
-                pod_to_schedule_of(pod, world, each.origin, each.workload, changes)
+                pod_to_schedule_of(pod, world, creation.origin, creation.workload, changes)
                 for pod, changes in zip(made.pods, made.changes, strict=True)
             ]
             claims += map(convert_claim, made.claims)
-            self.created[each.failure] += len(made.pods)
+            self.created[creation.failure] += len(made.pods)
             left += [
-                _RefusedCreation(each.failure, each.workload, each.origin, each.namespace, failure.retry)
+                _RefusedCreation(
+                    creation.failure, creation.workload, creation.origin, creation.namespace, failure.retry
+                )
                 for failure in made.refusals
                 if failure.retry is not None
             ]
@@ -233,7 +242,7 @@ class Rollout:
                 admit=self._admit,
                 gone=self._delete_pod,
                 create_claim=self._create_claim,
-                replica_sets=[restore_template(each, self._new, self._dropped) for each in sets],
+                replica_sets=[restore_template(pod_set, self._new, self._dropped) for pod_set in sets],
                 now=moment(self._taken_at) or last_moment_of(pods),
             )
         else:
@@ -293,9 +302,9 @@ class Rollout:
 
     def count_missing(self, pods: int) -> None:
         """Count all pods that are not there, of those that are in the end: a controller stops at the first refusal."""
-        failed = [each for each in dict.fromkeys(self._failures.values()) if each.pods]
+        failed = [fromkey for fromkey in dict.fromkeys(self._failures.values()) if fromkey.pods]
         wanted = section(self._new, "spec").get("replicas")
-        missing = integer(wanted, 0) - pods - sum(each.pods for each in failed)
+        missing = integer(wanted, 0) - pods - sum(failed_create.pods for failed_create in failed)
         if failed and missing > 0:
             place = self._done.failed.index(failed[0])
             self._done.failed[place] = replace(failed[0], pods=failed[0].pods + missing)

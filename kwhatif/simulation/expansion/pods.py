@@ -96,7 +96,8 @@ def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestO
     """Raise InputError if no manifest could have pods, or scales what has some: which files, and what they hold."""
     where = template_paths(reading)
     if manifests and not any(
-        makes_pods(each.raw, where) or is_autoscaler(each.raw) or _is_of_kueue(each) for each in manifests
+        makes_pods(manifest.raw, where) or is_autoscaler(manifest.raw) or _is_of_kueue(manifest)
+        for manifest in manifests
     ):
         held = format_counts(Counter(describe_kind(m.obj.api_version or "", m.obj.kind or "") for m in manifests))
         names = [display_path(file) for file in files if isinstance(file, str)]
@@ -132,7 +133,7 @@ def _is_of_kueue(manifest: Manifest) -> bool:
 
 def _may_make_pods(manifests: Sequence[Manifest]) -> bool:
     """Whether any of the manifests is of a kind that is unknown, so that it may have pods."""
-    versions = ((str(each.raw.get("apiVersion") or ""), each.obj.kind or "") for each in manifests)
+    versions = ((str(manifest.raw.get("apiVersion") or ""), manifest.obj.kind or "") for manifest in manifests)
     groups = (version.rpartition("/")[0] for version, kind in versions if kind_of(version, kind) is None)
     return any("." in group and not group.endswith(".k8s.io") for group in groups)
 

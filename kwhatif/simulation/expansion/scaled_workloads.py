@@ -123,12 +123,12 @@ class WorkloadScaling:
 
     def _autoscaler_of(self, obj: Object) -> PodAutoscaler | None:
         """The autoscaler of a workload; None if it has none, or several, which controllers then ignore."""
-        found = pod_autoscalers_of(obj, self._world)
-        if len(found) > 1:
-            names = " and ".join(str(each) for each in found)
+        pod_autoscalers = pod_autoscalers_of(obj, self._world)
+        if len(pod_autoscalers) > 1:
+            names = " and ".join(str(pod_autoscaler) for pod_autoscaler in pod_autoscalers)
             what = f"{names} scale the same {part_of(obj, 'kind')} {namespace_of(obj)}/{name_of(obj)}"
-            self._doubt(Doubt(what, "its replicas are taken to stay as they are stored"), found[0])
-        return found[0] if len(found) == 1 else None
+            self._doubt(Doubt(what, "its replicas are taken to stay as they are stored"), pod_autoscalers[0])
+        return pod_autoscalers[0] if len(pod_autoscalers) == 1 else None
 
     def _doubt(self, doubt: Doubt, autoscaler: PodAutoscaler) -> None:
         subject = autoscaler.kind, autoscaler.namespace, autoscaler.name

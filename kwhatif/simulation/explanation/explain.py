@@ -131,7 +131,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
     chosen = attempt.nominated or placement.node
     # Nobody but Kueue takes its gate away.
     wanted = looking.fixes and not attempt.is_placed and info.key not in session.queues.held
-    found, tried = _fixes(decided, attempt, tried_in) if wanted else ((), 0)
+    fixes, tried = _fixes(decided, attempt, tried_in) if wanted else ((), 0)
     return PodReport(
         pod=info.key,
         placement=placement,
@@ -139,7 +139,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
         refusal_detail=refusal_detail or msgspec.UNSET,
         nodes=_only(reports, looking.node, looking.versus),
         evictions=_evictions(session, info, attempt),
-        fixes=found,
+        fixes=fixes,
         tried=tried,
         limit=limit,
         comparison=_comparison(reports, looking.node or chosen, looking.versus) if looking.versus else None,

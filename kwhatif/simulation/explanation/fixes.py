@@ -77,8 +77,12 @@ class TrialCluster(msgspec.Struct, frozen=True):
     def siblings_of(self, pod: Pod) -> list[PodToSchedule]:
         """The other pods of its workload that wait and are as it is: what helps one is a change of all."""
         owner = self.origins.owner_of(pod)
-        alike = (each for each in self.pending if each.pod.key != pod.key and each.pod.spec == pod.spec)
-        return [each for each in alike if self.origins.owner_of(each.pod) == owner]
+        alike = (
+            pod_to_schedule
+            for pod_to_schedule in self.pending
+            if pod_to_schedule.pod.key != pod.key and pod_to_schedule.pod.spec == pod.spec
+        )
+        return [pod_to_schedule for pod_to_schedule in alike if self.origins.owner_of(pod_to_schedule.pod) == owner]
 
 
 def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attempt) -> tuple[tuple[Fix, ...], int]:
@@ -93,19 +97,19 @@ def smallest_fixes(tried_in: TrialCluster, asked: PodToSchedule, attempt: Attemp
         if tried >= MOST_TRIALS:
             break
         tried += 1
-        found = landing()
-        if found is None or (found.victims and found in effects):
+        node = landing()
+        if node is None or (node.victims and node in effects):
             # A higher priority that evicts the same pods is no other way out.
             continue
-        effects.append(found)
+        effects.append(node)
         fixes.append(
             Fix(
                 change=change,
-                node=found.node,
-                pods=found.pods,
+                node=node.node,
+                pods=node.pods,
                 waiting=1 + len(trials.siblings),
-                victims=found.victims,
-                pending=found.pending,
+                victims=node.victims,
+                pending=node.pending,
             )
         )
     return tuple(sorted(fixes, key=lambda fix: (fix.harm, -fix.pods))), tried
@@ -192,14 +196,14 @@ class _Trials:
     # --- what comes of them
 
     def _with_pod(self, pod: Pod) -> Callable[[], _Landing | None]:
-        siblings = [structs.replace(each.pod, spec=pod.spec) for each in self.siblings]
+        siblings = [structs.replace(sibling.pod, spec=pod.spec) for sibling in self.siblings]
         return lambda: _land(self.session.driver, pod, siblings)
 
     def _with_node(self, node: Node) -> Callable[[], _Landing | None]:
         def attempt() -> _Landing | None:
             tried = self.session.driver.sandbox()
             tried.cluster.replace_nodes([node if n.name == node.name else n for n in tried.cluster.columns.given])
-            return _land(tried, self.pod.pod, [each.pod for each in self.siblings])
+            return _land(tried, self.pod.pod, [sibling.pod for sibling in self.siblings])
 
         return attempt
 
@@ -207,7 +211,7 @@ class _Trials:
         def attempt() -> _Landing | None:
             tried = self.session.driver.sandbox()
             tried.cluster.devices.put(claim)
-            return _land(tried, self.pod.pod, [each.pod for each in self.siblings])
+            return _land(tried, self.pod.pod, [sibling.pod for sibling in self.siblings])
 
         return attempt
 
@@ -226,7 +230,9 @@ def _land(driver: Driver, pod: Pod, siblings: Sequence[Pod]) -> _Landing | None:
         tried = driver.sandbox()
         tried.attempt(info)
         infos = map(tried.cluster.shapes.info, siblings)
-        placed = takewhile(lambda each: _has_feasible_node(tried, each) and tried.attempt(each).is_placed, infos)
+        placed = takewhile(
+            lambda pod_info: _has_feasible_node(tried, pod_info) and tried.attempt(pod_info).is_placed, infos
+        )
         number += sum(1 for _ in placed)
     return _Landing(driver.cluster.columns.names[row], number)
 
@@ -253,10 +259,10 @@ def _evict(tried_in: TrialCluster, asked: PodToSchedule, pod: Pod, priority: int
     simulation.arrive(asked, info)
     simulation.run()
     placement = simulation.placement(asked, info)
-    if placement.outcome != "placed" or any(tried_in.changes(each.pod) for each in simulation.evicted_since()):
+    if placement.outcome != "placed" or any(tried_in.changes(pod_info.pod) for pod_info in simulation.evicted_since()):
         return None
     ended = simulation.run_of([placement], simulation.replacements())
-    return _Landing(placement.node, 1, placement.victims, tuple(each.pod for each in ended.pending))
+    return _Landing(placement.node, 1, placement.victims, tuple(pending_pod.pod for pending_pod in ended.pending))
 
 
 def _raise_siblings(session: Session, origins: PodOrigins, pod: Pod, priority: int) -> None:

@@ -87,11 +87,11 @@ class _Changes(msgspec.Struct):
 
         Where members are missing, the first attempt shows how many of the present ones would fit.
         """
-        found = self.outcome
-        least = found.members if found.outcome == "gated" else found.fit + found.running
-        while 0 < least < found.needs:
+        outcome = self.outcome
+        least = outcome.members if outcome.outcome == "gated" else outcome.fit + outcome.running
+        while 0 < least < outcome.needs:
             tried = self.trials.with_group(partial(with_min_count, least=least))
-            yield f"minCount {least} in place of {found.needs} would run today", tried
+            yield f"minCount {least} in place of {outcome.needs} would run today", tried
             fits = tried.outcome.fit + tried.outcome.running
             if tried.works or fits >= least:
                 return
@@ -100,11 +100,11 @@ class _Changes(msgspec.Struct):
     def _departures(self, domains: Sequence[DomainOutcome]) -> Iterator[_Candidate]:
         for domain in domains:
             rows = rows_of_domain(self.trials.session, self._key, domain.name)
-            found = find_departure(self.trials, rows, _scarce(domain))
+            departure = find_departure(self.trials, rows, _scarce(domain))
             # The engine has the last word on where it runs.
-            held = "" if found is None else found.tried.domain
-            change = "" if found is None else _describe_departure(found)
-            yield f"{change} and {f'{held} holds it' if held else 'it runs'}", found
+            held = "" if departure is None else departure.tried.domain
+            change = "" if departure is None else _describe_departure(departure)
+            yield f"{change} and {f'{held} holds it' if held else 'it runs'}", departure
 
     def _cordons(self, domains: Sequence[DomainOutcome]) -> Iterator[_Candidate]:
         """The cordoned nodes of a domain uncordoned together."""
@@ -153,12 +153,12 @@ def _scarce(domain: DomainOutcome) -> list[str]:
     return sorted(set(_INSUFFICIENT.findall(domain.reason)))
 
 
-def _describe_departure(found: Departure) -> str:
+def _describe_departure(departure: Departure) -> str:
     """``move ml/batch-7 (priority -10)``; of pods that would find no other node, that they are drained."""
-    names = format_some([f"{each.pod} (priority {each.priority})" for each in found.leaving])
-    if found.all_land:
+    names = format_some([f"{victim.pod} (priority {victim.priority})" for victim in departure.leaving])
+    if departure.all_land:
         return f"drain or move {names}"
-    homeless = [each for each in found.leaving if not each.lands_on]
-    if len(homeless) == len(found.leaving):
+    homeless = [victim for victim in departure.leaving if not victim.lands_on]
+    if len(homeless) == len(departure.leaving):
         return f"drain {names}, which {'finds' if len(homeless) == 1 else 'find'} no other node,"
     return f"drain {names}, {len(homeless)} of which find no other node,"

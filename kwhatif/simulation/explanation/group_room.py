@@ -36,7 +36,7 @@ class Departure(msgspec.Struct, frozen=True):
     @property
     def all_land(self) -> bool:
         """Whether every pod that leaves finds another node."""
-        return all(each.lands_on for each in self.leaving)
+        return all(victim.lands_on for victim in self.leaving)
 
 
 def find_departure(trials: GroupTrials, rows: Collection[int], scarce: Collection[str]) -> Departure | None:
@@ -60,13 +60,13 @@ def find_departure(trials: GroupTrials, rows: Collection[int], scarce: Collectio
 
 def _units_on(session: Session, key: GroupKey, rows: Collection[int]) -> list[PreemptionUnit]:
     """The pods on these nodes by what leaves together, the least important first."""
-    cluster, found = session.cluster, list[PreemptionUnit]()
+    cluster, units = session.cluster, list[PreemptionUnit]()
     for unit in units_of(cluster):
         places = [cluster.find(pod.uid) for pod in unit.pods]
         is_here = any(place is not None and place[1] in rows for place in places)
         if is_here and not any(_stays(pod, key) for pod in unit.pods):
-            found.append(unit)
-    return sorted(found, key=lambda unit: unit.importance, reverse=True)
+            units.append(unit)
+    return sorted(units, key=lambda unit: unit.importance, reverse=True)
 
 
 def _stays(pod: PodInfo, key: GroupKey) -> bool:
@@ -94,7 +94,7 @@ def _fewest(trials: GroupTrials, units: Sequence[PreemptionUnit]) -> tuple[list[
     leaving = list(units[:high])
     # The last of them is needed: without it the group did not run.
     for unit in list(reversed(leaving[:-1]))[:MOST_REPRIEVES]:
-        rest = [each for each in leaving if each is not unit]
+        rest = [preemption_unit for preemption_unit in leaving if preemption_unit is not unit]
         tried = _without(trials, rest)
         if tried.works:
             leaving, best = rest, tried

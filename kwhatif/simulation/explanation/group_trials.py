@@ -27,13 +27,13 @@ class TriedGroup(msgspec.Struct, frozen=True):
     @property
     def works(self) -> bool:
         """Whether members run now, and everything that the group requires is met."""
-        found = self.outcome
-        return found.good and found.bound > 0 and found.bound + found.running >= found.needs
+        outcome = self.outcome
+        return outcome.good and outcome.bound > 0 and outcome.bound + outcome.running >= outcome.needs
 
     @property
     def domain(self) -> str:
         """The domain it runs in; empty for the whole cluster."""
-        return next((each.name for each in self.outcome.domains if each.chosen), "")
+        return next((domain.name for domain in self.outcome.domains if domain.chosen), "")
 
 
 class GroupTrials(msgspec.Struct, frozen=True):

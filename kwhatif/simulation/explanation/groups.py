@@ -95,10 +95,10 @@ def _explain_running(
     """Explain where a group whose members all have nodes would be placed today: it is unbound first."""
     earlier, where = session.sandbox(), list[str]()
     for item in members:
-        found = session.running(item.pod)
-        if found is not None:
-            where.append(session.cluster.columns.names[found[1]])
-            earlier.cluster.remove_pod(found[0].uid, deleted=False)
+        pod_and_row = session.running(item.pod)
+        if pod_and_row is not None:
+            where.append(session.cluster.columns.names[pod_and_row[1]])
+            earlier.cluster.remove_pod(pod_and_row[0].uid, deleted=False)
     trials = GroupTrials(earlier, key, [structs.replace(item, pod=unbind(item.pod)) for item in members])
     outcome = schedule_group(earlier.sandbox(), key, trials.members).outcome
     report = _report(trials, outcome, with_fixes=with_fixes)

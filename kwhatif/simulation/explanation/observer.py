@@ -136,10 +136,10 @@ class PendingRecorder(_ForwardingObserver):
 
     def reports(self, placements: Mapping[str, Placement]) -> list[PodReport]:
         """Reports of those without a node in the end, without fixes, which are left to ``explain``."""
-        tries = {each.info.key: each for each in self._tries.values()}
+        tries = {attempt.info.key: attempt for attempt in self._tries.values()}
         asked = [
-            PodToSchedule(each.info.pod)
-            for key, each in tries.items()
+            PodToSchedule(attempt.info.pod)
+            for key, attempt in tries.items()
             if key in placements and not placements[key].good
         ]
         return reports_of(asked, placements, tries.__getitem__, ExplainOptions(fixes=False))

@@ -125,16 +125,16 @@ def _strategies(workload: Body) -> Iterator[WorkloadChange]:
 def _spreads(workload: Body) -> Iterator[WorkloadChange]:
     """More skew, nodes with taints left out of the count, or a constraint that is a wish."""
     constraints = pod_spec_of(workload).get(SPREAD) or []
-    for place, each in enumerate(constraints):
-        if each.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
+    for place, constraint in enumerate(constraints):
+        if constraint.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
             continue
-        key, skew = each.get("topologyKey", ""), integer(each.get("maxSkew"), 1)
+        key, skew = constraint.get("topologyKey", ""), integer(constraint.get("maxSkew"), 1)
 
         def edit(spec: Body, place: int = place, **fields: Any) -> None:
             (spec.get(SPREAD) or [])[place].update(fields)
 
         about = f"spread {place}"
-        if each.get("nodeTaintsPolicy", "Ignore") != "Honor":
+        if constraint.get("nodeTaintsPolicy", "Ignore") != "Honor":
             change = f"spread over {key} only where its pods tolerate the nodes (nodeTaintsPolicy: Honor)"
             yield _edit(workload, change, about, lambda spec, edit=edit: edit(spec, nodeTaintsPolicy="Honor"))
         for more in range(skew + 1, skew + MOST_SKEW + 1):
@@ -179,11 +179,11 @@ def _soften(side: Body, place: int) -> None:
 
 def rules_that_differ(pod: Pod, edited: Pod) -> set[str]:
     """The fields with rules about other pods in which a suggested pod differs."""
-    found = {SPREAD} if _plain(pod.spec, SPREAD) != _plain(edited.spec, SPREAD) else set()
+    rules = {SPREAD} if _plain(pod.spec, SPREAD) != _plain(edited.spec, SPREAD) else set()
     for side in ("podAffinity", "podAntiAffinity"):
         was, then = (section(_plain(each.spec, AFFINITY), side) for each in (pod, edited))
-        found |= {AFFINITY} if was != then else set()
-    return found
+        rules |= {AFFINITY} if was != then else set()
+    return rules
 
 
 def change_of_pod(workload: Body, change: str, pod: Pod, edited: Pod) -> WorkloadChange | None:
@@ -191,7 +191,7 @@ def change_of_pod(workload: Body, change: str, pod: Pod, edited: Pod) -> Workloa
     fields: Body = {}
     was, then = (_plain(each.spec, "tolerations") or [] for each in (pod, edited))
     # The others are those that the API server adds.
-    tolerated = [each for each in then if each not in was]
+    tolerated = [entry for entry in then if entry not in was]
     for name in ("nodeSelector", "affinity"):
         before, after = (_plain(each.spec, name) for each in (pod, edited))
         if before != after:
@@ -221,7 +221,7 @@ def change_of_pod(workload: Body, change: str, pod: Pod, edited: Pod) -> Workloa
 
 def _requests_that_differ(before: Container, edited: Container) -> Body:
     """Those that change; the others stay as they are written."""
-    was, then = (_plain(each.resources, "requests") or {} for each in (before, edited))
+    was, then = (_plain(container.resources, "requests") or {} for container in (before, edited))
     return {name: amount for name, amount in then.items() if amount != was.get(name)}
 
 
@@ -258,16 +258,16 @@ _QUOTA = re.compile(
 
 def change_of_quota(failed: FailedCreate, namespace: str, quotas: Sequence[Body]) -> WorkloadChange | None:
     """The quota with room for the pods that a controller could not create; None where it was not a quota."""
-    found = _QUOTA.search(failed.message)
-    if found is None:
+    match = _QUOTA.search(failed.message)
+    if match is None:
         return None
-    key = namespace, found["name"]
+    key = namespace, match["name"]
     names = [(namespace_of(each), name_of(each)) for each in quotas]
     if key not in names:
         return None
     quota = quotas[names.index(key)]
     changed, raised = deepcopy(quota), []
-    asks, used = (_amounts(found[group]) for group in ("asks", "used"))
+    asks, used = (_amounts(match[group]) for group in ("asks", "used"))
     hard = section(changed, "spec", "hard")
     for name, amount in asks.items():
         before = hard.get(name)
@@ -277,7 +277,7 @@ def change_of_quota(failed: FailedCreate, namespace: str, quotas: Sequence[Body]
         hard[name] = text
         raised.append(f"{name} from {before} to {text}")
     changed.pop("status", None)
-    return WorkloadChange(f"raise quota {found['name']}: {', '.join(raised)}", "quota", [changed])
+    return WorkloadChange(f"raise quota {match['name']}: {', '.join(raised)}", "quota", [changed])
 
 
 def _amounts(text: str) -> dict[str, int]:

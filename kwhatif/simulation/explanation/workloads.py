@@ -111,8 +111,8 @@ def _end_of(placement: Placement) -> tuple[str, str]:
 
 def _choose(placements: Sequence[Placement], recorder: WorkloadRecorder, owner: str) -> tuple[int, PodAttempt | None]:
     """The pod that represents its workload, and its attempt, if the cluster was kept as it was then."""
-    failed = [at for at, each in enumerate(placements) if not each.good]
-    evicting = [at for at, each in enumerate(placements) if each.victims]
+    failed = [at for at, placement in enumerate(placements) if not placement.good]
+    evicting = [at for at, placement in enumerate(placements) if placement.victims]
     for there, kept in ((failed, recorder.failed), (evicting, recorder.evicting)):
         if there:
             tried = kept.get(owner)
@@ -120,23 +120,23 @@ def _choose(placements: Sequence[Placement], recorder: WorkloadRecorder, owner: 
             at = next(mine, None)
             return (there[0], None) if at is None else (at, tried)
     tried = recorder.first.get(owner)
-    keys = [each.pod for each in placements]
+    keys = [placement.pod for placement in placements]
     return (0, None) if tried is None or tried.info.key not in keys else (keys.index(tried.info.key), tried)
 
 
 def _count(owner: str, placements: Sequence[Placement], chosen: int, alone: int, shapes: int) -> WorkloadReport:
     """A workload in numbers; ``alone`` counts the pods that find a node each on its own."""
-    good = [each for each in placements if each.good]
+    good = [placement for placement in placements if placement.good]
     return WorkloadReport(
         workload=owner,
         pods=len(placements),
         alone=alone,
         together=len(good),
-        evicting=sum(bool(each.victims) for each in good),
+        evicting=sum(bool(placement.victims) for placement in good),
         identical=shapes <= 1,
         explained=placements[chosen].pod,
         number=chosen + 1,
-        nodes=dict(sorted(Counter(each.node for each in good if each.node).items())),
+        nodes=dict(sorted(Counter(placement.node for placement in good if placement.node).items())),
     )
 
 

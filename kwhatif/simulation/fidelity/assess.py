@@ -115,9 +115,9 @@ def assess(run: Run, before: Run | None = None) -> Fidelity:
 def _unclaimed_gaps(run: Run) -> Iterator[Gap]:
     """The pods that are left to schedulers of which nothing is known, by the name of their scheduler."""
     pods: dict[str, list[str]] = {}
-    for each in run.placements:
-        if each.outcome == "unclaimed":
-            pods.setdefault(each.scheduler, []).append(each.pod)
+    for placement in run.placements:
+        if placement.outcome == "unclaimed":
+            pods.setdefault(placement.scheduler, []).append(placement.pod)
     for name, mine in pods.items():
         yield Gap(
             what=f"schedulerName {name} is none of the configuration's profiles",
@@ -135,14 +135,16 @@ def _retry_gaps(run: Run) -> Iterator[Gap]:
     is tried first depends on backoffs, which no snapshot holds.
     """
     cluster, driver = run.end.cluster, run.end.driver
-    waiting = {each.pod for each in run.pending if each.cause == "waiting"}
+    waiting = {pod.pod for pod in run.pending if pod.cause == "waiting"}
     if not waiting or run.session.setup.extenders is not None:
         # Extenders are not called for a trial.
         return
     waited = {item.pod.key: item.pod.identity for item in pending_pods(run.session.snapshot)}
     rivals = {info.shape.index: info for pod in run.left if pod.key in waiting for info in [cluster.shapes.info(pod)]}
     helped, left_out = list[str](), set[str]()
-    for key in [each.pod for each in run.placements if each.outcome == "placed" and each.pod in waited][:_MOST_RIVALS]:
+    for key in [
+        placement.pod for placement in run.placements if placement.outcome == "placed" and placement.pod in waited
+    ][:_MOST_RIVALS]:
         there = cluster.find(waited[key])
         if there is None:
             continue
@@ -170,9 +172,13 @@ def _deletion_gaps(run: Run) -> Iterator[Gap]:
         return
     waited = {item.pod.key for item in pending_pods(run.session.snapshot)}
     nodes = {node_of(pod) for pair in apart for pod in pair}
-    helped = [each.pod for each in run.placements if each.pod in waited and each.good and each.node in nodes]
+    helped = [
+        placement.pod
+        for placement in run.placements
+        if placement.pod in waited and placement.good and placement.node in nodes
+    ]
     if helped:
-        left_out = sorted(each.pod for each in run.pending if each.cause == "waiting")
+        left_out = sorted(pod.pod for pod in run.pending if pod.cause == "waiting")
         names = list(dict.fromkeys(f"{namespace_of(pod)}/{name_of(pod)}" for pair in apart for pod in pair))
         yield Gap(
             what=f"which of equal pods a controller deletes first is chance: {format_some(names)}",
@@ -342,8 +348,8 @@ def _needs(session: Session, pod_to_schedule: PodToSchedule) -> frozenset[str]:
     return frozenset(
         kind
         for plugin in scheduler.framework.all_plugins
-        for kind, each in plugin.dependencies.items()
-        if each.matters(pod, cluster)
+        for kind, dependency in plugin.dependencies.items()
+        if dependency.matters(pod, cluster)
     )
 
 

@@ -58,7 +58,12 @@ def _version(kind: Kind, minor: str) -> str:
         return kind.versions[0]
     served = types_of(minor)
     return next(
-        (each for each in kind.versions if served.api_resource_of(kind.api_version(each), kind.name) is not None), ""
+        (
+            version
+            for version in kind.versions
+            if served.api_resource_of(kind.api_version(version), kind.name) is not None
+        ),
+        "",
     )
 
 
@@ -334,7 +339,8 @@ def creation_gaps(
 def _refused_replicas(obj: Object) -> int:
     conditions = section(obj, "status").get("conditions") or ()
     refused = any(
-        each.get("type") == "ReplicaFailure" and "exceeded quota" in str(each.get("message")) for each in conditions
+        condition.get("type") == "ReplicaFailure" and "exceeded quota" in str(condition.get("message"))
+        for condition in conditions
     )
     return (
         integer(section(obj, "spec").get("replicas"), 1) - integer(section(obj, "status").get("replicas"), 0)
@@ -346,7 +352,9 @@ def _refused_replicas(obj: Object) -> int:
 def _missing_of_job(obj: Object) -> int:
     """Those of a job that has begun and has no pod; it does not say why."""
     spec, status = section(obj, "spec"), section(obj, "status")
-    ended = any(each.get("type") in ("Complete", "Failed", "Suspended") for each in status.get("conditions") or ())
+    ended = any(
+        condition.get("type") in ("Complete", "Failed", "Suspended") for condition in status.get("conditions") or ()
+    )
     if ended or not status.get("startTime") or status.get("active") or status.get("terminating"):
         return 0
     wanted = integer(spec.get("parallelism"), 1)

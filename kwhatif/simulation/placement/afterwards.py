@@ -27,7 +27,7 @@ _ONLY_PLACED = "the snapshot before had no list of this kind"
 def pending_pod_of(attempt: Attempt) -> Pod:
     """A pod as a failed attempt leaves it: with the reason, and with its nominated node, if any."""
     pod = attempt.pod.pod
-    conditions = [each for each in pod.status.conditions or () if each.type != "PodScheduled"]
+    conditions = [condition for condition in pod.status.conditions or () if condition.type != "PodScheduled"]
     reason, message = "Unschedulable", attempt.message
     if attempt.gated is not None:
         reason, message = "SchedulingGated", attempt.gated.message
@@ -66,7 +66,7 @@ def _drop_claims_not_made(objects: Objects, expanded: ExpandedManifests, run: Ru
     missing = [item.pod for item in run.pods_to_schedule if new and item.pod.key not in there]
     gone = {(pod.namespace, name) for pod in missing for name, _ in claim_names(pod)} & new
     if gone:
-        kept = [each for each in objects.list_all(PersistentVolumeClaim) if (each.namespace, each.name) not in gone]
+        kept = [claim for claim in objects.list_all(PersistentVolumeClaim) if (claim.namespace, claim.name) not in gone]
         objects.put(PersistentVolumeClaim, kept)
 
 
@@ -78,7 +78,10 @@ def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:
         info.key: _running(info.pod, cluster.columns.names[row], stayed.get(info.uid)) for info, row in cluster.pods()
     }
     others = {pod.key: pod for pod in run.left}
-    gone = {*run.removed, *(each.pod for each in (*run.placements, *run.replacements) if each.outcome == "uncreated")}
+    gone = {
+        *run.removed,
+        *(placement.pod for placement in (*run.placements, *run.replacements) if placement.outcome == "uncreated"),
+    }
     found: dict[str, Pod] = {}
     for pod in before:
         if pod.key in running or pod.key in others:
@@ -132,7 +135,13 @@ def store_volumes(objects: Objects, cluster: Cluster) -> None:
         volume = storage.volumes[name]
         kept.append(replace(volume, spec=replace(volume.spec, claim_ref=ref)))
     by_name = {volume.name: volume for volume in kept}
-    volumes = [*(by_name.get(each.name, each) for each in objects.list_all(PersistentVolume)), *made]
+    volumes = [
+        *(
+            by_name.get(persistent_volume.name, persistent_volume)
+            for persistent_volume in objects.list_all(PersistentVolume)
+        ),
+        *made,
+    ]
     objects.put_if_any(PersistentVolume, volumes)
     settle_volumes(objects, kept)
 

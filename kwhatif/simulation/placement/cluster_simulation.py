@@ -59,9 +59,9 @@ class NodesOverTime:
             return
         self._on_their_way = True
         self._helped.update(asked_at[1])
-        for each in nodes:
-            simulator.diary.say("", "requested", f"of {each.group}", each.node.name)
-        names = [each.node.name for each in nodes]
+        for node in nodes:
+            simulator.diary.say("", "requested", f"of {node.group}", node.node.name)
+        names = [upcoming_node.node.name for upcoming_node in nodes]
         simulator.add_nodes_at(names, simulator.now + scaler.provision, lambda: self._join(scaler, nodes))
 
     def _join(self, scaler: Scaler, nodes: Sequence[UpcomingNode]) -> None:
@@ -73,9 +73,9 @@ class NodesOverTime:
 
     def _describe_attempt(self, attempt: Attempt, item: PodToSchedule) -> Placement:
         uid = attempt.pod.uid
-        found = placement_of(self._session, item, [*self._simulator.preemptions.get(uid, []), attempt])
-        helped = found.outcome == "placed" and uid in self._helped
-        return replace(found, outcome="autoscaled") if helped else found
+        placement = placement_of(self._session, item, [*self._simulator.preemptions.get(uid, []), attempt])
+        helped = placement.outcome == "placed" and uid in self._helped
+        return replace(placement, outcome="autoscaled") if helped else placement
 
     def placement(self, item: PodToSchedule, info: PodInfo) -> Placement:
         """What became of a pod in the end."""
@@ -203,12 +203,12 @@ class ClusterSimulation:
 
     def replacements(self) -> list[Placement]:
         """Those of the pods that controllers made meanwhile."""
-        found = [
+        placements = [
             self.placement(self._item_of_replacement(attempt.pod.pod), attempt.pod)
             for attempt in self._replacement_attempts()
         ]
         unclaimed = (self._item_of_replacement(pod) for pod in self.simulator.unclaimed)
-        return [*found, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in unclaimed)]
+        return [*placements, *(skip_pod(self.session, item, skip_reason_of(self.session, item)) for item in unclaimed)]
 
     def pods_left(self) -> Iterator[Pod]:
         """The pods that exist and have no node, as their last attempts left them."""
@@ -237,8 +237,8 @@ class ClusterSimulation:
         return None if uid in self.simulator.deleted else uid
 
     def _node_of(self, uid: str) -> str:
-        found = self.session.cluster.find(uid)
-        return "" if found is None else self.session.cluster.columns.names[found[1]]
+        pod_and_row = self.session.cluster.find(uid)
+        return "" if pod_and_row is None else self.session.cluster.columns.names[pod_and_row[1]]
 
     def describe_victim(self, victim: Victim) -> Victim:
         """The victim with its last replacement, and the node of that."""
@@ -269,7 +269,12 @@ class ClusterSimulation:
     @cached_property
     def _victim_infos(self) -> Mapping[str, PodInfo]:
         preemptions = self.simulator.preemptions.values()
-        return {each.uid: each for attempts in preemptions for attempt in attempts for each in attempt.victims_to_evict}
+        return {
+            victim.uid: victim
+            for attempts in preemptions
+            for attempt in attempts
+            for victim in attempt.victims_to_evict
+        }
 
     def preemptors(self) -> dict[str, str]:
         """Victim -> preemptor in this run, both by ``namespace/name``."""
@@ -303,7 +308,7 @@ class ClusterSimulation:
         }
         made = [attempt.pod for attempt in self._replacement_attempts()]
         unclaimed = [(pod, pod.identity) for pod in simulator.unclaimed]
-        for pod, uid in [*((each.pod, each.uid) for each in made), *unclaimed]:
+        for pod, uid in [*((pod_info.pod, pod_info.uid) for pod_info in made), *unclaimed]:
             pods[pod.key] = pod
             first = simulator.stands_for.get(uid, uid)
             root = self._arrived.get(first)

@@ -35,7 +35,7 @@ def conclude(
         *unknown,
     ]
     queues = run.session.queues
-    more = [*(each.words for each in run.first_moments), *queues.words, *more]
+    more = [*(first_moment.words for first_moment in run.first_moments), *queues.words, *more]
     victims = (*queues.evicted, *run.victims)
     good = run.good and not queues.pending and not bad
     verdict = "; ".join([verdict.rstrip(".") if more else verdict, *more])
@@ -45,9 +45,10 @@ def conclude(
         pending=(*queues.pending, *run.pending),
         evicted=len(victims),
         victims=victims,
-        refused=tuple(RefusedObject(object=each.object, why=each.message) for each in run.refusals),
+        refused=tuple(RefusedObject(object=refusal.object, why=refusal.message) for refusal in run.refusals),
         not_created=tuple(
-            NotCreated(workload=each.owner, pods=each.pods, why=each.message) for each in run.not_created
+            NotCreated(workload=failed_create.owner, pods=failed_create.pods, why=failed_create.message)
+            for failed_create in run.not_created
         ),
         added_nodes=_added_nodes(run),
         removed_nodes=run.removed_nodes,
@@ -70,7 +71,7 @@ def conclude_in_words(
 
 
 def _added_nodes(run: Run) -> tuple[NodeCount, ...]:
-    counts = Counter(each.group for each in run.scale_up.nodes) if run.scale_up is not None else Counter[str]()
+    counts = Counter(node.group for node in run.scale_up.nodes) if run.scale_up is not None else Counter[str]()
     return tuple(NodeCount(group=group, nodes=nodes) for group, nodes in sorted(counts.items()))
 
 
@@ -85,19 +86,19 @@ def _cost(run: Run) -> float | None:
 def words_of_never_made(run: Run) -> list[str]:
     """``1 object refused``, ``3 pods not created``."""
     parts = [f"{format_count(len(run.refusals), 'object')} refused"] if run.refusals else []
-    missing = sum(each.pods for each in run.not_created)
+    missing = sum(failed_create.pods for failed_create in run.not_created)
     return [*parts, *([f"{format_count(missing, 'pod')} not created"] if missing else [])]
 
 
 def words_of_driven_out(run: Run) -> list[str]:
     """``1 preempted``: pods that others took the place of."""
-    count = sum(each.taken_by is not None for each in run.victims)
+    count = sum(victim.taken_by is not None for victim in run.victims)
     return [f"{count} preempted"] if count else []
 
 
 def words_of(run: Run) -> str:
     """A verdict: the words about the pods of the question, and before and after them those about all others."""
-    pushed_out = sum(each.cause == "evicted" for each in run.pending)
+    pushed_out = sum(pod.cause == "evicted" for pod in run.pending)
     parts = [f"{format_count(pushed_out, 'evicted pod stays', 'evicted pods stay')} pending"] if pushed_out else []
     parts += run.words
     if run.victims:

@@ -91,7 +91,7 @@ def gang_outcomes(
     """What became of the groups whose pods were taken up one by one, and wait for one another at Permit."""
     if not any(scheduler.framework.has_quorums for scheduler in session.driver.in_use):
         return ()
-    outcomes = {each.pod: each.outcome for each in placements}
+    outcomes = {placement.pod: placement.outcome for placement in placements}
     quorums: dict[str, Quorum] = {}
     members: dict[str, list[str]] = {}
     for item in asked:

@@ -24,7 +24,7 @@ def hot_nodes(snapshot: Snapshot, cluster: Cluster, placements: Sequence[Placeme
     metrics = snapshot.whole.get(_METRICS)
     if not metrics:
         return
-    took = Counter(each.node for each in placements if each.good and each.node)
+    took = Counter(placement.node for placement in placements if placement.good and placement.node)
     used = _sum_usage(snapshot)
     for name, pods in sorted(took.items()):
         row = cluster.columns.row(name)
@@ -40,15 +40,15 @@ def hot_nodes(snapshot: Snapshot, cluster: Cluster, placements: Sequence[Placeme
 def _sum_usage(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     """What the pods of each node use, by node and resource: millicores and bytes."""
     homes = {pod.key: pod.spec.node_name for pod in snapshot.objects.list_all(Pod) if pod.spec.node_name}
-    found: Counter[tuple[str, str]] = Counter()
-    for each in snapshot.whole[_METRICS]:
-        metadata = part_of(each, "metadata")
+    usage: Counter[tuple[str, str]] = Counter()
+    for manifest in snapshot.whole[_METRICS]:
+        metadata = part_of(manifest, "metadata")
         home = homes.get(f"{metadata.get('namespace') or 'default'}/{part_of(metadata, 'name')}")
-        for container in (each.get("containers") or ()) if home else ():
+        for container in (manifest.get("containers") or ()) if home else ():
             for resource, amount in section(container, "usage").items():
                 try:
                     quantity = Quantity.from_json(amount)
                 except QuantityError:
                     continue
-                found[home or "", resource] += quantity.amount_of(resource)
-    return found
+                usage[home or "", resource] += quantity.amount_of(resource)
+    return usage

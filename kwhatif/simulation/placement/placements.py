@@ -28,9 +28,9 @@ def skip_reason_of(session: Session, asked: PodToSchedule) -> str:
         return f"schedulerName {pod.spec.scheduler_name} is none of the configuration's profiles"
     if pod.metadata.deletion_timestamp:
         return "the pod is being deleted"
-    found = session.running(pod)
-    if found is not None:
-        return f"it runs on {session.cluster.columns.names[found[1]]} already"
+    pod_and_row = session.running(pod)
+    if pod_and_row is not None:
+        return f"it runs on {session.cluster.columns.names[pod_and_row[1]]} already"
     if pod.spec.node_name:
         session.cluster.add(session.info(asked, bound=True), pod.spec.node_name)
         return f"spec.nodeName binds it to {pod.spec.node_name} without the scheduler"
@@ -80,7 +80,7 @@ def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Atte
         choice=choice_of(attempt),
         scores=scores_at(attempt),
         message=message,
-        victims=tuple(victim for each in preemptions for victim in victims_of(each, session.budgets)),
+        victims=tuple(victim for preemption in preemptions for victim in victims_of(preemption, session.budgets)),
         criterion=preemptions[-1].criterion if preemptions else "",
         origin=asked.origin,
         defaults=asked.defaults,
@@ -122,11 +122,11 @@ def cause(reason: str) -> str:
     ``0/6 nodes are available: 2 Insufficient cpu, 4 node(s) were unschedulable.`` is ``Insufficient cpu, node(s) were
     unschedulable``.
     """
-    found = _OF_NODES.match(reason)
-    if found is None:
+    match = _OF_NODES.match(reason)
+    if match is None:
         return reason
     # What preemption says comes after a full stop.
-    reasons = reason[found.end() :].partition(". ")[0].removesuffix(".")
+    reasons = reason[match.end() :].partition(". ")[0].removesuffix(".")
     return ", ".join(sorted(filter(None, _NUMBER.split(reasons))))
 
 

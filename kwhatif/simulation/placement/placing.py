@@ -121,7 +121,9 @@ class PlacementRun:
             for info, attempts in self._run_group(entity):
                 if info.uid in items:
                     self._record(items[info.uid], info, attempts, evicts=False)
-        self.groups |= {each.group: each for each in gated_groups(self._session.cluster, unscheduled.values())}
+        self.groups |= {
+            gated_group.group: gated_group for gated_group in gated_groups(self._session.cluster, unscheduled.values())
+        }
         for info in unscheduled.values():
             self.schedule(items[info.uid], info)
 
@@ -295,7 +297,9 @@ class PlacementRun:
 
     def tried_too_early(self) -> list[AttemptedPod]:
         """The pods that found no node, and after whose last attempt something has changed."""
-        placed = max((index for index, each in enumerate(self.placements) if each.outcome == "placed"), default=-1)
+        placed = max(
+            (index for index, placement in enumerate(self.placements) if placement.outcome == "placed"), default=-1
+        )
         return [
             attempted
             for attempted in self._without.values()

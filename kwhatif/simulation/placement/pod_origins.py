@@ -33,8 +33,8 @@ class PodOrigins(msgspec.Struct, dict=True):
         """``Kind/namespace/name`` of the workload of a pod; None for a pod without a controller."""
         if pod.controller is None:
             return None
-        found = self._owners.workload_of(pod)
-        return f"{found.kind}/{found.namespace}/{found.name}"
+        workload = self._owners.workload_of(pod)
+        return f"{workload.kind}/{workload.namespace}/{workload.name}"
 
     def owner_of(self, pod: Pod) -> str:
         """``Kind/namespace/name`` of the workload of a pod; a pod without a controller is its own."""
@@ -50,13 +50,13 @@ class PodOrigins(msgspec.Struct, dict=True):
         """Those of the placements that have no node, with the ``pods`` they are about and their ``causes``."""
         return tuple(
             PendingPod(
-                pod=each.pod,
-                workload=self.workload_of(pods[each.pod]),
-                cause=(causes or {}).get(each.pod) or self.cause_of(pods[each.pod]),
-                why=each.reason,
+                pod=placement.pod,
+                workload=self.workload_of(pods[placement.pod]),
+                cause=(causes or {}).get(placement.pod) or self.cause_of(pods[placement.pod]),
+                why=placement.reason,
             )
-            for each in placements
-            if not each.good and each.outcome not in ("preempted", "uncreated")
+            for placement in placements
+            if not placement.good and placement.outcome not in ("preempted", "uncreated")
         )
 
     def victims(self, evicted: Iterable[tuple[PodInfo, str | None]]) -> tuple[EvictedPod, ...]:
@@ -66,4 +66,6 @@ class PodOrigins(msgspec.Struct, dict=True):
 
 def evicted_by(placements: Sequence[Placement]) -> dict[str, str]:
     """Victim -> the pod that took its place."""
-    return {victim.pod: each.pod for each in placements for victim in each.victims if not victim.terminating}
+    return {
+        victim.pod: placement.pod for placement in placements for victim in placement.victims if not victim.terminating
+    }

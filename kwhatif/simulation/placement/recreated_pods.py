@@ -69,11 +69,11 @@ class RecreatedPods:
     @property
     def without_node(self) -> list[AttemptedPod]:
         """Those of the pods that have found no node so far."""
-        return [each for each in self.waiting if not each.placement.good]
+        return [pod for pod in self.waiting if not pod.placement.good]
 
     def take_placed(self) -> list[AttemptedPod]:
         """Those that have found a node since this was last asked; they wait no more."""
-        placed, self.waiting = [each for each in self.waiting if each.placement.good], self.without_node
+        placed, self.waiting = [pod for pod in self.waiting if pod.placement.good], self.without_node
         return placed
 
     def evict(self, info: PodInfo) -> None:
@@ -87,7 +87,7 @@ class RecreatedPods:
             self._victims += 1
             if victim.uid not in self.evicted:
                 self.run.lose_node(victim)
-                self.waiting = [each for each in self.waiting if each.item.pod.identity != victim.uid]
+                self.waiting = [pod for pod in self.waiting if pod.item.pod.identity != victim.uid]
                 yield victim
 
     def retry(
@@ -114,7 +114,11 @@ class RecreatedPods:
     @property
     def _progress(self) -> tuple[int, int, int]:
         """How many pods were evicted, recreated and placed so far."""
-        return len(self.run.evicted), len(self.pods_to_schedule), sum(each.good for each in self.run.placements)
+        return (
+            len(self.run.evicted),
+            len(self.pods_to_schedule),
+            sum(placement.good for placement in self.run.placements),
+        )
 
     def run_of(self, causes: Mapping[str, Cause], beside: Collection[str] = ()) -> Run:
         """The run so far. Those without a node were evicted, unless ``causes`` (by their keys) say otherwise.
@@ -122,8 +126,8 @@ class RecreatedPods:
         Pods that were tried ``beside`` the others (keys) and have no cause count as none that wait.
         """
         origins, run = PodOrigins(self.session.snapshot), self.run
-        counted = [each for each in self.waiting if each.item.pod.key in causes or each.item.pod.key not in beside]
-        pods = {each.item.pod.key: each.item.pod for each in counted}
+        counted = [pod for pod in self.waiting if pod.item.pod.key in causes or pod.item.pod.key not in beside]
+        pods = {pod.item.pod.key: pod.item.pod for pod in counted}
         victims = [(info, run.preemptors[info.uid]) for info in run.evicted if info.uid not in self.evicted]
         return Run(
             self.session,
@@ -131,7 +135,7 @@ class RecreatedPods:
             tuple(run.placements),
             evicted=[info.key for info in self.evicted.values()],
             pending=origins.pending(
-                [each.placement for each in counted], pods, {key: causes.get(key, "evicted") for key in pods}
+                [pod.placement for pod in counted], pods, {key: causes.get(key, "evicted") for key in pods}
             ),
             victims=origins.victims([*((info, None) for info in self.evicted.values()), *victims]),
             unsettled=self.unsettled,

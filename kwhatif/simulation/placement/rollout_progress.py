@@ -79,15 +79,15 @@ class RolloutProgress:
     @property
     def plan(self) -> RolloutPlan:
         """What has come of it, in names and numbers."""
-        found = build_rollout_plan(self.rollout, self._plan)
+        rollout_plan = build_rollout_plan(self.rollout, self._plan)
         removed = set(map(self._key_of, self._plan.removed_pods))
         victims = [*self._run.evicted, *(self._simulation.evicted_since() if self._simulation else ())]
         lost = {victim.key for victim in victims} | (self._run.removed - removed)
         own = map(self._key_of, (*self._plan.kept_pods, *self._made))
         if lost.isdisjoint({*own, *removed}):
-            return found
+            return rollout_plan
         # Its controller's count of available pods knows nothing of evictions.
-        return replace(found, least_available=None)
+        return replace(rollout_plan, least_available=None)
 
     def _create_pods(self, step: Step) -> list[tuple[Object, PodToSchedule]]:
         found = [(pod, self.rollout.pods_to_schedule(pod)) for pod in step.creates]
@@ -137,10 +137,10 @@ def roll_out_all(
     rollouts: Sequence[Rollout], run: PlacementRun, pods_to_schedule: list[PodToSchedule]
 ) -> list[RolloutProgress]:
     """Go through updates one by one; one that waits goes on once another has made room for it."""
-    found: list[RolloutProgress] = []
+    rollout_progress: list[RolloutProgress] = []
     for rollout in rollouts:
-        found.append(RolloutProgress(rollout, run, pods_to_schedule))
-        found[-1].advance()
-    while sum(each.advance() for each in found):
+        rollout_progress.append(RolloutProgress(rollout, run, pods_to_schedule))
+        rollout_progress[-1].advance()
+    while sum(progress.advance() for progress in rollout_progress):
         pass
-    return found
+    return rollout_progress

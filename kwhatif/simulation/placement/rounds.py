@@ -49,7 +49,7 @@ class GroupRounds:
         moving = True
         while moving:
             self._recreated.retry(self._replace_victims, self._list_waiting)
-            moving = sum(each.advance() for each in rollouts) > 0
+            moving = sum(rollout.advance() for rollout in rollouts) > 0
         self._run.explain_futile()
 
     def _list_waiting(self) -> list[AttemptedPod]:
@@ -82,20 +82,20 @@ class GroupRounds:
         nodes_of_replacements = {
             info.key: home for info in run.evicted if (home := self._node_of_replacement(info.uid))
         }
-        placements = [self._describe(each, nodes_of_replacements) for each in run.placements]
+        placements = [self._describe(placement, nodes_of_replacements) for placement in run.placements]
         made = {attempted.index for attempted in self._recreated.replacements.values()}
         pods = {item.pod.key: item.pod for item in (*self._pods_to_schedule, *self._recreated.pods_to_schedule)}
-        still = [each for each in placements if each.pod not in run.removed]
+        still = [placement for placement in placements if placement.pod not in run.removed]
         seen = {item.pod.key for item in self._pods_to_schedule}
         lost = [info.key for info in run.evicted if info.key in seen and info.uid not in self._recreated.replacements]
         evicted = ((info, run.preemptors.get(info.uid)) for info in run.evicted)
-        gone = run.removed | {each.pod for each in placements if each.outcome == "preempted"}
-        gone -= {each.pod for each in placements if each.outcome != "preempted"}
+        gone = run.removed | {placement.pod for placement in placements if placement.outcome == "preempted"}
+        gone -= {placement.pod for placement in placements if placement.outcome != "preempted"}
         return Run(
             self._session,
             self._pods_to_schedule,
-            tuple(each for index, each in enumerate(placements) if index not in made),
-            replacements=tuple(each for index, each in enumerate(placements) if index in made),
+            tuple(placement for index, placement in enumerate(placements) if index not in made),
+            replacements=tuple(placement for index, placement in enumerate(placements) if index in made),
             left=tuple(
                 pending_pod_of(run.last_attempts[key]) if key in run.last_attempts else pod
                 for key, pod in pods.items()

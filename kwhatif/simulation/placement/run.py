@@ -127,7 +127,7 @@ class Run(msgspec.Struct, frozen=True):
     @property
     def words(self) -> list[str]:
         """The words about the pods of the question: ``3 of 4 pods placed``, ``1 gated``."""
-        staying = [each for each in self.placements if each.pod not in self.removed]
+        staying = [placement for placement in self.placements if placement.pod not in self.removed]
         edited = {item.pod.key for item in self.pods_to_schedule if item.edited}
         waited = {item.pod.key for item in pending_pods(self.session.snapshot)} - edited
         return words_of_placements(staying, self.nodes_of_replacements, self.scale_up, waited)
@@ -135,15 +135,15 @@ class Run(msgspec.Struct, frozen=True):
     @property
     def stuck(self) -> int:
         """How many updates wait forever."""
-        return sum(bool(each.unfinished) for each in self.rollouts)
+        return sum(bool(rollout.unfinished) for rollout in self.rollouts)
 
     @property
     def not_created(self) -> tuple[FailedCreate, ...]:
         """What controllers failed to create, less what they have created since, and what they do not create yet."""
         turns: dict[str, list[str]] = {}
-        for each in (*self.placements, *self.replacements):
-            if each.outcome == "uncreated":
-                turns.setdefault(f"StatefulSet {each.pod.rpartition('-')[0]}", []).append(each.pod)
+        for placement in (*self.placements, *self.replacements):
+            if placement.outcome == "uncreated":
+                turns.setdefault(f"StatefulSet {placement.pod.rpartition('-')[0]}", []).append(placement.pod)
         waiting = (
             FailedCreate(owner=owner, message=f"{pods[0]} is made once those before it are ready", pods=len(pods))
             for owner, pods in sorted(turns.items())
@@ -154,16 +154,18 @@ class Run(msgspec.Struct, frozen=True):
     def good(self) -> bool:
         """Whether every pod exists and has a node."""
         waits = self.pending or self.unsettled or self.lost
-        return not (waits or self.refusals or self.not_created) and all(each.good for each in self.first_moments)
+        return not (waits or self.refusals or self.not_created) and all(
+            first_moment.good for first_moment in self.first_moments
+        )
 
     def following(self, first: Run | None) -> Run:
         """The same where another run came ``first``: who waits after both counts once."""
         if first is None:
             return self
-        here = {each.pod for each in self.pending}
+        here = {pod.pod for pod in self.pending}
         return structs.replace(
             self,
-            pending=(*(each for each in first.pending if each.pod not in here), *self.pending),
+            pending=(*(pod for pod in first.pending if pod.pod not in here), *self.pending),
             victims=(*first.victims, *self.victims),
             unsettled=(*first.unsettled, *self.unsettled),
             lost=(*first.lost, *self.lost),

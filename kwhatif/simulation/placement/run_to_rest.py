@@ -68,12 +68,12 @@ def settle_cluster(
         run,
         placements=placements,
         groups=(*first_run.groups.values(), *gang_outcomes(run.end, pods_to_schedule, placements)),
-        rollouts=tuple(each.plan for each in updates),
+        rollouts=tuple(update.plan for update in updates),
         scale_up=scale_up,
         removed=first_run.removed,
         victims=(*drained, *run.victims),
         unknown_kinds=unknown_kinds,
-        updates=[each.rollout for each in updates],
+        updates=[update.rollout for update in updates],
         by_group=bool(first_run.groups),
         autoscaled=scaler is not None,
     )
@@ -96,7 +96,7 @@ def _run_of_first_attempts(
 ) -> Run:
     """The run where first attempts are all of it."""
     pods = {item.pod.key: item.pod for item in pods_to_schedule}
-    still = [each for each in first_run.placements if each.pod not in first_run.removed]
+    still = [placement for placement in first_run.placements if placement.pod not in first_run.removed]
     return Run(
         session,
         pods_to_schedule,
@@ -159,16 +159,20 @@ class _Continuation:
         simulation.replace_evicted(
             evicted, {pod.key: causes.get(pod.key) or self._origins.cause_of(pod) for pod in pods}
         )
-        simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
+        simulation.run(lambda: sum(update.advance_in(simulation) for update in updates) > 0)
         self._pods_to_schedule += simulation.created_later
 
     def settle(self) -> Run:
         """The run, as it ended."""
         simulation = self._simulation
-        ended = {each.pod: each for each in simulation.placements()}
+        ended = {placement.pod: placement for placement in simulation.placements()}
         placements, removed = tuple(self._placements(ended)), self._first_run.removed
-        run = simulation.run_of([each for each in ended.values() if each.pod not in removed], simulation.replacements())
-        placed_at_first = [each for each in placements if each.pod not in removed and each.pod not in ended]
+        run = simulation.run_of(
+            [placement for placement in ended.values() if placement.pod not in removed], simulation.replacements()
+        )
+        placed_at_first = [
+            placement for placement in placements if placement.pod not in removed and placement.pod not in ended
+        ]
         pods = {item.pod.key: item.pod for item in self._pods_to_schedule}
         return structs.replace(
             run,
@@ -190,13 +194,15 @@ class _Continuation:
             if now.good and now.node and now.pod in preemptors and now.pod not in ended:
                 now = now.lose_node(preemptors[now.pod], homeless=now.pod not in nodes_of_replacements)
             yield now
-        known = {each.pod for each in self._first_run.placements}
-        yield from (each for key, each in ended.items() if key not in known)
+        known = {placement.pod for placement in self._first_run.placements}
+        yield from (placement for key, placement in ended.items() if key not in known)
 
     def _pods_left(self) -> Iterator[Pod]:
         simulator = self._simulation.simulator
         homes = {
-            each.pod.key for uid, each in simulator.outcome.items() if each.is_placed and uid not in simulator.evicted
+            attempt.pod.key
+            for uid, attempt in simulator.outcome.items()
+            if attempt.is_placed and uid not in simulator.evicted
         }
         first_uids = {key: attempt.pod.uid for key, attempt in self._first_run.last_attempts.items()}
         # Pods that found a node at first may have lost it since; their controllers have made others.

@@ -52,10 +52,12 @@ def simulate_timeline(
     updates = [RolloutProgress(rollout, run, pods) for rollout in rollouts]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
         simulation.arrive(item, info, "evicted" if emptied else None)
-    simulation.run(lambda: sum(each.advance_in(simulation) for each in updates) > 0)
+    simulation.run(lambda: sum(update.advance_in(simulation) for update in updates) > 0)
     pods_to_schedule = [*pods, *simulation.created_later]
     simulator = simulation.simulator
-    placements = run.placements + [each for each in simulation.placements() if each.pod not in run.removed]
+    placements = run.placements + [
+        placement for placement in simulation.placements() if placement.pod not in run.removed
+    ]
     replacements = simulation.replacements()
     scale_up = None
     if scaler is not None:
@@ -74,7 +76,7 @@ def simulate_timeline(
         events=tuple(simulator.diary.events) if story else (),
         scale_up=scale_up,
         groups=gang_outcomes(session, pods_to_schedule, placements),
-        rollouts=tuple(each.plan for each in updates),
+        rollouts=tuple(update.plan for update in updates),
         updates=rollouts,
         removed=run.removed,
         left=(*simulation.pods_left(), *aside, *simulator.unclaimed),

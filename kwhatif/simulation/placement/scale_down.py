@@ -53,7 +53,7 @@ class ShrinkingCluster(msgspec.Struct):
         moving = [info for info, row in session.cluster.pods() if names[row] in going and _is_movable(info)]
         then = self._session_without(going)
         run = place_pods(then, [*_recreate(moving), *_again(self.waiting)], scaler=helper)
-        pending = {each.pod for each in run.pending}
+        pending = {pod.pod for pod in run.pending}
         waiting = [pod for pod in run.left if pod.key in pending]
         if _by_workload(then, waiting) - _by_workload(session, self.waiting):
             return False
@@ -83,7 +83,7 @@ class ShrinkingCluster(msgspec.Struct):
             driver.begin_anew(driver.shared.next_start)
             run = PlacementRun(session)
             run.schedule_all(_recreate(moving))
-            if run.evicted or not all(each.good and each.node for each in run.placements):
+            if run.evicted or not all(placement.good and placement.node for placement in run.placements):
                 cluster.go_back(before)
                 driver.begin_anew(driver.shared.next_start)
                 continue
@@ -206,7 +206,7 @@ class _PoolConsolidation:
         )
         commands = (consolidate(world, method).command for method in METHODS)
         return any(
-            shrinking.remove_nodes({each.name for each in command.nodes}, self._helper)
+            shrinking.remove_nodes({node.name for node in command.nodes}, self._helper)
             for command in commands
             if command is not None
         )
@@ -216,28 +216,28 @@ def remove_unneeded_nodes(shrinking: ShrinkingCluster, scaler: Scaler) -> list[s
     """Rounds of each autoscaler, as long as one of them takes nodes away; the nodes that are gone then."""
     before = set(shrinking.session.cluster.columns.names)
     scale_downs: list[_ScaleDown] = []
-    for each in scaler.autoscalers:
-        if isinstance(each, GroupAutoscaler):
-            scale_downs.append(GroupScaleDown(each.known, scaler.now))
-        elif isinstance(each, PoolAutoscaler):
-            scale_downs.append(_PoolConsolidation(each, scaler))
+    for autoscaler in scaler.autoscalers:
+        if isinstance(autoscaler, GroupAutoscaler):
+            scale_downs.append(GroupScaleDown(autoscaler.known, scaler.now))
+        elif isinstance(autoscaler, PoolAutoscaler):
+            scale_downs.append(_PoolConsolidation(autoscaler, scaler))
     for done in range(MOST_ROUNDS):
         report_progress("Removing nodes", "rounds", done)
-        if not any(each.remove_nodes(shrinking) for each in scale_downs):
+        if not any(scale_down.remove_nodes(shrinking) for scale_down in scale_downs):
             break
     return sorted(before - set(shrinking.session.cluster.columns.names))
 
 
 def groups_of_nodes(scaler: Scaler, session: Session) -> dict[str, str]:
     """Node -> its node group or NodePool."""
-    found: dict[str, str] = {}
-    for each in scaler.autoscalers:
-        if isinstance(each, GroupAutoscaler):
-            found |= {name: group.name for group in each.known.groups for name in group.nodes}
-        elif isinstance(each, PoolAutoscaler):
+    groups: dict[str, str] = {}
+    for autoscaler in scaler.autoscalers:
+        if isinstance(autoscaler, GroupAutoscaler):
+            groups |= {name: group.name for group in autoscaler.known.groups for name in group.nodes}
+        elif isinstance(autoscaler, PoolAutoscaler):
             labels = ((node.name, node.metadata.labels or {}) for node in session.cluster.columns.given)
-            found |= {name: of["karpenter.sh/nodepool"] for name, of in labels if "karpenter.sh/nodepool" in of}
-    return found
+            groups |= {name: of["karpenter.sh/nodepool"] for name, of in labels if "karpenter.sh/nodepool" in of}
+    return groups
 
 
 def _again(pods: Iterable[Pod]) -> Iterator[PodToSchedule]:

@@ -65,15 +65,15 @@ def find_first_moments(
     if not more or scenario.inputs.manifest_options.at:
         return
     run = place_scaled_out(scenario, manifests, pods_of, AS_STORED)
-    for each in more:
-        workload = "/".join(each.key)
+    for scaled_workload in more:
+        workload = "/".join(scaled_workload.key)
         pending = sum(pod.workload == workload for pod in run.pending)
-        missing = sum(failed.pods for failed in run.failed if failed.owner == str(each))
+        missing = sum(failed.pods for failed in run.failed if failed.owner == str(scaled_workload))
         evicted = sum(victim.workload != workload for victim in run.victims)
         trouble = [f"{missing} not created"] if missing else []
         trouble += [f"{pending} pending"] if pending else []
         trouble += [f"{format_count(evicted, 'other')} evicted"] if evicted else []
-        what = f"{each}: {format_count(each.stored, 'replica')} at once"
-        then = f"until {each.autoscaler} sets {each.replicas}"
+        what = f"{scaled_workload}: {format_count(scaled_workload.stored, 'replica')} at once"
+        then = f"until {scaled_workload.autoscaler} sets {scaled_workload.replicas}"
         words = " ".join(filter(None, [what, f"({', '.join(trouble)})" * bool(trouble), then]))
         yield FirstMoment(words, good=not trouble, workload=workload)

@@ -24,14 +24,14 @@ def words_of_placements(
     counts as placed if one of ``in_others``, its replacement, runs. Those that ``waited`` in the snapshot are
     told apart from those that come.
     """
-    outcomes = Counter(each.outcome for each in placements)
+    outcomes = Counter(placement.outcome for placement in placements)
     placed = (
         outcomes["placed"]
         + outcomes["autoscaled"]
-        + sum(each.outcome == "preempted" and each.pod in in_others for each in placements)
+        + sum(placement.outcome == "preempted" and placement.pod in in_others for placement in placements)
     )
     number = len(placements)
-    old = sum(each.pod in waited for each in placements)
+    old = sum(placement.pod in waited for placement in placements)
     apart = f" ({old} of the {number} waited before)" if 0 < old < number else ""
     parts = [f"{placed} of {format_count(number, 'pod')} placed{apart}"] if number else []
     parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
@@ -51,7 +51,7 @@ def words_of_growth(scale_up: ScaleUp | None) -> list[str]:
 
 def words_of_good(placements: Sequence[Placement]) -> str:
     """``3 of 4 pods``: how many have a node."""
-    return f"{sum(each.good for each in placements)} of {format_count(len(placements), 'pod')}"
+    return f"{sum(placement.good for placement in placements)} of {format_count(len(placements), 'pod')}"
 
 
 TAKEN_FOR_NEW = "it is taken to be new, and they to stay beside its new pods"

@@ -30,9 +30,13 @@ class AdmittedPodSet:
         selector, tolerations = dict(spec.node_selector or {}), list(spec.tolerations or ())
         for flavor in self._flavors:
             selector |= flavor.spec.node_labels or {}
-            tolerations += [each for each in flavor.spec.tolerations or () if each not in tolerations]
+            tolerations += [toleration for toleration in flavor.spec.tolerations or () if toleration not in tolerations]
         selector |= next(self._domains, {})
-        gates = [each for each in spec.scheduling_gates or () if each.name not in (ADMISSION_GATE, TOPOLOGY_GATE)]
+        gates = [
+            scheduling_gate
+            for scheduling_gate in spec.scheduling_gates or ()
+            if scheduling_gate.name not in (ADMISSION_GATE, TOPOLOGY_GATE)
+        ]
         spec = replace(
             spec,
             node_selector=selector or None,
@@ -62,4 +66,4 @@ def hold(pod: Pod) -> Pod:
 
 def is_held(pod: Pod) -> bool:
     """Whether the pod is behind Kueue's gate."""
-    return any(each.name == ADMISSION_GATE for each in pod.spec.scheduling_gates or ())
+    return any(scheduling_gate.name == ADMISSION_GATE for scheduling_gate in pod.spec.scheduling_gates or ())

@@ -39,38 +39,48 @@ class AskedJobs:
     """Kueue's job framework for the manifests of a scenario, whose pods have been made."""
 
     def __init__(
-        self, scenario: PreparedScenario, found: KueueObjects, pod_classes: Sequence[PriorityClass], now: int
+        self, scenario: PreparedScenario, kueue_objects: KueueObjects, pod_classes: Sequence[PriorityClass], now: int
     ) -> None:
         self._scenario, self._now = scenario, now
-        self._frameworks = found.configuration.integrations.frameworks
-        classes = found.priority_classes
-        self._framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
+        self._frameworks = kueue_objects.configuration.integrations.frameworks
+        classes = kueue_objects.priority_classes
+        self._framework = JobFramework(
+            kueue_objects.configuration, kueue_objects.namespaces, kueue_objects.local_queues, classes, pod_classes
+        )
         self._unmanaged: list[AskedJob] = []
-        self._items = _by_manifest(item for each in scenario.all_expanded for item in each.pods)
+        self._items = _by_manifest(
+            item for expanded_manifests in scenario.all_expanded for item in expanded_manifests.pods
+        )
 
     def make(self) -> list[AskedJob]:
         """The new jobs, in the order of their manifests; those that are updated keep the Workloads that they have.
 
         Where there are none, objects whose pods could name a queue and do not.
         """
-        updated = {each.name for expanded in self._scenario.all_expanded for each in expanded.rollouts}
-        found: list[AskedJob] = []
+        updated = {rollout.name for expanded in self._scenario.all_expanded for rollout in expanded.rollouts}
+        jobs: list[AskedJob] = []
         for manifest in self._scenario.all_manifests:
             obj = complete_object(manifest)
             if display_name_of(obj) not in updated and group_of(obj) != GROUP:
-                found += self._jobs_of(obj, str(manifest.origin))
-        return found or self._unmanaged
+                jobs += self._jobs_of(obj, str(manifest.origin))
+        return jobs or self._unmanaged
 
     def _jobs_of(self, obj: Object, origin: str) -> Iterator[AskedJob]:
         name = display_name_of(obj)
         key = origin, name if name_of(obj) else part_of(obj, "kind")
         items = self._items.get(key, [])
-        pods = [each.pod for each in items]
+        pods = [item.pod for item in items]
         if (group_of(obj), part_of(obj, "kind")) == ("batch", "Job"):
             # One without a name has got its name from the API server.
             name = items[0].owner if items and items[0].owner else name
             where = namespace_of(obj), name.rpartition("/")[2]
-            stored = next(filter(None, (each.world.get("Job", *where) for each in self._scenario.all_expanded)), None)
+            stored = next(
+                filter(
+                    None,
+                    (expanded_manifests.world.get("Job", *where) for expanded_manifests in self._scenario.all_expanded),
+                ),
+                None,
+            )
             if stored is not None:
                 outcome = self._make(stored, BATCH_JOB, _BATCH)
                 yield AskedJob(name, origin, obj, outcome, {pod.key: "main" for pod in pods})

@@ -64,7 +64,7 @@ class Decisions:
 
     @property
     def keys(self) -> list[str]:
-        return [each.key for each in self.workloads]
+        return [workload.key for workload in self.workloads]
 
     def note(self, cycles: Sequence[RecordedCycle]) -> None:
         self.cycles += len(cycles)

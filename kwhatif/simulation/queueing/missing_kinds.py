@@ -29,30 +29,30 @@ _KINDS = (
         api.Cohort,
         "Cohort",
         "cohorts have no quota and no parent of their own",
-        lambda found: any(each.spec.parent for each in found.cluster_queues),
+        lambda found: any(cluster_queue.spec.parent for cluster_queue in found.cluster_queues),
     ),
     _NeededKind(
         api.Topology,
         "Topology",
         "a ClusterQueue whose flavors name one counts as inactive",
-        lambda found: any(each.spec.topology_name for each in found.flavors),
+        lambda found: any(flavor.spec.topology_name for flavor in found.flavors),
     ),
     _NeededKind(
         api.AdmissionCheck,
         "AdmissionCheck",
         "a ClusterQueue that names one counts as inactive",
-        lambda found: any(each.spec.checks for each in found.cluster_queues),
+        lambda found: any(cluster_queue.spec.checks for cluster_queue in found.cluster_queues),
     ),
 )
 
 
-def missing_kinds(snapshot: Objects, found: KueueObjects) -> Iterator[Gap]:
+def missing_kinds(snapshot: Objects, kueue_objects: KueueObjects) -> Iterator[Gap]:
     """A gap for each kind of which a snapshot with ClusterQueues has no list. ``found`` is what counts in the end."""
     known = snapshot.known_kinds()
     if api.ClusterQueue.__name__ not in known:
         return
     for kind in _KINDS:
-        if kind.struct.__name__ not in known and kind.is_needed(found):
+        if kind.struct.__name__ not in known and kind.is_needed(kueue_objects):
             row = kind_named(kind.struct.__name__)
             # Unlike that of `kubectl get KIND`, a list that is empty still says of what.
             closed_by = f"kubectl get --raw {row.path(row.versions[0])}"

@@ -55,10 +55,12 @@ def decide_queues(
     _trust_new_checks(found, gaps)
     _know_namespaces(found, scenario, objects, gaps)
     jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()
-    workloads = [each.workload for each in jobs if each.workload is not None]
+    workloads = [job.workload for job in jobs if job.workload is not None]
     workloads += _workloads_of(scenario.all_manifests, now, refusals)
-    taken, anew = {each.key for each in workloads}, names_of(jobs)
-    found.workloads = [each for each in found.workloads if each.key not in taken and not _is_owned(each, anew)]
+    taken, anew = {workload.key for workload in workloads}, names_of(jobs)
+    found.workloads = [
+        workload for workload in found.workloads if workload.key not in taken and not _is_owned(workload, anew)
+    ]
     answers = asks_autoscalers or bool(scenario.inputs.autoscale)
     run = KueueRun(KueueState(found), found.workloads, now, answers_provisioning=answers)
     first = run.rest()
@@ -68,7 +70,9 @@ def decide_queues(
     decisions.note([*first, *run.rest()] if workloads else first)
     gaps += _gaps_of_usage(found)
     if claiming := [
-        each.key for each in workloads if any(one.template.spec.resource_claims for one in each.spec.pod_sets or ())
+        workload.key
+        for workload in workloads
+        if any(one.template.spec.resource_claims for one in workload.spec.pod_sets or ())
     ]:
         what = "devices that pods claim are not counted as quota here"
         gaps.append(Gap(what=what, effect="their workloads may wait for quota of a device class", pods=tuple(claiming)))
@@ -95,7 +99,7 @@ def with_own_objects(objects: Objects, manifests: Sequence[Manifest], refusals: 
         mine.pop((made.namespace, made.name), None)
         mine[made.namespace, made.name] = made
     for struct, new in added.items():
-        kept = [each for each in merged.list_all(struct) if (each.namespace, each.name) not in new]
+        kept = [resource for resource in merged.list_all(struct) if (resource.namespace, resource.name) not in new]
         merged.put(struct, [*kept, *new.values()])
     return merged
 
@@ -144,16 +148,19 @@ def _as_created(workload: KueueWorkload, now: int) -> KueueWorkload:
 
 def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
     """Whether a workload is that of a job, which comes anew."""
-    owners = (each for each in workload.metadata.owner_references or () if each.controller)
-    return any(f"{each.kind} {workload.namespace}/{each.name}" in names for each in owners)
+    owners = (
+        owner_reference for owner_reference in workload.metadata.owner_references or () if owner_reference.controller
+    )
+    return any(f"{owner.kind} {workload.namespace}/{owner.name}" in names for owner in owners)
 
 
 def _gaps_of_usage(found: KueueObjects) -> Iterator[Gap]:
     """AdmissionFairSharing goes by what LocalQueues used in the past, which only Kueue knows."""
     by_usage = [
-        each.name
-        for each in found.cluster_queues
-        if each.spec.admission_scope is not None and each.spec.admission_scope.admission_mode == _BY_USAGE
+        cluster_queue.name
+        for cluster_queue in found.cluster_queues
+        if cluster_queue.spec.admission_scope is not None
+        and cluster_queue.spec.admission_scope.admission_mode == _BY_USAGE
     ]
     if by_usage:
         what = f"AdmissionFairSharing is not modelled: ClusterQueue {', '.join(sorted(by_usage))}"
@@ -164,10 +171,10 @@ def _gaps_of_usage(found: KueueObjects) -> Iterator[Gap]:
 
 def _trust_new_checks(found: KueueObjects, gaps: list[Gap]) -> None:
     """Checks as files have them have no status: only in a cluster does a controller say that they are active."""
-    new = [each.name for each in found.checks if not each.status.conditions]
+    new = [check.name for check in found.checks if not check.status.conditions]
     if new:
         ready = AdmissionCheckStatus(conditions=[Condition(type="Active", status="True")])
-        found.checks = [each if each.status.conditions else replace(each, status=ready) for each in found.checks]
+        found.checks = [check if check.status.conditions else replace(check, status=ready) for check in found.checks]
         what = f"without a status: {format_count(len(new), 'AdmissionCheck')}, {', '.join(sorted(new))}"
         gaps.append(Gap(what=what, effect="each is taken to be active, as its controller would say"))
 
@@ -176,10 +183,15 @@ def _know_namespaces(found: KueueObjects, scenario: PreparedScenario, objects: O
     """Without any Namespace in the snapshot each is taken to be there, without labels of its own."""
     if found.namespaces or "Namespace" in objects.known_kinds():
         return
-    places = {*(each.namespace for each in found.workloads), *(each.obj.namespace for each in scenario.all_manifests)}
-    names = sorted(places | {each.pod.namespace for each in scenario.expanded.pods})
+    places = {
+        *(workload.namespace for workload in found.workloads),
+        *(all_manifest.obj.namespace for all_manifest in scenario.all_manifests),
+    }
+    names = sorted(places | {pod.pod.namespace for pod in scenario.expanded.pods})
     found.namespaces = [Namespace(metadata=ObjectMeta(name=name, labels={_KIND_LABEL: name})) for name in names]
-    if any(each.spec.namespace_selector not in (None, LabelSelector()) for each in found.cluster_queues):
+    if any(
+        cluster_queue.spec.namespace_selector not in (None, LabelSelector()) for cluster_queue in found.cluster_queues
+    ):
         effect = "each is taken to be there, with its name as its only label"
         closed_by = ("kubectl get namespaces -o yaml",)
         gaps.append(Gap(what="the snapshot has no Namespaces", effect=effect, closed_by=closed_by))
@@ -191,5 +203,5 @@ def _time_of(scenario: PreparedScenario, workloads: Iterable[KueueWorkload]) -> 
         return int(scenario.inputs.now.timestamp()) * SECOND
     if scenario.snapshot.taken_at:
         return nanoseconds_of(scenario.snapshot.taken_at)
-    created = [each.metadata.creation_timestamp for each in workloads if each.metadata.creation_timestamp]
+    created = [workload.metadata.creation_timestamp for workload in workloads if workload.metadata.creation_timestamp]
     return max(map(nanoseconds_of, created), default=0) + SECOND

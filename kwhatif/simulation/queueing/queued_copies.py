@@ -25,12 +25,12 @@ def count_copies(decisions: Decisions) -> QueuedCopies | None:
     None where the first one is not admitted, and where a thousand are: then Kueue is no limit.
     """
     first = [decisions.state.workloads[key] for key in decisions.keys]
-    if not first or any(each.admission is None for each in first):
+    if not first or any(workload.admission is None for workload in first):
         return None
-    has_topology = any(each.usage.topology for each in first)
+    has_topology = any(workload.usage.topology for workload in first)
     run = copy.deepcopy(decisions.run)
     for number in range(2, _MOST + 1):
-        sources = [_copy_of(each, number) for each in decisions.workloads]
+        sources = [_copy_of(workload, number) for workload in decisions.workloads]
         run.create(sources)
         cycles = run.rest()
         for original, source in zip(first, sources, strict=True):

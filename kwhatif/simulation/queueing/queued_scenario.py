@@ -59,7 +59,7 @@ def queue_pods(
 def describe_wait(workload: Workload) -> str:
     """Why a workload does not start, in Kueue's words."""
     if workload.status == "quotaReserved":
-        checks = ", ".join(f"{each.name} ({each.state})" for each in workload.checks if each.state != "Ready")
+        checks = ", ".join(f"{check.name} ({check.state})" for check in workload.checks if check.state != "Ready")
         return f"Kueue: quota is reserved in ClusterQueue {workload.cluster_queue}, admission checks are open: {checks}"
     reserved = workload.conditions.get(QUOTA_RESERVED)
     why = "" if reserved is None else reserved.message
@@ -72,7 +72,7 @@ class _QueuedScenario:
     def __init__(self, scenario: PreparedScenario, decisions: Decisions, copies: QueuedCopies | None) -> None:
         self._copies = copies
         self._scenario, self._decisions, self._state = scenario, decisions, decisions.state
-        self._jobs = [each for each in decisions.jobs if each.outcome is not None]
+        self._jobs = [job for job in decisions.jobs if job.outcome is not None]
         self._sets: dict[str, dict[str, AdmittedPodSet]] = {}
         self._taken: Counter[tuple[str, str]] = Counter()
         self._held: dict[str, str] = {}
@@ -120,8 +120,8 @@ class _QueuedScenario:
     @staticmethod
     def _select_again(before: Sequence[PodToSchedule], released: Sequence[PodToSchedule]) -> list[PodToSchedule]:
         """Pods that were selected already, as they are now."""
-        now = {each.pod.key: each for each in released}
-        return [now.get(each.pod.key, each) for each in before]
+        now = {pod.pod.key: pod for pod in released}
+        return [now.get(pod.pod.key, pod) for pod in before]
 
     # --- the manifests
 
@@ -153,7 +153,9 @@ class _QueuedScenario:
 
     def _sets_of(self, workload: Workload) -> dict[str, AdmittedPodSet]:
         if workload.key not in self._sets:
-            made = {each.name: AdmittedPodSet(each, self._state.flavors) for each in workload.admission or ()}
+            made = {
+                admission.name: AdmittedPodSet(admission, self._state.flavors) for admission in workload.admission or ()
+            }
             self._sets[workload.key] = made
         return self._sets[workload.key]
 
@@ -198,7 +200,7 @@ class _QueuedScenario:
         seen = set(self._decisions.keys)
         own = [each for each in self._state.workloads.values() if each.key not in seen]
         of_workloads = WorkloadPods(own, self._scenario.snapshot)
-        evicted = {each.key for each in self._decisions.run.evicted_workloads}
+        evicted = {evicted_workload.key for evicted_workload in self._decisions.run.evicted_workloads}
         there: set[str] = set()
         for pod in pods:
             workload = of_workloads.find(pod)
@@ -235,9 +237,16 @@ class _QueuedScenario:
         """The pods of a job that begins in the course of the answer, by its pod sets."""
         if workload.status != "admitted":
             return
-        classes = {each.name: each.value for each in self._scenario.snapshot.objects.list_all(PriorityClass)}
-        sources = {each.name: each for each in workload.pod_sets}
-        owners = [each for each in workload.source.metadata.owner_references or () if each.controller]
+        classes = {
+            priority_class.name: priority_class.value
+            for priority_class in self._scenario.snapshot.objects.list_all(PriorityClass)
+        }
+        sources = {pod_set.name: pod_set for pod_set in workload.pod_sets}
+        owners = [
+            owner_reference
+            for owner_reference in workload.source.metadata.owner_references or ()
+            if owner_reference.controller
+        ]
         stem = (owners[0].name if owners else "") or workload.name
         for name, chosen in self._sets_of(workload).items():
             template = sources[name].template
@@ -259,7 +268,7 @@ class _QueuedScenario:
     def _words(self) -> Iterator[str]:
         workloads = [self._state.workloads[key] for key in self._decisions.keys]
         if workloads:
-            admitted = sum(each.status in _STARTED for each in workloads)
+            admitted = sum(workload.status in _STARTED for workload in workloads)
             yield f"Kueue admits {admitted} of {format_count(len(workloads), 'workload')}"
         if lost := len(self._decisions.run.evicted_workloads):
             yield f"Kueue evicts {format_count(lost, 'workload')}"
@@ -311,12 +320,12 @@ class WorkloadPods:
             return None
         metadata = pod.metadata
         for name in ((metadata.annotations or {}).get(_WORKLOAD_ANNOTATION), pod_group_of(pod)):
-            if name and (found := self._by_key.get(f"{pod.namespace}/{name}")):
-                return found
+            if name and (workload := self._by_key.get(f"{pod.namespace}/{name}")):
+                return workload
         owner, top = pod.controller, self._owners.workload_of(pod)
         for kind, name in (("Pod", pod.name), *([(owner.kind, owner.name)] if owner else ()), (top.kind, top.name)):
-            if found := self._by_owner.get((kind or "", pod.namespace, name or "")):
-                return found
+            if workload := self._by_owner.get((kind or "", pod.namespace, name or "")):
+                return workload
         return None
 
 

@@ -66,12 +66,12 @@ class SimulatorExport(msgspec.Struct, frozen=True):
 
     def configuration(self) -> dict[str, Any] | None:
         """The KubeSchedulerConfiguration, if there is one. Raises InputError."""
-        found = self.fields.get(_CONFIGURATION)
-        if found is None or _is_null(found):
+        field = self.fields.get(_CONFIGURATION)
+        if field is None or _is_null(field):
             return None
         head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
         try:
-            return head | decode(found, dict[str, Any])
+            return head | decode(field, dict[str, Any])
         except InputError as error:
             raise inside(error, self.document.source, "$" + step(_CONFIGURATION)) from None
 
@@ -139,15 +139,15 @@ def _rename_fields(fields: dict[str, Any]) -> dict[str, Any]:
     return {_CAPITALS.sub(_small, key): value if key in _MAPS else _value(key, value) for key, value in fields.items()}
 
 
-def _small(found: re.Match[str]) -> str:
-    return found[0].lower()
+def _small(match: re.Match[str]) -> str:
+    return match[0].lower()
 
 
 def _value(key: str, value: Any) -> Any:
     # Services and replication controllers select by labels alone, and nothing else by a field of that name.
-    if isinstance(value, dict) and not (key == "Selector" and all(isinstance(each, str) for each in value.values())):
+    if isinstance(value, dict) and not (key == "Selector" and all(isinstance(part, str) for part in value.values())):
         return _object(value) if key == "Template" else _rename_fields(value)
-    return [_value("", each) for each in value] if isinstance(value, list) else value
+    return [_value("", element) for element in value] if isinstance(value, list) else value
 
 
 def is_kwok_patch(api_version: str, kind: str) -> bool:

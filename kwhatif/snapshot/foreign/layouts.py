@@ -108,8 +108,8 @@ def _resource_of(parts: tuple[str, ...]) -> tuple[str, str]:
 
 def _start_time_of(directory: str) -> str | None:
     """When the gathering began, by the file ``timestamp``, whose lines are times as Go prints them."""
-    found = _GO_TIME.match(first_bytes(os.path.join(directory, "timestamp"), 100))
-    return b"%sT%s%s:%s".__mod__(found.groups()).decode() if found else None
+    match = _GO_TIME.match(first_bytes(os.path.join(directory, "timestamp"), 100))
+    return b"%sT%s%s:%s".__mod__(match.groups()).decode() if match else None
 
 
 _CONFIG = "config"

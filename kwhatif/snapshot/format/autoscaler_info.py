@@ -79,19 +79,19 @@ class ConfigMap(msgspec.Struct):
     data: dict[str, str] | None = None
 
 
-def with_config_map(info: AutoscalerInfo | None, found: ConfigMap) -> AutoscalerInfo | None:
+def with_config_map(info: AutoscalerInfo | None, config_map: ConfigMap) -> AutoscalerInfo | None:
     """The info with one more ConfigMap. One of another name, or that is invalid, changes nothing."""
-    info, data = info or AutoscalerInfo(), found.data or {}
-    source = f"ConfigMap {found.metadata.namespace or 'default'}/{found.metadata.name}"
+    info, data = info or AutoscalerInfo(), config_map.data or {}
+    source = f"ConfigMap {config_map.metadata.namespace or 'default'}/{config_map.metadata.name}"
     problems: list[str] = []
-    if found.metadata.name == STATUS:
+    if config_map.metadata.name == STATUS:
         text = data.get("status", "")
         groups = status_of(text)
         if groups:
             info = structs.replace(info, groups=groups, groups_source=source)
         elif not text.strip():
             problems.append(f"{source} has no text: what the autoscaler says of its groups is unknown")
-    if found.metadata.name == PRIORITIES:
+    if config_map.metadata.name == PRIORITIES:
         priorities, problems = _priorities(data.get("priorities", ""), source)
         if priorities:
             info = structs.replace(info, priorities=priorities, priorities_source=source)
@@ -109,14 +109,14 @@ def status_of(text: str) -> list[GroupStatus]:
         return list(_of_lines(text))
     return [
         GroupStatus(
-            name=each.name,
-            min=each.health.min_size,
-            max=each.health.max_size,
-            target=each.health.cloud_provider_target,
-            backoff=each.scale_up.status == "Backoff",
+            name=group.name,
+            min=group.health.min_size,
+            max=group.health.max_size,
+            target=group.health.cloud_provider_target,
+            backoff=group.scale_up.status == "Backoff",
         )
-        for each in groups
-        if each.name
+        for group in groups
+        if group.name
     ]
 
 
@@ -153,10 +153,12 @@ def _priorities(text: str, source: str) -> tuple[dict[str, list[str]], list[str]
         )
     except (InputError, ValueError) as error:
         return {}, [f"the priorities of {source} cannot be read: {error}"]
-    problems = [f"priority {each} of {source} has no patterns" for each, patterns in plain.items() if patterns is None]
+    problems = [
+        f"priority {pattern} of {source} has no patterns" for pattern, patterns in plain.items() if patterns is None
+    ]
     problems += [
-        f"priority {each} of {source} has a pattern that is null, which fits every group"
-        for each, patterns in plain.items()
+        f"priority {pattern} of {source} has a pattern that is null, which fits every group"
+        for pattern, patterns in plain.items()
         if patterns and None in patterns
     ]
     return {each: [pattern or "" for pattern in patterns or ()] for each, patterns in plain.items()}, problems

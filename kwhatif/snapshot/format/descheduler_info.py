@@ -47,13 +47,13 @@ def policies_in(data: Mapping[str, str], source: str) -> Iterator[tuple[dict[str
                 yield value, where
 
 
-def with_descheduler_policy(info: DeschedulerInfo | None, found: ConfigMap) -> DeschedulerInfo | None:
+def with_descheduler_policy(info: DeschedulerInfo | None, config_map: ConfigMap) -> DeschedulerInfo | None:
     """The info with one more ConfigMap: the first policy counts, and one that cannot be read is ignored."""
     if info is not None:
         return info
-    source = f"ConfigMap {found.metadata.namespace or 'default'}/{found.metadata.name}"
+    source = f"ConfigMap {config_map.metadata.namespace or 'default'}/{config_map.metadata.name}"
     try:
-        policy, where = next(policies_in(found.data or {}, source), (None, ""))
+        policy, where = next(policies_in(config_map.data or {}, source), (None, ""))
     except InputError:
         return None
     return None if policy is None else DeschedulerInfo(policy=policy, source=where)

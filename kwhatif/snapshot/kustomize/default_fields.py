@@ -15,8 +15,8 @@ from kwhatif.snapshot.kustomize.field_specs import FieldSpec
 
 _TEMPLATE, _OF_CRON_JOB = "spec/template/", "spec/jobTemplate/spec/template/"
 _AFFINITIES = tuple(
-    f"spec/template/spec/affinity/{each}/{term}/labelSelector/matchLabels"
-    for each in ("podAffinity", "podAntiAffinity")
+    f"spec/template/spec/affinity/{affinity}/{term}/labelSelector/matchLabels"
+    for affinity in ("podAffinity", "podAntiAffinity")
     for term in (
         "preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm",
         "requiredDuringSchedulingIgnoredDuringExecution",
@@ -223,14 +223,14 @@ class FieldConfiguration(msgspec.Struct):
                 raise InputError(f"{key}: expected a list")
             if key == "nameReference":
                 more = [
-                    (FieldSpec.parse({**each, "path": ""}), tuple(map(FieldSpec.parse, each.get("fieldSpecs") or ())))
-                    for each in entries
-                    if isinstance(each, dict)
+                    (FieldSpec.parse({**entry, "path": ""}), tuple(map(FieldSpec.parse, entry.get("fieldSpecs") or ())))
+                    for entry in entries
+                    if isinstance(entry, dict)
                 ]
-                self.references = (*self.references, *(each for each in more if each not in self.references))
+                self.references = (*self.references, *(field for field in more if field not in self.references))
             elif key in self.specs:
                 specs = tuple(map(FieldSpec.parse, entries))
-                self.specs[key] = (*self.specs[key], *(each for each in specs if each not in self.specs[key]))
+                self.specs[key] = (*self.specs[key], *(spec for spec in specs if spec not in self.specs[key]))
             else:
                 raise InputError(f"kustomize configures no {key!a}")
 
@@ -246,4 +246,4 @@ T = TypeVar("T")
 
 def _together(ours: tuple[T, ...], theirs: tuple[T, ...]) -> tuple[T, ...]:
     """Each once; most kustomizations are configured with nothing, so that both are kustomize's own."""
-    return ours if ours is theirs else (*ours, *(each for each in theirs if each not in ours))
+    return ours if ours is theirs else (*ours, *(t for t in theirs if t not in ours))

@@ -65,8 +65,8 @@ class FieldSpec(msgspec.Struct, frozen=True):
 
 def _walk(value: Any, keys: list[str], change: Change, *, creates: bool) -> None:
     if isinstance(value, list):
-        for each in value:
-            _walk(each, keys, change, creates=creates)
+        for element in value:
+            _walk(element, keys, change, creates=creates)
         return
     if not isinstance(value, dict):
         return

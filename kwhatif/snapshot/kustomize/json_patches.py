@@ -14,43 +14,43 @@ from kwhatif.snapshot.kustomize.room import CopyRoom
 
 def is_json_patch(value: Any) -> bool:
     """Whether it is a list of operations."""
-    return isinstance(value, list) and all(isinstance(each, dict) and "op" in each for each in value)
+    return isinstance(value, list) and all(isinstance(element, dict) and "op" in element for element in value)
 
 
 def apply_json_patch(document: dict[str, Any], operations: Sequence[Mapping[str, Any]], room: CopyRoom) -> None:
     """Change a document by operations. Raises InputError for one that cannot be done."""
-    for each in operations:
+    for operation in operations:
         try:
-            _apply(document, each, room)
+            _apply(document, operation, room)
         except InputError as error:
-            raise InputError(f"{each.get('op')} {each.get('path')}: {error.problem}") from None
+            raise InputError(f"{operation.get('op')} {operation.get('path')}: {error.problem}") from None
 
 
-def _apply(document: dict[str, Any], each: Mapping[str, Any], room: CopyRoom) -> None:
-    path = _keys_of(each.get("path"))
-    match each.get("op"):
+def _apply(document: dict[str, Any], operation: Mapping[str, Any], room: CopyRoom) -> None:
+    path = _keys_of(operation.get("path"))
+    match operation.get("op"):
         case "add":
-            _add(document, path, room.copy(each.get("value")))
+            _add(document, path, room.copy(operation.get("value")))
         case "remove":
             _remove(document, path)
         case "replace":
             parent = _value_at(document, path[:-1])
             if isinstance(parent, list):
-                parent[_index(path[-1], len(parent) - 1)] = room.copy(each.get("value"))
+                parent[_index(path[-1], len(parent) - 1)] = room.copy(operation.get("value"))
             else:
                 # As kustomize's library has it, in a mapping also what is not there.
-                _add(document, path, room.copy(each.get("value")))
+                _add(document, path, room.copy(operation.get("value")))
         case "move":
-            source = _keys_of(each.get("from"))
+            source = _keys_of(operation.get("from"))
             if path[: len(source)] == source and len(path) > len(source):
                 raise InputError("a value cannot be moved into itself")
             _add(document, path, _remove(document, source))
         case "copy":
-            _add(document, path, room.copy(_value_at(document, _keys_of(each.get("from")))))
+            _add(document, path, room.copy(_value_at(document, _keys_of(operation.get("from")))))
             # What is copied into itself gets deeper each time.
             room.copy(document)
         case "test":
-            if _value_at(document, path) != each.get("value"):
+            if _value_at(document, path) != operation.get("value"):
                 raise InputError("another value is there")
         case other:
             raise InputError(f"expected add, copy, move, remove, replace or test, found {other!a}")

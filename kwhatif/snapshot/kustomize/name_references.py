@@ -17,16 +17,16 @@ from kwhatif.snapshot.kustomize.resources import Resource, Resources
 def follow_names(resources: Resources, configuration: FieldConfiguration) -> None:
     """Write the present names into all fields that hold former ones. Raises InputError where many could be meant."""
     by_name: dict[str, list[Resource]] = {}
-    for each in resources:
-        for name in dict.fromkeys(identity.name for identity in each.former):
-            by_name.setdefault(name, []).append(each)
+    for resource in resources:
+        for name in dict.fromkeys(identity.name for identity in resource.former):
+            by_name.setdefault(name, []).append(resource)
     if not by_name:
         return
     for target, referrers in configuration.references:
         named = {
-            name: found
+            name: objects
             for name, all_ in by_name.items()
-            if (found := [each for each in all_ if any(map(target.selects_identity, each.former))])
+            if (objects := [each for each in all_ if any(map(target.selects_identity, each.former))])
         }
         for spec in referrers if named else ():
             for referrer in resources:
@@ -48,13 +48,13 @@ class _Reference:
 
     def _follow_value(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self._follow_value(each) for each in value]
+            return [self._follow_value(element) for element in value]
         if isinstance(value, dict):
             return self._follow_mapping(value)
         if not isinstance(value, str):
             return value
-        found = self._choose(value, self._candidates(value), same_namespace=False)
-        return value if found is None else found.name
+        resource = self._choose(value, self._candidates(value), same_namespace=False)
+        return value if resource is None else resource.name
 
     def _follow_mapping(self, value: dict[str, Any]) -> dict[str, Any]:
         """Where name and namespace stand beside each other."""
@@ -64,30 +64,30 @@ class _Reference:
         candidates = self._candidates(name)
         if namespace is not None:
             where = namespace or "default"
-            before = [each for each in candidates if each.first_identity.namespace == where]
-            candidates = before or [each for each in candidates if each.identity.namespace == where]
-        found = self._choose(name, candidates, same_namespace=True)
-        if found is None or (found.name == name and not found.namespace):
+            before = [candidate for candidate in candidates if candidate.first_identity.namespace == where]
+            candidates = before or [candidate for candidate in candidates if candidate.identity.namespace == where]
+        resource = self._choose(name, candidates, same_namespace=True)
+        if resource is None or (resource.name == name and not resource.namespace):
             return value
-        return {**value, "name": found.name, **({"namespace": found.namespace} if found.namespace else {})}
+        return {**value, "name": resource.name, **({"namespace": resource.namespace} if resource.namespace else {})}
 
     def _candidates(self, name: str) -> list[Resource]:
-        return [each for each in self._named.get(name, ()) if self._may_see(each)]
+        return [resource for resource in self._named.get(name, ()) if self._may_see(resource)]
 
-    def _may_see(self, each: Resource) -> bool:
-        own, other = self._referrer.identity, each.identity
+    def _may_see(self, resource: Resource) -> bool:
+        own, other = self._referrer.identity, resource.identity
         if own.is_cluster_wide or other.is_cluster_wide or own.namespace == other.namespace:
             return True
-        return each.kind == "ServiceAccount" and each.namespace in self._namespaces_of_subjects()
+        return resource.kind == "ServiceAccount" and resource.namespace in self._namespaces_of_subjects()
 
     def _namespaces_of_subjects(self) -> set[str]:
         if self._referrer.kind != "RoleBinding":
             return set()
         subjects = self._referrer.value.get("subjects")
         return {
-            str(each.get("namespace"))
-            for each in (subjects if isinstance(subjects, list) else ())
-            if isinstance(each, dict) and each.get("kind") == "ServiceAccount" and each.get("namespace")
+            str(subject.get("namespace"))
+            for subject in (subjects if isinstance(subjects, list) else ())
+            if isinstance(subject, dict) and subject.get("kind") == "ServiceAccount" and subject.get("namespace")
         }
 
     def _choose(self, name: str, candidates: list[Resource], *, same_namespace: bool) -> Resource | None:
@@ -95,25 +95,27 @@ class _Reference:
             role = self._referrer.value.get("roleRef")
             if isinstance(role, dict) and role.get("kind"):
                 wanted = FieldSpec("", str(role["kind"]), str(role.get("apiGroup") or ""))
-                candidates = [each for each in candidates if any(map(wanted.selects_identity, each.former))]
+                candidates = [
+                    candidate for candidate in candidates if any(map(wanted.selects_identity, candidate.former))
+                ]
         if len(candidates) > 1:
-            candidates = [each for each in candidates if self._is_around(each, with_none=True)]
+            candidates = [candidate for candidate in candidates if self._is_around(candidate, with_none=True)]
         if len(candidates) > 1:
-            candidates = [each for each in candidates if self._is_around(each, with_none=False)]
+            candidates = [candidate for candidate in candidates if self._is_around(candidate, with_none=False)]
         if not candidates:
             return None
-        ends = {(each.name, each.namespace if same_namespace else "") for each in candidates}
+        ends = {(candidate.name, candidate.namespace if same_namespace else "") for candidate in candidates}
         if len(ends) > 1:
-            shown = ", ".join(str(each.identity) for each in candidates)
+            shown = ", ".join(str(candidate.identity) for candidate in candidates)
             raise InputError(f"{self._referrer.identity}: {name} may refer to {shown}")
         return candidates[0]
 
-    def _is_around(self, each: Resource, *, with_none: bool) -> bool:
+    def _is_around(self, resource: Resource, *, with_none: bool) -> bool:
         """Whether an object had the same put around its name as the one that refers to it."""
         own = self._referrer
         return all(
             (with_none and not (mine and others)) or _is_same_end(mine, others)
-            for mine, others in ((own.prefixes, each.prefixes), (own.suffixes, each.suffixes))
+            for mine, others in ((own.prefixes, resource.prefixes), (own.suffixes, resource.suffixes))
         )
 
 

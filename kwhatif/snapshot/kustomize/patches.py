@@ -29,13 +29,13 @@ def apply_patch(
     if len(values) == 1 and is_json_patch(values[0]):
         if target is None:
             raise InputError("a JSON patch needs a target")
-        for each in [one for one in resources if target.selects(one)]:
+        for resource in [one for one in resources if target.selects(one)]:
             if remembers:
-                each.remember()
-            if each.former or each.is_hashed or each.behavior:
+                resource.remember()
+            if resource.former or resource.is_hashed or resource.behavior:
                 # kustomize keeps such things in annotations, so that a patch finds some.
-                each.metadata["annotations"] = each.texts("annotations")
-            apply_json_patch(each.value, values[0], room)
+                resource.metadata["annotations"] = resource.texts("annotations")
+            apply_json_patch(resource.value, values[0], room)
         resources.settle()
         return
     options = entry.get("options")
@@ -59,9 +59,9 @@ def _lay_over(
             raise InputError("a patch without a target needs kind and metadata.name")
         chosen = [resources.one(own.identity)]
     gone: set[Resource] = set()
-    for each in chosen:
-        if not _patch_one(each, patch, allowed, room):
-            gone.add(each)
+    for resource in chosen:
+        if not _patch_one(resource, patch, allowed, room):
+            gone.add(resource)
     if gone:
         resources.keep(lambda each: each not in gone)
     else:

@@ -56,10 +56,15 @@ def _mapping(value: Any, what: str) -> Mapping[str, Any]:
 def _is_chosen(resource: Resource, select: Selector, rejects: Sequence[Selector]) -> bool:
     if not select.selects_texts(resource):
         return False
-    if any(each.has_selectors and each.selects_texts(resource) for each in rejects):
+    if any(selector.has_selectors and selector.selects_texts(resource) for selector in rejects):
         return False
     identities = resource.identities
-    if any(each.selects_identity(identity) for each in rejects if not each.has_selectors for identity in identities):
+    if any(
+        selector.selects_identity(identity)
+        for selector in rejects
+        if not selector.has_selectors
+        for identity in identities
+    ):
         return False
     return any(map(select.selects_identity, identities))
 
@@ -70,16 +75,16 @@ def _value_of(resources: Resources, source: Mapping[str, Any]) -> Any:
     def fits(identity: Identity) -> bool:
         return all(not text or getattr(identity, key) == text for key, text in texts.items())
 
-    found = resources.matching(fits)
+    objects = resources.matching(fits)
     wanted = " ".join(filter(None, texts.values()))
-    if not found:
+    if not objects:
         raise NoMatchError(f"replacements: nothing is selected by {wanted}")
-    if len(found) > 1:
+    if len(objects) > 1:
         raise InputError(f"replacements: many are selected by {wanted}")
     path = str(source.get("fieldPath") or _DEFAULT_PATH)
-    places = list(_places_of(found[0].value, _split(path), creates=False))
+    places = list(_places_of(objects[0].value, _split(path), creates=False))
     if not places or places[0].get() in (None, [], {}):
-        raise InputError(f"replacements: {found[0].identity} has no {path}")
+        raise InputError(f"replacements: {objects[0].identity} has no {path}")
     value = places[0].get()
     options = _mapping(section(source, "options"), "options")
     if not options.get("delimiter"):
@@ -189,43 +194,43 @@ def _indices_of(items: list[Any], key: str, rest: Sequence[str], *, creates: boo
         return []
     field, wanted = match.groups()
     texts = {
-        index: each.get(field) if field and isinstance(each, dict) else None if field else each
-        for index, each in enumerate(items)
+        index: item.get(field) if field and isinstance(item, dict) else None if field else item
+        for index, item in enumerate(items)
     }
     try:
-        found = [
+        indices = [
             index
             for index, text in texts.items()
             if text is not None and not isinstance(text, dict | list) and search(_text_of(text), wanted)
         ]
     except Fault as fault:
         raise InputError(f"replacements: {wanted!a}: {fault}") from None
-    if not found and creates:
+    if not indices and creates:
         items.append({field: wanted} if field else wanted)
         return [len(items) - 1]
-    return found
+    return indices
 
 
 def variable_values(resources: Resources, variables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What variables stand for, by name. Raises InputError for one that nothing has."""
     found: dict[str, Any] = {}
-    for each in variables:
-        reference = _mapping(each.get("objref"), "objref")
+    for variable in variables:
+        reference = _mapping(variable.get("objref"), "objref")
         name, kind = reference.get("name"), reference.get("kind")
         group, _, version = str(reference.get("apiVersion") or "").rpartition("/")
         spec = FieldSpec("", str(kind), group, version)
         objects = [
-            each
-            for each in resources
-            if any(one.name == name and spec.selects_identity(one) for one in each.identities)
+            resource
+            for resource in resources
+            if any(one.name == name and spec.selects_identity(one) for one in resource.identities)
         ]
-        field = section(each, "fieldref")
+        field = section(variable, "fieldref")
         path = str(field.get("fieldpath") or field.get("fieldPath") or _DEFAULT_PATH)
         keys = [key for part in _split(path) for key in _with_index(part)]
         places = list(_places_of(objects[0].value, keys, creates=False)) if objects else []
         if not places or isinstance(places[0].get(), dict | list):
-            raise InputError(f"vars: {each.get('name')} is {path} of {kind} {name}, which is not there")
-        found[str(each.get("name"))] = places[0].get()
+            raise InputError(f"vars: {variable.get('name')} is {path} of {kind} {name}, which is not there")
+        found[str(variable.get("name"))] = places[0].get()
     return found
 
 
@@ -240,9 +245,9 @@ def put_variables(resources: Resources, values: Mapping[str, Any], specs: Sequen
 
     def put(value: Any) -> Any:
         if isinstance(value, list):
-            return [put(each) for each in value]
+            return [put(element) for element in value]
         if isinstance(value, dict):
-            return {key: put(each) if isinstance(each, str) else each for key, each in value.items()}
+            return {key: put(part) if isinstance(part, str) else part for key, part in value.items()}
         if not isinstance(value, str) or "$" not in value:
             return value
         whole = _VARIABLE.fullmatch(value)
@@ -252,9 +257,9 @@ def put_variables(resources: Resources, values: Mapping[str, Any], specs: Sequen
         room.take(len(done) // 8)
         return done
 
-    for each in resources:
+    for resource in resources:
         for spec in specs:
-            spec.apply(each, lambda value: value if value is None else put(value))
+            spec.apply(resource, lambda value: value if value is None else put(value))
 
 
 def _text_for(match: re.Match[str], values: Mapping[str, Any]) -> str:

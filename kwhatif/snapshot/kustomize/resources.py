@@ -53,9 +53,9 @@ def text_of(value: Any) -> str:
 @lru_cache(maxsize=4096)
 def is_cluster_wide(api_version: str, kind: str) -> bool:
     """Whether objects of a kind are known to be in no namespace; those of unknown kinds are in one."""
-    found = newest_types().api_resource_of(api_version, kind)
-    if found is not None:
-        return not found.namespaced
+    api_resource = newest_types().api_resource_of(api_version, kind)
+    if api_resource is not None:
+        return not api_resource.namespaced
     return kind_of(api_version, kind) is not None and kind not in NAMESPACED
 
 
@@ -155,8 +155,8 @@ class Resources:
     def __init__(self, resources: Iterable[Resource] = ()) -> None:
         self._all: list[Resource] = []
         self._identities: set[Identity] = set()
-        for each in resources:
-            self.append(each)
+        for resource in resources:
+            self.append(resource)
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._all)
@@ -175,7 +175,7 @@ class Resources:
     def absorb(self, resource: Resource) -> None:
         """Take what a generator made, in place of what is there if it says so. Raises InputError."""
         identity = resource.identity
-        there = self.matching(lambda each: each == identity)
+        there = self.matching(lambda other: other == identity)
         if not there:
             if resource.behavior in ("merge", "replace"):
                 raise NoMatchError(f"{identity} is not there; cannot {resource.behavior} it")
@@ -195,11 +195,11 @@ class Resources:
 
     def matching(self, fits: Callable[[Identity], bool]) -> list[Resource]:
         """Those of which an identity fits, be it a former one."""
-        return [each for each in self._all if any(map(fits, each.identities))]
+        return [resource for resource in self._all if any(map(fits, resource.identities))]
 
     def one(self, identity: Identity) -> Resource:
         """The one that goes or went by an identity. Raises InputError if there is none, or more."""
-        found = self.matching(lambda each: each == identity)
+        found = self.matching(lambda other: other == identity)
         if not found:
             raise NoMatchError(f"no resource matches the patch of {identity}")
         if len(found) > 1:
@@ -208,14 +208,14 @@ class Resources:
 
     def keep(self, fits: Callable[[Resource], bool]) -> None:
         """Leave out all others."""
-        self._all = [each for each in self._all if fits(each)]
+        self._all = [resource for resource in self._all if fits(resource)]
         self.settle()
 
     def settle(self) -> None:
         """Count the identities again, once some changed. Raises InputError if two became one."""
         seen: set[Identity] = set()
-        for each in self._all:
-            identity = each.identity
+        for resource in self._all:
+            identity = resource.identity
             if identity in seen:
                 raise InputError(f"{identity} is there twice")
             seen.add(identity)

@@ -13,8 +13,8 @@ from kwhatif.errors import InputError
 def copy_values(value: Any) -> Any:
     """A copy of plain values that a reader has bounded."""
     if isinstance(value, dict):
-        return {key: copy_values(each) for key, each in value.items()}
-    return [copy_values(each) for each in value] if isinstance(value, list) else value
+        return {key: copy_values(part) for key, part in value.items()}
+    return [copy_values(element) for element in value] if isinstance(value, list) else value
 
 
 class CopyRoom(msgspec.Struct):
@@ -28,9 +28,9 @@ class CopyRoom(msgspec.Struct):
             raise InputError(f"lists and mappings are in each other more than {bounds.DEPTH} times")
         self.take(1)
         if isinstance(value, dict):
-            return {key: self.copy(each, depth + 1) for key, each in value.items()}
+            return {key: self.copy(part, depth + 1) for key, part in value.items()}
         if isinstance(value, list):
-            return [self.copy(each, depth + 1) for each in value]
+            return [self.copy(element, depth + 1) for element in value]
         if isinstance(value, str):
             self.take(len(value) // 8)
         return value

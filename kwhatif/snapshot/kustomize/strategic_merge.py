@@ -26,8 +26,8 @@ GONE = Gone()
 
 def merge_objects(below: dict[str, Any], patch: dict[str, Any], room: CopyRoom) -> dict[str, Any] | Gone:
     """A patch laid over an object, which is changed; ``GONE`` if the patch deletes it."""
-    found = newest_types().api_resource_of(str(below.get("apiVersion")), str(below.get("kind")))
-    type_ = FieldType("struct", found.type) if found is not None else None
+    api_resource = newest_types().api_resource_of(str(below.get("apiVersion")), str(below.get("kind")))
+    type_ = FieldType("struct", api_resource.type) if api_resource is not None else None
     done = _merge(below, patch, type_, room)
     return done if isinstance(done, dict) else GONE
 
@@ -72,9 +72,9 @@ def _merge_lists(below: list[Any], patch: list[Any], type_: FieldType, room: Cop
         return [*room.copy(patch), *(each for each in below if each not in patch)]
     done: list[Any] = []
     left = list(below)
-    for each in patch:
-        place = _place_of(each, left, type_.keys)
-        merged = _merge(left.pop(place) if place is not None else None, each, type_.item, room)
+    for element in patch:
+        place = _place_of(element, left, type_.keys)
+        merged = _merge(left.pop(place) if place is not None else None, element, type_.item, room)
         if merged is not GONE:
             done.append(merged)
     return [*done, *left]

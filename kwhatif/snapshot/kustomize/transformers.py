@@ -25,47 +25,47 @@ def set_namespace(
 
     ``only_unset``: those that are in one stay there.
     """
-    for each in resources:
-        each.remember()
-        identity = each.identity
-        if not identity.is_cluster_wide and not (only_unset and each.namespace):
-            each.metadata["namespace"] = namespace
-        if each.kind == "Namespace" and each.group == "" and not only_unset:
-            each.set_name(namespace)
-        if each.kind in _BINDINGS:
-            subjects = each.value.get("subjects")
+    for resource in resources:
+        resource.remember()
+        identity = resource.identity
+        if not identity.is_cluster_wide and not (only_unset and resource.namespace):
+            resource.metadata["namespace"] = namespace
+        if resource.kind == "Namespace" and resource.group == "" and not only_unset:
+            resource.set_name(namespace)
+        if resource.kind in _BINDINGS:
+            subjects = resource.value.get("subjects")
             for subject in subjects if isinstance(subjects, list) else ():
                 is_default = isinstance(subject, dict) and subject.get("name") == "default"
                 if is_default and not (only_unset and subject.get("namespace")):
                     subject["namespace"] = namespace
         for spec in specs:
-            if not (each.kind in _BINDINGS and spec.path == "subjects/namespace"):
-                spec.apply(each, lambda there: there if only_unset and there else namespace)
+            if not (resource.kind in _BINDINGS and spec.path == "subjects/namespace"):
+                spec.apply(resource, lambda there: there if only_unset and there else namespace)
     resources.settle()
 
 
 def put_around_names(resources: Resources, prefix: str, suffix: str, specs: Sequence[FieldSpec]) -> None:
     """Put a prefix or a suffix around names; those of namespaces and of what is named by rule stay."""
-    for each in resources:
-        first = each.first_identity
+    for resource in resources:
+        first = resource.first_identity
         if any(first.kind == kind and group in ("", first.group) for group, kind in _NOT_RENAMED):
             continue
         for spec in specs:
             if not spec.selects_identity(first):
                 continue
             if spec.path == "metadata/name":
-                each.prefixes += [prefix] if prefix else []
-                each.suffixes += [suffix] if suffix else []
-                each.remember()
-            spec.apply(each, lambda text: text if text is None else f"{prefix}{text}{suffix}")
+                resource.prefixes += [prefix] if prefix else []
+                resource.suffixes += [suffix] if suffix else []
+                resource.remember()
+            spec.apply(resource, lambda text: text if text is None else f"{prefix}{text}{suffix}")
     resources.settle()
 
 
 def set_texts(resources: Resources, texts: Mapping[str, Any], specs: Sequence[FieldSpec]) -> None:
     """Set labels or annotations wherever the fields say."""
-    for each in resources:
+    for resource in resources:
         for spec in specs:
-            spec.apply(each, lambda there: {**(there if isinstance(there, dict) else {}), **texts})
+            spec.apply(resource, lambda there: {**(there if isinstance(there, dict) else {}), **texts})
 
 
 def set_replicas(resources: Resources, entry: Mapping[str, Any], specs: Sequence[FieldSpec]) -> None:
@@ -75,9 +75,9 @@ def set_replicas(resources: Resources, entry: Mapping[str, Any], specs: Sequence
         raise InputError(f"replicas: expected a count, found {count!a}")
     is_found = False
     for spec in specs:
-        for each in resources.matching(lambda one, spec=spec: one.name == name and spec.selects_identity(one)):  # type: ignore[misc]
+        for resource in resources.matching(lambda one, spec=spec: one.name == name and spec.selects_identity(one)):  # type: ignore[misc]
             is_found = True
-            spec.apply(each, lambda _: count)
+            spec.apply(resource, lambda _: count)
     if not is_found:
         raise NoMatchError(f"replicas: no workload is named {name}")
 
@@ -92,23 +92,23 @@ def set_image(resources: Resources, entry: Mapping[str, Any], specs: Sequence[Fi
     def change(image: Any) -> Any:
         return _changed_image(image, entry) if isinstance(image, str) and _finds(image, pattern) else image
 
-    for each in resources:
-        if each.kind == "CustomResourceDefinition":
+    for resource in resources:
+        if resource.kind == "CustomResourceDefinition":
             continue
-        _change_containers(each.value, change)
+        _change_containers(resource.value, change)
         for spec in specs:
-            spec.apply(each, lambda image: image if image is None else change(image))
+            spec.apply(resource, lambda image: image if image is None else change(image))
 
 
 def _change_containers(value: Any, change: Callable[[Any], Any]) -> None:
     if isinstance(value, list):
-        for each in value:
-            _change_containers(each, change)
+        for element in value:
+            _change_containers(element, change)
     elif isinstance(value, dict):
-        for key, each in value.items():
-            _change_containers(each, change)
-            if key in ("containers", "initContainers") and isinstance(each, list):
-                for container in each:
+        for key, part in value.items():
+            _change_containers(part, change)
+            if key in ("containers", "initContainers") and isinstance(part, list):
+                for container in part:
                     if isinstance(container, dict) and "image" in container:
                         container["image"] = change(container["image"])
 

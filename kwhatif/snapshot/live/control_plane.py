@@ -65,14 +65,14 @@ def read_scheduler(asker: RetryingClient, config_map: str | None) -> tuple[Sched
     ``config_map`` is ``NAMESPACE/NAME`` of one that holds its configuration. Raises ClusterError if that cannot be
     read, InputError if it holds no configuration.
     """
-    found, notes = _from_static_pods(asker)
+    info, notes = _from_static_pods(asker)
     if config_map is not None:
         configuration = _from_config_map(asker, config_map)
-        found = msgspec.structs.replace(
-            found or SchedulerInfo(), configuration=configuration, source=f"ConfigMap {config_map}"
+        info = msgspec.structs.replace(
+            info or SchedulerInfo(), configuration=configuration, source=f"ConfigMap {config_map}"
         )
         notes = [note for note in notes if "--scheduler-config" not in note]
-    return found, notes
+    return info, notes
 
 
 def _from_static_pods(asker: RetryingClient) -> tuple[SchedulerInfo | None, list[str]]:
@@ -150,16 +150,16 @@ class _ConfigMaps(msgspec.Struct):
 def read_autoscaler(asker: RetryingClient) -> AutoscalerInfo | None:
     """Their content; None if there are none, or if they may not be read. Raises ClusterError."""
     info: AutoscalerInfo | None = None
-    for each in _config_maps_of(asker, CONFIG_MAPS):
-        info = with_config_map(info, each)
+    for config_map in _config_maps_of(asker, CONFIG_MAPS):
+        info = with_config_map(info, config_map)
     return info
 
 
 def read_descheduler(asker: RetryingClient) -> DeschedulerInfo | None:
     """The descheduler's policy; None if there is none, or if it may not be read. Raises ClusterError."""
     info: DeschedulerInfo | None = None
-    for each in _config_maps_of(asker, POLICIES):
-        info = with_descheduler_policy(info, each)
+    for config_map in _config_maps_of(asker, POLICIES):
+        info = with_descheduler_policy(info, config_map)
     return info
 
 
@@ -169,7 +169,7 @@ def _config_maps_of(asker: RetryingClient, names: Sequence[str]) -> Iterator[Con
         params = {"fieldSelector": f"metadata.name={name}"}
         try:
             body = asker.get("/api/v1/configmaps", params, what=f"ConfigMap {name}")
-            found = decode_json(body, _ConfigMaps).items or []
+            items = decode_json(body, _ConfigMaps).items or []
         except (InputError, RequestRefused):
             continue
-        yield from sorted(found, key=lambda each: each.metadata.namespace or "")
+        yield from sorted(items, key=lambda config_map: config_map.metadata.namespace or "")

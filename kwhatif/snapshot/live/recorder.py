@@ -225,10 +225,10 @@ class Recorder:
             seconds=tape.seconds,
             counts=tape.counts,
             notes=begun.notes,
-            refused={each.kind.name: each.refused for each in begun.kinds if each.refused and not each.missing},
-            broken={each.kind.name: each.broken for each in begun.kinds if each.broken},
-            gaps={each.kind.name: tape.gaps[each.path] for each in begun.kinds if each.path in tape.gaps}
-            | {each.kind.name: each.left_out_note for each in begun.kinds if each.left_out},
+            refused={kind.kind.name: kind.refused for kind in begun.kinds if kind.refused and not kind.missing},
+            broken={kind.kind.name: kind.broken for kind in begun.kinds if kind.broken},
+            gaps={kind.kind.name: tape.gaps[kind.path] for kind in begun.kinds if kind.path in tape.gaps}
+            | {kind.kind.name: kind.left_out_note for kind in begun.kinds if kind.left_out},
             lost=tape.lines - file.written if file.failed else 0,
             failed=(file.failed.strerror or str(file.failed)) if file.failed else "",
         )
@@ -278,7 +278,7 @@ def _complete_metadata(head: Metadata, kinds: list[KindWatch]) -> Metadata:
     return msgspec.structs.replace(
         head,
         unreadable={
-            each.kind.name: each.refused for each in kinds if each.refused and not (each.kind.rare and each.missing)
+            kind.kind.name: kind.refused for kind in kinds if kind.refused and not (kind.kind.rare and kind.missing)
         },
-        dropped=sorted(set[str]().union(*(each.dropped for each in kinds))) or None,
+        dropped=sorted(set[str]().union(*(kind.dropped for kind in kinds))) or None,
     )

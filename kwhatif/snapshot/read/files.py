@@ -38,15 +38,15 @@ def without_logs(data: bytes) -> tuple[bytes, int]:
         return data, 0
     kept: list[bytes] = []
     position = number = 0
-    while found := _START.search(data, position):
-        end = b"==== END " + found[1] + b" ====\n"
-        stop = data.find(end, found.end())
+    while match := _START.search(data, position):
+        end = b"==== END " + match[1] + b" ====\n"
+        stop = data.find(end, match.end())
         if stop < 0:
-            line = data.count(b"\n", 0, found.start()) + 1
-            problem = f"the {found[1].decode('utf-8', 'replace')} do not end: the file is truncated"
+            line = data.count(b"\n", 0, match.start()) + 1
+            problem = f"the {match[1].decode('utf-8', 'replace')} do not end: the file is truncated"
             raise InputError(problem, place=f"line {line}")
         stop += len(end)
-        kept += data[position : found.start()], b"\n" * data.count(b"\n", found.start(), stop)
+        kept += data[position : match.start()], b"\n" * data.count(b"\n", match.start(), stop)
         position, number = stop, number + 1
     return b"".join((*kept, data[position:])), number
 

@@ -72,7 +72,7 @@ class ObjectReader:
         """
         ahead, room = iter(identities), most
         while some := list(islice(ahead, _AT_ONCE)):
-            self._program.write("".join(f"{each}\n" for each in some).encode())
+            self._program.write("".join(f"{identity}\n" for identity in some).encode())
             for _ in some:
                 head = self._program.read_line().split()
                 if len(head) != 3:

@@ -99,16 +99,16 @@ def read_blobs(revision: str, files: Sequence[RevisionFile]) -> dict[str, bytes]
     """Contents of files of a revision, by path, but for those that git lacks. Raises InputError for too large ones."""
     if not files:
         return {}
-    found: dict[str, bytes] = {}
+    blobs: dict[str, bytes] = {}
     try:
         with object_reader() as reader:
             contents = reader.read([file.identity for file in files], b"blob", bounds.MANIFEST_BYTES)
             for file, content in zip(files, contents, strict=True):
                 if content is not None:
-                    found[file.path] = content
+                    blobs[file.path] = content
     except InputError as error:
         raise error.with_source(revision) from None
-    return found
+    return blobs
 
 
 def read_file(text: str) -> bytes | None:

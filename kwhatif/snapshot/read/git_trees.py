@@ -83,7 +83,7 @@ def list_files(root: str, revision: str) -> Iterator[RevisionFile]:
 
 def _read_trees(reader: ObjectReader, root: str) -> dict[str, tuple[TreeEntry, ...]]:
     """All trees below a tree, each once, however many paths lead to it."""
-    found: dict[str, tuple[TreeEntry, ...]] = {}
+    trees: dict[str, tuple[TreeEntry, ...]] = {}
     ahead, room, entries = [root], bounds.MANIFEST_BYTES, 0
     while ahead:
         below: dict[str, None] = {}
@@ -91,12 +91,12 @@ def _read_trees(reader: ObjectReader, root: str) -> dict[str, tuple[TreeEntry, .
             if content is None:
                 raise InputError("git lacks a directory of this revision")
             room -= len(content)
-            found[identity] = tuple(_entries_of(content, len(identity) // 2))
-            entries += len(found[identity])
+            trees[identity] = tuple(_entries_of(content, len(identity) // 2))
+            entries += len(trees[identity])
             _check_entries(entries)
-            below |= {each.identity: None for each in found[identity] if each.is_folder}
-        ahead = [each for each in below if each not in found]
-    return found
+            below |= {entry.identity: None for entry in trees[identity] if entry.is_folder}
+        ahead = [path for path in below if path not in trees]
+    return trees
 
 
 def _entries_of(content: bytes, width: int) -> Iterator[TreeEntry]:
@@ -149,11 +149,11 @@ def _sizes_of(trees: dict[str, tuple[TreeEntry, ...]], root: str) -> dict[str, _
             continue
         ahead.pop()
         size = _Size(0, 1, 0)
-        for each in trees[identity]:
-            below = sizes[each.identity] if each.is_folder else _Size(0, 0, -1)
+        for tree in trees[identity]:
+            below = sizes[tree.identity] if tree.is_folder else _Size(0, 0, -1)
             size.entries += 1 + below.entries
             size.depth = max(size.depth, 1 + below.depth)
-            size.path_bytes = max(size.path_bytes, len(os.fsencode(each.name)) + 1 + below.path_bytes)
+            size.path_bytes = max(size.path_bytes, len(os.fsencode(tree.name)) + 1 + below.path_bytes)
         sizes[identity] = size
     return sizes
 

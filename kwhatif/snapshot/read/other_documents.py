@@ -165,10 +165,10 @@ def sort_of_kind(api_version: str, kind: str) -> DocumentSort | None:
     """The sort of a document of this kind; None for an object of a cluster."""
     group, slash, _ = api_version.rpartition("/")
     group = group if slash else ""
-    found = _KINDS.get((group, kind)) or (_KINDS.get((group, "")) if group else None)
-    if found is KUSTOMIZATION and kind not in ("", "Kustomization"):
+    sort = _KINDS.get((group, kind)) or (_KINDS.get((group, "")) if group else None)
+    if sort is KUSTOMIZATION and kind not in ("", "Kustomization"):
         return DocumentSort(kind, f"{kind}s", KUSTOMIZATION.advice)
-    return found
+    return sort
 
 
 def advice_on_machines(kinds: Iterable[str]) -> str:

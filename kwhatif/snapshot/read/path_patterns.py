@@ -14,7 +14,7 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     """
     if not patterns:
         return False
-    if any(each.startswith("./") and os.path.abspath(each) == os.path.abspath(path) for each in patterns):
+    if any(pattern.startswith("./") and os.path.abspath(pattern) == os.path.abspath(path) for pattern in patterns):
         return True
     # Few runs leave anything out, and all pay for what is imported.
     from kwhatif.cel.globs import matches_path

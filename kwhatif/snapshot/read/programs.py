@@ -212,8 +212,8 @@ def clean_error(text: str) -> str:
 
 
 def _without_log(line: str) -> str:
-    found = _OF_THE_LOG.match(line)
-    rest = line if found is None else line[found.end() :]
+    match = _OF_THE_LOG.match(line)
+    rest = line if match is None else line[match.end() :]
     return rest.removeprefix('"command failed" ').removeprefix("err=")
 
 

@@ -93,7 +93,7 @@ class FileRoot:
                 self._open(target, _FOLDER) if _BY_HANDLE else nullcontext(target) as folder,
                 os.scandir(folder) as entries,
             ):
-                return sorted((each.name, each.is_dir(follow_symlinks=False)) for each in entries)
+                return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
         except OSError as error:
             raise _to_input_error(error, path) from None
 
@@ -119,11 +119,11 @@ def _handle_of(target: str, root: str, flags: int) -> Iterator[int]:
         finally:
             os.close(handle)
         return
-    *folders, name = [each for each in os.path.relpath(target, root).split(os.sep) if each != os.curdir] or [os.curdir]
+    *folders, name = [part for part in os.path.relpath(target, root).split(os.sep) if part != os.curdir] or [os.curdir]
     handle = os.open(root, os.O_RDONLY | _FOLDER)
     try:
-        for each in folders:
-            inner = os.open(each, _PLAIN | _FOLDER, dir_fd=handle)
+        for folder in folders:
+            inner = os.open(folder, _PLAIN | _FOLDER, dir_fd=handle)
             os.close(handle)
             handle = inner
         # A device may do something by being opened.

@@ -110,7 +110,10 @@ class Secrets:
 
     def _in_data(self) -> list[bytes]:
         found = {
-            each for text, spellings in self._spellings.items() if len(text) >= _LEAST_IN_DATA for each in spellings
+            spelling
+            for text, spellings in self._spellings.items()
+            if len(text) >= _LEAST_IN_DATA
+            for spelling in spellings
         }
         return sorted(found, key=lambda spelling: (-len(spelling), spelling))
 
@@ -123,9 +126,9 @@ class Secrets:
         return self._pieces
 
 
-def _conceal_credentials(found: re.Match[str]) -> str:
+def _conceal_credentials(match: re.Match[str]) -> str:
     # "Bearer authentication" is no token.
-    return found[0] if _WORD.fullmatch(found[2]) else found[1] + MARK
+    return match[0] if _WORD.fullmatch(match[2]) else match[1] + MARK
 
 
 def _spellings_of(text: str) -> tuple[bytes, ...]:
@@ -144,14 +147,14 @@ def _spellings_of(text: str) -> tuple[bytes, ...]:
         raw.hex().upper(),
         *("".join(form.format(ord(char)) for char in text) for form in _CHARACTERS),
     }
-    found = {each.encode("utf-8", "surrogateescape") for each in spelt}
+    found = {spelling.encode("utf-8", "surrogateescape") for spelling in spelt}
     for shift in range(3):
         # Base64 of a text within another one depends on where in its three bytes it begins.
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             letters = encode(b"\0" * shift + raw).rstrip(b"=")[(0, 2, 3)[shift] :]
             found.add(letters[:-1] if (shift + len(raw)) % 3 else letters)
     # What is left of a very short one would be found everywhere.
-    return tuple(sorted(each for each in found if len(each) >= min(len(raw), 4)))
+    return tuple(sorted(spelling for spelling in found if len(spelling) >= min(len(raw), 4)))
 
 
 class WebAddress(msgspec.Struct, frozen=True):

@@ -58,7 +58,9 @@ def read_yaml_once(
     # What is wrong with a text is said of each file that has it.
     is_sound = before == (len(duplicates or ()), len(broken or ()))
     if is_sound and memory.size + len(data) <= _MOST_BYTES:
-        kept = marshal.dumps([(each.number, each.line, each.value, each.item_lines) for each in documents])
+        kept = marshal.dumps(
+            [(document.number, document.line, document.value, document.item_lines) for document in documents]
+        )
         memory.documents[data, as_kustomize] = kept
         memory.size += len(data) + len(kept)
     return documents

@@ -304,7 +304,7 @@ class _Builder:
 
     def _is_of_annotations(self, key: str) -> bool:
         """Whether kustomize, which writes the annotations of an object anew, does not mind that a key stands twice."""
-        path = [*(each.key for each in self._open[:-1]), key]
+        path = [*(opened.key for opened in self._open[:-1]), key]
         return self._as_kustomize and path[:2] == ["metadata", "annotations"] and len(path) <= 3
 
     def _start(self, event: Any) -> None:

@@ -60,15 +60,23 @@ def deployments_of_set(item: Item, value: Mapping[str, Any], sets: ApplicationSe
     except NotGeneratedError as error:
         return [NotFollowed(error.problem)]
     named = replace(item, kind="Application")
-    return [deployment for each in applications for deployment in deployments_of_application(named, each, here)]
+    return [
+        deployment
+        for application in applications
+        for deployment in deployments_of_application(named, application, here)
+    ]
 
 
 def deployments_of_application(item: Item, value: Mapping[str, Any], here: ArgoSources) -> Deployed:
     """What an Application deploys of a repository, or of pulled charts."""
     spec = section(value, "spec")
-    sources = [each for each in list_at(spec, "sources") if isinstance(each, dict)] or [section(spec, "source")]
-    named = {text_at(each, "ref"): each for each in sources if each.get("ref")}
-    return [_deployment(item, value, each, named, here) for each in sources if not each.get("ref") or each.get("path")]
+    sources = [source for source in list_at(spec, "sources") if isinstance(source, dict)] or [section(spec, "source")]
+    named = {text_at(source, "ref"): source for source in sources if source.get("ref")}
+    return [
+        _deployment(item, value, source, named, here)
+        for source in sources
+        if not source.get("ref") or source.get("path")
+    ]
 
 
 def _deployment(
@@ -94,10 +102,10 @@ def _deployment(
     directory, kustomize = section(source, "directory"), section(source, "kustomize")
     release = None
     if pulled is not None or has_chart(tree, path):
-        found = _release(value, source, path, namespace, named, tree, pulled)
-        if isinstance(found, NotFollowed):
-            return found
-        release = found
+        deployment = _release(value, source, path, namespace, named, tree, pulled)
+        if isinstance(deployment, NotFollowed):
+            return deployment
+        release = deployment
     return Deployment(
         owner_of(item, value),
         item.origin,
@@ -143,7 +151,7 @@ def _patterns(directory: Mapping[str, Any], key: str) -> list[str]:
     """A pattern, or those that stand between braces."""
     text = text_at(directory, key)
     if text.startswith("{") and text.endswith("}"):
-        return [each.strip() for each in text[1:-1].split(",")]
+        return [pattern.strip() for pattern in text[1:-1].split(",")]
     return [text] if text else []
 
 
@@ -188,28 +196,30 @@ def _release(
 
 
 def _parameters(helm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for each in list_at(helm, "parameters"):
-        if isinstance(each, dict) and each.get("name"):
-            text = str(each.get("value", ""))
+    for parameter in list_at(helm, "parameters"):
+        if isinstance(parameter, dict) and parameter.get("name"):
+            text = str(parameter.get("value", ""))
             if not (text.startswith("{") and text.endswith("}")):
                 text = text.replace(",", "\\,")
-            yield ("set-string" if each.get("forceString") else "set"), f"{each['name']}={text}"
+            yield ("set-string" if parameter.get("forceString") else "set"), f"{parameter['name']}={text}"
 
 
 def _overlay(kustomize: Mapping[str, Any], path: str, tree: FileTree) -> dict[str, Any]:
     """The fields of a kustomization that an Application's options come to (util/kustomize/kustomize.go)."""
     kept = ("namePrefix", "nameSuffix", "commonLabels", "commonAnnotations", "replicas", "patches", "components")
-    found = {key: kustomize[key] for key in (*kept, "namespace") if kustomize.get(key)}
-    if kustomize.get("labelWithoutSelector") and "commonLabels" in found:
+    overlay = {key: kustomize[key] for key in (*kept, "namespace") if kustomize.get(key)}
+    if kustomize.get("labelWithoutSelector") and "commonLabels" in overlay:
         includes = bool(kustomize.get("labelIncludeTemplates"))
-        found["labels"] = [{"pairs": found.pop("commonLabels"), "includeTemplates": includes}]
-    if kustomize.get("ignoreMissingComponents") and "components" in found:
-        found["components"] = [
-            each for each in list_at(kustomize, "components") if tree.is_folder(tree.path_in(path, str(each)))
+        overlay["labels"] = [{"pairs": overlay.pop("commonLabels"), "includeTemplates": includes}]
+    if kustomize.get("ignoreMissingComponents") and "components" in overlay:
+        overlay["components"] = [
+            component
+            for component in list_at(kustomize, "components")
+            if tree.is_folder(tree.path_in(path, str(component)))
         ]
-    if images := [_image(str(each)) for each in list_at(kustomize, "images")]:
-        found["images"] = images
-    return found
+    if images := [_image(str(image)) for image in list_at(kustomize, "images")]:
+        overlay["images"] = images
+    return overlay
 
 
 def _image(text: str) -> dict[str, str]:

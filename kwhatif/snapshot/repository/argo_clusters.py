@@ -50,14 +50,14 @@ def read_clusters(files: Sequence[str]) -> list[ArgoCluster]:
 def _cluster_of(item: Item) -> ArgoCluster:
     value = plain_of(item)
     metadata = section(value, "metadata")
-    labels = {str(key): str(each) for key, each in section(metadata, "labels").items()}
+    labels = {str(key): str(label) for key, label in section(metadata, "labels").items()}
     if item.kind != "Secret" or labels.get(SECRET_TYPE) != "cluster":
         problem = f"expected Secrets of Argo CD's clusters, labelled {SECRET_TYPE}: cluster, found {item.kind}"
         raise InputError(problem, source=item.source, place=item.place)
-    texts = {key: _decode(str(each), key, item) for key, each in section(value, "data").items()}
-    texts |= {str(key): str(each) for key, each in section(value, "stringData").items()}
+    texts = {key: _decode(str(text), key, item) for key, text in section(value, "data").items()}
+    texts |= {str(key): str(text) for key, text in section(value, "stringData").items()}
     name = texts.get("name") or text_at(metadata, "name")
-    annotations = {str(key): str(each) for key, each in section(metadata, "annotations").items()}
+    annotations = {str(key): str(annotation) for key, annotation in section(metadata, "annotations").items()}
     return ArgoCluster(name, texts.get("server", ""), texts.get("project", ""), labels, annotations)
 
 

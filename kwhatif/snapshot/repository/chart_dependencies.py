@@ -64,8 +64,8 @@ class ChartReader:
             return chart.problem
         known, ahead = {chart.place}, [chart]
         while ahead:
-            each = ahead.pop()
-            for wanted, part in self._parts_of_pulled(each):
+            pulled_chart = ahead.pop()
+            for wanted, part in self._parts_of_pulled(pulled_chart):
                 if part is None:
                     return _describe_absent([wanted])
                 if part.place not in known:
@@ -96,14 +96,14 @@ class ChartReader:
 
     def folders_of(self, chart: Chart) -> set[str]:
         """The directories of a chart and its parts."""
-        found: set[str] = set()
+        folders: set[str] = set()
         ahead = [chart]
         while ahead:
             each = ahead.pop()
-            if each.folder not in found:
-                found.add(each.folder)
+            if each.folder not in folders:
+                folders.add(each.folder)
                 ahead += (part for part in each.parts if isinstance(part, Chart))
-        return found
+        return folders
 
     def _read(self, folder: str, depth: int) -> Chart:
         name = os.path.basename(folder)
@@ -119,14 +119,14 @@ class ChartReader:
         parts: list[Chart | PulledChart] = []
         absent: list[ChartReference] = []
         problem = "" if depth < _MOST_DEEP else f"charts depend on each other more than {_MOST_DEEP} levels deep"
-        for each in list_at({"dependencies": listed}, "dependencies") if not problem else ():
-            if not isinstance(each, dict) or self._is_vendored(folder, str(each.get("name"))):
+        for dependency in list_at({"dependencies": listed}, "dependencies") if not problem else ():
+            if not isinstance(dependency, dict) or self._is_vendored(folder, str(dependency.get("name"))):
                 continue
-            part = self._find(folder, each, depth)
+            part = self._find(folder, dependency, depth)
             if part is None:
-                absent.append(_reference_of(each))
+                absent.append(_reference_of(dependency))
             else:
-                problem = problem or ((why := self.problem_of(part)) and f"{text_at(each, 'name')}: {why}")
+                problem = problem or ((why := self.problem_of(part)) and f"{text_at(dependency, 'name')}: {why}")
                 parts.append(part)
         if absent:
             problem = _describe_absent(absent)
@@ -153,7 +153,7 @@ class ChartReader:
 
 
 def _describe_absent(charts: Sequence[ChartReference]) -> str:
-    names, commands = ", ".join(each.name for each in charts), "; ".join(each.command for each in charts)
+    names, commands = ", ".join(chart.name for chart in charts), "; ".join(chart.command for chart in charts)
     return f"it depends on {names}, which is not in its charts directory ({commands}; then --charts DIR)"
 
 

@@ -104,9 +104,9 @@ def _paths_below(tree: FileTree, folder: str) -> Iterator[tuple[str, str]]:
 
 def _unpack(name: str, data: bytes, others: dict[str, bytes], room: int) -> Iterator[tuple[str, bytes]]:
     """The files of an archive, in a directory of its own beside it."""
-    found = _ARCHIVE.fullmatch(name)
-    assert found is not None
-    folder = found[1] + found[2]
+    match = _ARCHIVE.fullmatch(name)
+    assert match is not None
+    folder = match[1] + match[2]
     while any(each.startswith(f"{folder}/") for each in others):
         folder += "-"
     for path, content in unpack_chart(name, data, room):
@@ -145,7 +145,7 @@ def unpack_chart(name: str, data: bytes, room: int) -> Iterator[tuple[str, bytes
 
 def _checked_schema(name: str, data: bytes) -> bytes:
     """A schema without names of its own, which refers to nothing but itself."""
-    schema = [decode(each.value, dict[str, Any]) for each in read_documents(Text(name, data))]
+    schema = [decode(read_document.value, dict[str, Any]) for read_document in read_documents(Text(name, data))]
     if len(schema) != 1:
         raise InputError(f"{name!a} is no schema")
     ahead: list[Any] = [schema[0]]

@@ -79,10 +79,10 @@ class PulledChart:
     def absent_dependencies(self) -> Iterator[ChartReference]:
         """The charts that it depends on and that are not in its own directory ``charts``."""
         for file in (CHART, "requirements.yaml"):
-            for each in map(section, list_at(_read(self.files.get(file, b"")), "dependencies")):
-                name = text_at(each, "name")
+            for dependency in map(section, list_at(_read(self.files.get(file, b"")), "dependencies")):
+                name = text_at(dependency, "name")
                 if not any(part.startswith((f"charts/{name}/", f"charts/{name}-")) for part in self.files):
-                    yield reference_to(name, text_at(each, "version"), text_at(each, "repository"))
+                    yield reference_to(name, text_at(dependency, "version"), text_at(dependency, "repository"))
 
 
 def _read(data: bytes) -> dict[str, Any]:
@@ -101,8 +101,8 @@ class ChartLibrary:
         """The newest version that a reference allows; None if there is none. Raises InputError for a directory that
         cannot be read.
         """
-        found = [each for each in self._charts_of(reference) if is_allowed(each.version, reference.version)]
-        return max(found, key=lambda each: (Version(each.version), each.place), default=None)
+        found = [chart for chart in self._charts_of(reference) if is_allowed(chart.version, reference.version)]
+        return max(found, key=lambda chart: (Version(chart.version), chart.place), default=None)
 
     def refusal_of(self, reference: ChartReference) -> str:
         """Why an archive is not read that is called as a chart; empty if there is none."""
@@ -111,7 +111,7 @@ class ChartLibrary:
 
     def describe_absence(self, reference: ChartReference) -> str:
         """Why a chart is not found, and what to do."""
-        others = sorted({each.version for each in self._charts_of(reference)}, key=Version)
+        others = sorted({chart.version for chart in self._charts_of(reference)}, key=Version)
         what = f"its chart is not here, but {format_some(others, 3)} of it" if others else "its chart is not here"
         return self.refusal_of(reference) or f"{what} ({reference.command}; then --charts DIR)"
 

@@ -92,7 +92,7 @@ class ChartCopy:
         """
         release = self._release
         options = [("namespace", release.namespace), ("kube-version", kubernetes_version)]
-        options = [each for each in options if each[1]]
+        options = [option for option in options if option[1]]
         options += [*(("values", os.path.join(scratch.path, *path.split("/"))) for path in self._values)]
         options += release.parameters
         call = ProgramCall(HELM_TEMPLATE, options, (release.name, os.path.join(scratch.path, "chart")))

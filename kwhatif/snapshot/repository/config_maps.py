@@ -78,7 +78,7 @@ class ConfigMapIndex:
     def find(self, kind: str, name: str, namespace: str, file: str) -> Values | None:
         """What one holds; None if it is not there, or several differ and none is nearest to ``file``."""
         nearest = nearest_of(self._values_by_name.get((kind, name), ()), namespace, self._tree.path_named(file))
-        is_one = len({(*sorted(each.data.items()), each.is_encrypted) for each in nearest}) == 1
+        is_one = len({(*sorted(values.data.items()), values.is_encrypted) for values in nearest}) == 1
         return nearest[0] if is_one else None
 
     @cached_property
@@ -100,10 +100,10 @@ class ConfigMapIndex:
 
     @cached_property
     def _sources_by_name(self) -> dict[_Key, list[Source]]:
-        found: dict[_Key, list[Source]] = {}
+        sources: dict[_Key, list[Source]] = {}
         for key, source in filter(None, (source_in(file, obj) for file, obj in self._objects)):
-            found.setdefault(key, []).append(source)
-        return found
+            sources.setdefault(key, []).append(source)
+        return sources
 
 
 def _manifests_in(tree: FileTree, folder: str) -> Sequence[str]:
@@ -149,12 +149,12 @@ def _decode_text(value: str) -> str:
 
 def nearest_of(found: Sequence[_T], namespace: str, file: str) -> list[_T]:
     """Those of a namespace, as far as files say it, in the files that share most directories with one."""
-    here = [each for each in found if each.namespace in ("", namespace)] or found
-    most = max((_common_length(each.file, file) for each in here), default=0)
-    return [each for each in here if _common_length(each.file, file) == most]
+    here = [candidate for candidate in found if candidate.namespace in ("", namespace)] or found
+    most = max((_common_length(candidate.file, file) for candidate in here), default=0)
+    return [candidate for candidate in here if _common_length(candidate.file, file) == most]
 
 
 def _common_length(file: str, other: str) -> int:
     """How many directories two paths have in common."""
-    pairs = zip(*(os.path.dirname(each).split(os.sep) for each in (file, other)), strict=False)
+    pairs = zip(*(os.path.dirname(path).split(os.sep) for path in (file, other)), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -175,7 +175,7 @@ def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strict
         return []
     for problem in broken:
         report.leave_out(problem, text.name)
-    report.duplicates += [f"{text.name}: {each}" for each in duplicates]
+    report.duplicates += [f"{text.name}: {duplicate}" for duplicate in duplicates]
     return documents
 
 
@@ -234,9 +234,9 @@ def _sort_of_found(document: Document) -> DocumentSort | None:
         value = decode(document.value, dict[str, Any])
     except InputError:
         return OTHER
-    found = sort_of_document(value)
-    if found is not None:
-        return found
+    sort = sort_of_document(value)
+    if sort is not None:
+        return sort
     api_version, kind = value.get("apiVersion"), value.get("kind")
     if isinstance(value.get("metadata"), dict):
         return None
@@ -299,5 +299,5 @@ def _is_text(item: Item, whole: Mapping[str, Any]) -> bool:
 
 def _has_key(value: Any, key: str) -> bool:
     if isinstance(value, dict):
-        return key in value or any(_has_key(each, key) for each in value.values())
-    return isinstance(value, list) and any(_has_key(each, key) for each in value)
+        return key in value or any(_has_key(part, key) for part in value.values())
+    return isinstance(value, list) and any(_has_key(element, key) for element in value)

@@ -61,11 +61,11 @@ class FluxSources:
     def spec_of(self, reference: Mapping[str, Any], item: Item) -> Mapping[str, Any]:
         """What a source that an object names says; nothing if it is not known."""
         kind, name = text_at(reference, "kind"), text_at(reference, "name")
-        found = self.known.get((kind, name), ())
-        if not found and not (name == _OF_BOOTSTRAP and self.tree.url):
-            found = self.maps.sources_of(kind, name)
+        sources = self.known.get((kind, name), ())
+        if not sources and not (name == _OF_BOOTSTRAP and self.tree.url):
+            sources = self.maps.sources_of(kind, name)
         namespace = text_at(reference, "namespace") or text_at(section(plain_of(item), "metadata"), "namespace")
-        nearest = nearest_of(found, namespace, self.tree.path_named(item.origin.file))
+        nearest = nearest_of(sources, namespace, self.tree.path_named(item.origin.file))
         return nearest[-1].spec if nearest else {}
 
 
@@ -118,7 +118,7 @@ def _of_kustomization(item: Item, value: Mapping[str, Any], sources: FluxSources
         return NOT_HERE
     overlay = {key: spec[key] for key in _OVERLAY if spec.get(key)}
     if spec.get("patchesStrategicMerge"):
-        overlay["patchesStrategicMerge"] = [_patch_text(each) for each in list_at(spec, "patchesStrategicMerge")]
+        overlay["patchesStrategicMerge"] = [_patch_text(patch) for patch in list_at(spec, "patchesStrategicMerge")]
     common = section(spec, "commonMetadata")
     if common.get("labels"):
         overlay["labels"] = [{"pairs": common["labels"], "includeTemplates": False}]
@@ -155,9 +155,9 @@ def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Va
     found: dict[str, str] = {}
     encrypted: set[str] = set()
     are_complete = bool(build)
-    for each in list_at(build, "substituteFrom"):
-        if isinstance(each, dict):
-            held = maps.find(text_at(each, "kind"), text_at(each, "name"), namespace, item.origin.file)
+    for reference in list_at(build, "substituteFrom"):
+        if isinstance(reference, dict):
+            held = maps.find(text_at(reference, "kind"), text_at(reference, "name"), namespace, item.origin.file)
             are_complete &= held is not None
             if held is None:
                 continue
@@ -203,13 +203,13 @@ def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> D
     target, namespace = text_at(spec, "targetNamespace"), text_at(metadata, "namespace")
     name = text_at(spec, "releaseName") or "-".join(filter(None, (target, text_at(metadata, "name"))))
     given: list[Mapping[str, Any]] = []
-    files = [str(each) for each in list_at(chart, "valuesFiles")]
+    files = [str(file) for file in list_at(chart, "valuesFiles")]
     if pulled is not None:
         given += [parse_values(pulled.files[file].decode("utf-8", "replace")) for file in files if file in pulled.files]
         missing = [file for file in files if file not in pulled.files]
         files = []
     else:
-        files = [tree.path_in(path, each) for each in files]
+        files = [tree.path_in(path, file) for file in files]
         missing = [file for file in files if not tree.is_file(file)]
     if missing and not chart.get("ignoreMissingValuesFiles"):
         return NO_VALUES
@@ -257,8 +257,8 @@ def _chart_elsewhere(
 def _post_rendering(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a kustomization that is laid over the objects of a chart."""
     found: dict[str, Any] = {}
-    for each in list_at(spec, "postRenderers"):
-        fields = section(each, "kustomize")
+    for renderer in list_at(spec, "postRenderers"):
+        fields = section(renderer, "kustomize")
         for key in ("patches", "images", "patchesJson6902"):
             found[key] = [*found.get(key, []), *list_at(fields, key)]
         merges = [_patch_text(one) for one in list_at(fields, "patchesStrategicMerge")]

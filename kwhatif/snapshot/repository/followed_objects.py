@@ -71,14 +71,14 @@ class FollowedObjects:
         self.restricted &= self._argo.restricted
         for item in items:
             self.restricted &= not item.api_version.startswith(f"{flux.KUSTOMIZE_GROUP}/")
-            found = source_in(self.tree.path_named(item.origin.file), plain_of(item))
-            if found is not None:
-                self._sources.setdefault(found[0], []).append(found[1])
+            source = source_in(self.tree.path_named(item.origin.file), plain_of(item))
+            if source is not None:
+                self._sources.setdefault(source[0], []).append(source[1])
         for item in filter(is_follower, items):
             whole = Substitution(Variables(self.variables), self.room, is_text=True).apply(plain_of(item))
-            for each in self.deployments_of(structs.replace(item, value=whole)):
-                if isinstance(each, Deployment):
-                    yield each
+            for deployment in self.deployments_of(structs.replace(item, value=whole)):
+                if isinstance(deployment, Deployment):
+                    yield deployment
 
     def _items_of(self, file: str) -> list[Item]:
         try:
@@ -94,14 +94,14 @@ def _items_in(text: Text) -> list[Item]:
     """The objects of a text that may be one of these, as far as it can be read."""
     if not any(mark in text.data for mark in _MARKS):
         return []
-    found: list[Item] = []
+    items: list[Item] = []
     try:
         for document in read_documents(text):
             with suppress(InputError):
-                found += items_of(document)
+                items += items_of(document)
     except InputError:
         pass
-    return found
+    return items
 
 
 def move_to_namespace(item: Item, deployment: Deployment) -> Item:
@@ -125,10 +125,10 @@ def _with_subjects(item: Item, namespace: str) -> Item:
     """A binding whose service accounts are in some namespace, as kustomize completes them."""
     whole = plain_of(item)
     subjects = [
-        {**each, "namespace": namespace}
-        if isinstance(each, dict) and each.get("kind") == "ServiceAccount" and not each.get("namespace")
-        else each
-        for each in list_at(whole, "subjects")
+        {**subject, "namespace": namespace}
+        if isinstance(subject, dict) and subject.get("kind") == "ServiceAccount" and not subject.get("namespace")
+        else subject
+        for subject in list_at(whole, "subjects")
     ]
     return structs.replace(item, value={**whole, "subjects": subjects}) if subjects else item
 

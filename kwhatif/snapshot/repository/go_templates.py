@@ -50,16 +50,16 @@ def _printf(form: str, *values: Any) -> str:
         raise InputError(f"a format that is not known here: {form!a}")
     given = iter(values)
     return re.sub(
-        r"%[sdv]|%q", lambda found: _text_of(next(given, "")) if found[0] != "%q" else _quote(next(given, "")), form
+        r"%[sdv]|%q", lambda match: _text_of(next(given, "")) if match[0] != "%q" else _quote(next(given, "")), form
     )
 
 
 def _quote(*values: Any) -> str:
-    return " ".join('"' + _text_of(each).replace("\\", "\\\\").replace('"', '\\"') + '"' for each in values)
+    return " ".join('"' + _text_of(value).replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values)
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "and": lambda *values: next((each for each in values if not each), values[-1]),
+    "and": lambda *values: next((value for value in values if not value), values[-1]),
     "contains": lambda part, text: part in text,
     "default": lambda otherwise, value=None: value or otherwise,
     "eq": lambda first, *others: first in others,
@@ -73,7 +73,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "ne": lambda one, other: one != other,
     "normalize": sanitize_name,
     "not": lambda value: not value,
-    "or": lambda *values: next((each for each in values if each), values[-1]),
+    "or": lambda *values: next((value for value in values if value), values[-1]),
     "printf": _printf,
     "quote": _quote,
     "replace": _replace,
@@ -114,7 +114,7 @@ class _Rendering:
         # For each "if" that is open: whether this part is shown, and whether one of its parts was.
         open_: list[tuple[bool, bool]] = []
         for sort, text in pieces:
-            shown = all(each for each, _ in open_)
+            shown = all(is_live for is_live, _ in open_)
             if sort == "text":
                 found += [text] * shown
                 continue
@@ -126,7 +126,7 @@ class _Rendering:
                 open_.append((test, test))
             elif word == "else" and open_:
                 _, done = open_.pop()
-                outer = all(each for each, _ in open_)
+                outer = all(is_live for is_live, _ in open_)
                 test = outer and not done and (not rest or bool(self._pipeline(rest.removeprefix("if"))))
                 open_.append((test, done or test))
             elif word == "end" and open_:

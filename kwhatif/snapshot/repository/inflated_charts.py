@@ -78,12 +78,12 @@ class InflatedCharts:
         """The kustomizations that a directory's leads to, each with its own namespace, or that of the nearest above."""
         ahead, seen = [(folder, namespace or self._graph.add(folder).namespace)], set[tuple[str, str]]()
         while ahead:
-            each, namespace = ahead.pop()
-            key = self._tree.place_of(each), namespace
+            place, namespace = ahead.pop()
+            key = self._tree.place_of(place), namespace
             if key not in seen:
                 seen.add(key)
-                yield self._graph.add(each), namespace
-                below = [*self._graph.add(each).folders]
+                yield self._graph.add(place), namespace
+                below = [*self._graph.add(place).folders]
                 ahead += ((inner, self._graph.add(inner).namespace or namespace) for inner in below)
 
     def _request_of(self, one: Kustomization, entry: Mapping[str, Any], namespace: str) -> RenderRequest:

@@ -105,15 +105,15 @@ def canonical_fields(value: Mapping[str, Any], problems: list[str]) -> dict[str,
     for former, key in _FORMER.items():
         if former in fields:
             fields[key] = [*(fields.get(key) or ()), *(fields.pop(former) or ())]
-    if any(isinstance(each, str) for each in fields.get("patches") or ()):
+    if any(isinstance(patch, str) for patch in fields.get("patches") or ()):
         # What was called so once.
         fields[_PATCHES] = [*(fields.get(_PATCHES) or ()), *fields.pop("patches")]
     for key, known in (_WITH_PATHS | _GENERATORS | _CHARTS).items():
         if fields.get(key):
-            entries = [each for each in fields[key] if isinstance(each, dict)]
+            entries = [field for field in fields[key] if isinstance(field, dict)]
             if len(entries) < len(fields[key]):
                 problems.append(f"{key}: expected mappings")
-            fields[key] = [_rename(each, known, problems) for each in entries]
+            fields[key] = [_rename(entry, known, problems) for entry in entries]
     for key in _SAID_OF_ORIGINS:
         fields.pop(key, None)
     return fields
@@ -125,20 +125,20 @@ def with_references(fields: Mapping[str, Any], reader: ReferenceReader, problems
 
     def put(key: str, change: Callable[[Any], Any]) -> None:
         if fields.get(key):
-            done[key] = [_change(each, key, change, problems) for each in fields[key]]
+            done[key] = [_change(field, key, change, problems) for field in fields[key]]
 
-    put("resources", lambda each: reader.tree("resources", _text(each)))
-    put("components", lambda each: reader.tree("components", _text(each)))
-    put("transformers", lambda each: each if "\n" in _text(each) else reader.patch(each))
+    put("resources", lambda text: reader.tree("resources", _text(text)))
+    put("components", lambda text: reader.tree("components", _text(text)))
+    put("transformers", lambda text: text if "\n" in _text(text) else reader.patch(text))
     for key in _INPUTS:
-        put(key, lambda each: reader.patch(_text(each)))
-    put(_PATCHES, lambda each: reader.inline(each) if is_inline(_text(each)) else reader.patch(each))
+        put(key, lambda text: reader.patch(_text(text)))
+    put(_PATCHES, lambda text: reader.inline(text) if is_inline(_text(text)) else reader.patch(text))
     for key in _WITH_PATHS:
-        put(key, lambda each: {**each, **({"path": reader.patch(_text(each["path"]))} if each.get("path") else {})})
+        put(key, lambda entry: {**entry, **({"path": reader.patch(_text(entry["path"]))} if entry.get("path") else {})})
     for key in _GENERATORS:
-        put(key, lambda each: _with_inputs(each, reader.input))
+        put(key, lambda entry: _with_inputs(entry, reader.input))
     if fields.get(_SCHEMA):
-        done[_SCHEMA] = _change(fields[_SCHEMA], _SCHEMA, lambda each: _with_schema(each, reader.input), problems)
+        done[_SCHEMA] = _change(fields[_SCHEMA], _SCHEMA, lambda schema: _with_schema(schema, reader.input), problems)
     return done
 
 
@@ -155,7 +155,10 @@ def is_inline(text: str) -> bool:
     if "\n" not in text and "{" not in text:
         return False
     try:
-        values = [decode(each.value, dict[str, Any]) for each in read_documents(Text("patch", text.encode()))]
+        values = [
+            decode(read_document.value, dict[str, Any])
+            for read_document in read_documents(Text("patch", text.encode()))
+        ]
     except (InputError, UnicodeEncodeError):
         return False
     return bool(values) and all(isinstance(value.get("kind"), str) for value in values)
@@ -170,11 +173,11 @@ def _with_schema(value: Any, change: Callable[[str], str]) -> dict[str, Any]:
 def _with_inputs(entry: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     done = dict(entry)
     if entry.get("files"):
-        done["files"] = [_with_key(_text(each), change) for each in _list_of(entry["files"])]
+        done["files"] = [_with_key(_text(file), change) for file in _list_of(entry["files"])]
     # Of the two only the first is a field of today's.
     envs = [*_list_of(entry.get("envs") or []), *filter(None, [done.pop("env", None)])]
     if envs:
-        done["envs"] = [change(_text(each)) for each in envs]
+        done["envs"] = [change(_text(env)) for env in envs]
     return done
 
 
@@ -191,16 +194,16 @@ def _with_key(text: str, change: Callable[[str], str]) -> str:
 def _rename(value: Mapping[str, Any], known: tuple[str, ...], problems: list[str]) -> dict[str, Any]:
     names = {name.casefold(): name for name in known}
     fields: dict[str, Any] = {}
-    for key, each in value.items():
+    for key, part in value.items():
         name = names.get(key.casefold())
         if name is None:
             problems.append(f"kustomize knows no field {key!a}")
         elif name in fields:
             problems.append(f"{name} stands there twice")
-            if isinstance(each, list) and isinstance(fields[name], list):
-                fields[name] = [*fields[name], *each]
+            if isinstance(part, list) and isinstance(fields[name], list):
+                fields[name] = [*fields[name], *part]
         else:
-            fields[name] = each
+            fields[name] = part
     return fields
 
 

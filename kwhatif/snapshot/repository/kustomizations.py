@@ -137,11 +137,12 @@ class KustomizationGraph:
         above = [
             one
             for one in self.reach_of(folder)
-            if one.is_component or any(self._tree.place_of(each.folder) == place for each in self.reach_of(one.folder))
+            if one.is_component
+            or any(self._tree.place_of(kustomization.folder) == place for kustomization in self.reach_of(one.folder))
         ]
         fields = [{key: value for key, value in one.fields.items() if key not in _OBJECTS} for one in above]
-        files = [self._tree.identity_of(each) for one in above for each in sorted(one.patches)]
-        charts = [(each.fields, [*map(self._tree.identity_of, each.values)]) for each in holder.charts]
+        files = [self._tree.identity_of(patch) for one in above for patch in sorted(one.patches)]
+        charts = [(chart.fields, [*map(self._tree.identity_of, chart.values)]) for chart in holder.charts]
         return repr((fields, files, holder.left_out, charts))
 
     def resources_of(self, folder: str, namespace: str = "") -> list[ResourceFile]:
@@ -149,7 +150,7 @@ class KustomizationGraph:
 
         The ``namespace`` of an outer kustomization counts more than those of inner ones.
         """
-        found: list[ResourceFile] = []
+        resources: list[ResourceFile] = []
         ahead, seen = [(folder, namespace)], set[str]()
         while ahead:
             each, outer = ahead.pop()
@@ -157,9 +158,9 @@ class KustomizationGraph:
             place = self._tree.place_of(each)
             if place not in seen:
                 seen.add(place)
-                found += (ResourceFile(file, outer or one.namespace) for file in one.resources)
+                resources += (ResourceFile(file, outer or one.namespace) for file in one.resources)
                 ahead += ((below, outer or one.namespace) for below in reversed(one.folders))
-        return found
+        return resources
 
     def problem_of(self, folder: str, *, restricted: bool = True) -> str:
         """Why a directory's kustomization cannot be built; empty if it can. Flux's builds are not ``restricted``."""
@@ -230,9 +231,9 @@ class KustomizationGraph:
     def _add_charts(self, one: Kustomization, problems: list[str]) -> None:
         """Add the charts of ``helmCharts``, and of generators that are documents of kustomize's own."""
         of_all = section(one.fields, "helmGlobals")
-        entries = [{**of_all, **each} for each in list_at(one.fields, "helmCharts")]
-        for each in list_at(one.fields, "generators"):
-            documents = self._documents_of(one, str(each), problems)
+        entries = [{**of_all, **chart} for chart in list_at(one.fields, "helmCharts")]
+        for generator in list_at(one.fields, "generators"):
+            documents = self._documents_of(one, str(generator), problems)
             if all(text_at(value, "kind") == _CHART_GENERATOR for value in documents):
                 entries += documents
             else:
@@ -243,8 +244,8 @@ class KustomizationGraph:
                 if not text_at(entry, "name"):
                     raise InputError("expected a name")
                 names = [entry["valuesFile"]] if entry.get("valuesFile") else []
-                names = [str(each) for each in (*names, *list_at(entry, "additionalValuesFiles"))]
-                values = [self._tree.path_in(one.folder, references.input(each)) for each in names]
+                names = [str(name) for name in (*names, *list_at(entry, "additionalValuesFiles"))]
+                values = [self._tree.path_in(one.folder, references.input(name)) for name in names]
                 one.charts.append(ChartEntry(entry, values))
             except InputError as error:
                 problems.append(f"helmCharts: {error.problem}")
@@ -260,7 +261,7 @@ class KustomizationGraph:
             if self._tree.is_file(path):
                 one.files.add(path)
                 given = self._tree.read(path)
-            return [decode(each.value, dict[str, Any]) for each in read_documents(given)]
+            return [decode(read_document.value, dict[str, Any]) for read_document in read_documents(given)]
         except InputError as error:
             problems.append(f"generators: {error.problem}")
             return []
@@ -275,16 +276,16 @@ def _leave_out_absent(one: Kustomization) -> None:
     for key in ("configMapGenerator", "secretGenerator"):
         entries = one.fields.get(key)
         if isinstance(entries, list):
-            one.left_out += [each for each in entries if absent & set(_inputs_of(each))]
-            one.fields[key] = [each for each in entries if not absent & set(_inputs_of(each))]
+            one.left_out += [entry for entry in entries if absent & set(_inputs_of(entry))]
+            one.fields[key] = [entry for entry in entries if not absent & set(_inputs_of(entry))]
 
 
 def _inputs_of(entry: Any) -> Iterator[str]:
     for key in ("files", "envs"):
-        for each in entry.get(key) or () if isinstance(entry, dict) else ():
-            if isinstance(each, str):
-                yield each
-                yield each.partition("=")[2]
+        for file in entry.get(key) or () if isinstance(entry, dict) else ():
+            if isinstance(file, str):
+                yield file
+                yield file.partition("=")[2]
 
 
 @dataclass

@@ -47,7 +47,7 @@ class ManifestReader:
             named = [place]
             if tree.is_folder(place):
                 if tree_named(path) is not None and self._options.recursive:
-                    named = [each for each in tree.folders_below(place) if tree.manifests_in(each)]
+                    named = [folder for folder in tree.folders_below(place) if tree.manifests_in(folder)]
                 folders += named
             elif tree.is_file(place) or tree_named(path) is None:
                 files += named
@@ -81,8 +81,8 @@ class ManifestReader:
                     yield document, item, True
             return
         reader, named = self._places[path]
-        for each in named:
-            yield from reader.read(each)
+        for file in named:
+            yield from reader.read(file)
 
     def read_deployed(self) -> Iterator[FoundItem]:
         """The objects of directories that objects of others deploy."""
@@ -113,15 +113,15 @@ def read_items(
     paths = once([each for each in given if isinstance(each, str)])
     reader = ManifestReader(options, report)
     reader.prepare(paths)
-    for number, each in enumerate(given, 1):
-        if isinstance(each, str):
-            report_start(f"Loading {display_path(each)}")
-            for found in reader.read(each):
+    for number, file in enumerate(given, 1):
+        if isinstance(file, str):
+            report_start(f"Loading {display_path(file)}")
+            for found in reader.read(file):
                 nothing = False
                 yield found
         else:
             nothing = False
-            document = Document(Origin(f"object {number}"), dict(each))
+            document = Document(Origin(f"object {number}"), dict(file))
             for item in items_of(document):
                 yield document, item, True
     for found in reader.read_deployed():

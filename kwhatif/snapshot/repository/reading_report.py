@@ -108,19 +108,21 @@ class ReadingReport:
         contents = {missing.content for missing in self.missing.values()}
         places = {_place_in(file) for file in self.missing}
         gone = {
-            file: each
-            for file, each in before.missing.items()
-            if each.left_out and each.content not in contents and _place_in(file) not in places
+            file: missing_variables
+            for file, missing_variables in before.missing.items()
+            if missing_variables.left_out
+            and missing_variables.content not in contents
+            and _place_in(file) not in places
         }
-        self.missing = {file: each for file, each in self.missing.items() if each.content not in known} | gone
-        owners = {_place_in(each) for who in self.absent_charts.values() for each in who}
+        self.missing = {file: reason for file, reason in self.missing.items() if reason.content not in known} | gone
+        owners = {_place_in(owner) for who in self.absent_charts.values() for owner in who}
         charts: dict[str, list[str]] = {}
         for call, who in self.absent_charts.items():
             there = set(map(_place_in, before.absent_charts.get(call, ())))
-            charts[call] = [each for each in who if _place_in(each) not in there]
+            charts[call] = [owner for owner in who if _place_in(owner) not in there]
         for call, who in before.absent_charts.items():
             # What a release that is gone takes with it is not known either.
-            charts.setdefault(call, []).extend(each for each in who if _place_in(each) not in owners)
+            charts.setdefault(call, []).extend(owner for owner in who if _place_in(owner) not in owners)
         self.absent_charts = {call: who for call, who in charts.items() if who}
         self.assumed = {source: who for source, who in self.assumed.items() if source not in before.assumed}
         self.lost = {owner: fields for owner, fields in self.lost.items() if before.lost.get(owner) != fields}
@@ -155,7 +157,7 @@ class ReadingReport:
         for names, (first, *others) in files.items():
             options = " ".join(f"--var {name}=..." for name in names)
             where = f"{first} and {len(others)} more" if others else first
-            left_out = [each for file in (first, *others) for each in self.missing[file].left_out]
+            left_out = [reason for file in (first, *others) for reason in self.missing[file].left_out]
             effects = []
             if left_out:
                 effects.append(f"{_some_of(left_out)} {'is' if len(left_out) == 1 else 'are'} left out")

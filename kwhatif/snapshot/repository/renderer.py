@@ -103,7 +103,7 @@ class Renderer:
 
         with ExitStack() as stack:
             began = time.monotonic()
-            works = [self._work_of(each, stack) for each in requests]
+            works = [self._work_of(request, stack) for request in requests]
             self._seconds += time.monotonic() - began
             pool = ThreadPoolExecutor(min(len(works), (os.cpu_count() or 1) + 1))
             try:

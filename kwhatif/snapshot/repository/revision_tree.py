@@ -46,12 +46,12 @@ class RevisionTree(FileTree):
 
     @cached_property
     def _files(self) -> dict[str, RevisionFile]:
-        return {each.path: each for each in list_revision(self.revision)}
+        return {file.path: file for file in list_revision(self.revision)}
 
     @cached_property
     def _links(self) -> dict[str, str]:
         """What the links say, by their paths."""
-        links = [each for each in self._files.values() if each.is_link]
+        links = [file for file in self._files.values() if file.is_link]
         said = read_blobs(self.revision, links)
         # A path that no file can have leads to nothing in here.
         return {path: os.fsdecode(to) if len(to) <= bounds.PATH_LENGTH else os.sep for path, to in said.items()}
@@ -92,14 +92,14 @@ class RevisionTree(FileTree):
     @cached_property
     def _folders(self) -> dict[str, tuple[list[str], list[str]]]:
         """Directories with the paths of the directories and of the files in them."""
-        found: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
+        folders: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
         for path in self._files:
             inner, folder = path, os.path.dirname(path)
-            while folder not in found:
-                found[folder] = ([], [inner]) if inner == path else ([inner], [])
+            while folder not in folders:
+                folders[folder] = ([], [inner]) if inner == path else ([inner], [])
                 inner, folder = folder, os.path.dirname(folder)
-            found[folder][inner == path].append(inner)
-        return found
+            folders[folder][inner == path].append(inner)
+        return folders
 
     def is_folder(self, path: str) -> bool:
         return self._follow(path) in self._folders
@@ -145,12 +145,12 @@ class RevisionTree(FileTree):
         return self._texts[place]
 
     def identity_of(self, path: str) -> str:
-        found = self._file_at(path)
-        return "" if found is None else found.identity
+        file = self._file_at(path)
+        return "" if file is None else file.identity
 
     def prepare(self, paths: Sequence[str]) -> None:
         files = {found.path: found for path in paths if (found := self._file_at(path)) is not None}
-        self._texts |= read_blobs(self.revision, [each for path, each in files.items() if path not in self._texts])
+        self._texts |= read_blobs(self.revision, [file for path, file in files.items() if path not in self._texts])
 
     @cached_property
     def url(self) -> str:

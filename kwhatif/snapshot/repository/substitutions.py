@@ -80,7 +80,7 @@ class Substitution:
         """The object with values in place of variables; the argument is not changed."""
         metadata = obj.get("metadata")
         marks = [metadata.get(key) for key in ("annotations", "labels")] if isinstance(metadata, dict) else []
-        if any(isinstance(each, dict) and each.get(_DISABLED) == "disabled" for each in marks):
+        if any(isinstance(mark, dict) and mark.get(_DISABLED) == "disabled" for mark in marks):
             return obj
         if obj.get("kind") == "CustomResourceDefinition":
             return obj
@@ -98,11 +98,11 @@ class Substitution:
             # Variables of containers and parameters of templates are pairs of names and values.
             idle = is_idle or {"name", "value"} <= value.keys()
             return {
-                name: self._value(each, name, is_text=is_text, is_idle=is_idle or (idle and name == "value"))
-                for name, each in value.items()
+                name: self._value(part, name, is_text=is_text, is_idle=is_idle or (idle and name == "value"))
+                for name, part in value.items()
             }
         if isinstance(value, list):
-            return [self._value(each, "", is_text=is_text, is_idle=is_idle) for each in value]
+            return [self._value(element, "", is_text=is_text, is_idle=is_idle) for element in value]
         if isinstance(value, str) and "${" in value:
             return self._text(value, is_text=is_text, is_idle=is_idle)
         return value

@@ -108,21 +108,21 @@ class TreeReader:
         scanned = set(map(self._tree.place_of, ahead))
         while ahead:
             claimed = self._add_claims(self._followed.scan(ahead))
-            below = [file for each in claimed for file in self._manifests_below(each)]
+            below = [file for path in claimed for file in self._manifests_below(path)]
             ahead = [file for file in below if self._tree.place_of(file) not in scanned]
             scanned |= set(map(self._tree.place_of, ahead))
 
     def _add_claims(self, deployments: Iterable[Deployment]) -> list[str]:
         """The directories of deployments that no earlier one deploys; kustomizations there read what they do."""
         new: list[str] = []
-        for each in deployments:
-            if each.pulled is not None or isinstance(self._renderable(each), NotFollowed):
+        for deployment in deployments:
+            if deployment.pulled is not None or isinstance(self._renderable(deployment), NotFollowed):
                 continue
-            claims = self._claimed.setdefault(self._tree.place_of(each.path), {})
-            claims.setdefault(each.owner, each)
+            claims = self._claimed.setdefault(self._tree.place_of(deployment.path), {})
+            claims.setdefault(deployment.owner, deployment)
             if len(claims) == 1:
-                new.append(each.path)
-                for unit in self._units_of(each):
+                new.append(deployment.path)
+                for unit in self._units_of(deployment):
                     if unit.kustomization:
                         self._cover(unit.kustomization)
         return new
@@ -130,7 +130,7 @@ class TreeReader:
     def _cover(self, folder: str) -> None:
         for one in self._graph.reach_of(folder):
             # A chart beside a kustomization is rendered for it alone.
-            charts = (local_folder(self._tree, one.folder, each.fields) for each in one.charts)
+            charts = (local_folder(self._tree, one.folder, reason.fields) for reason in one.charts)
             self._covered |= set(map(self._tree.place_of, (*one.files, *filter(None, charts))))
 
     def _manifests_below(self, folder: str) -> Iterator[str]:
@@ -173,7 +173,7 @@ class TreeReader:
         self._items.files_read |= set(map(self._tree.place_of, files))
         try:
             built = self._builder.build(folder, overlay, restricted=restricted)
-            absent = [each for one in self._graph.reach_of(folder) for each in one.absent.items()]
+            absent = [reason for one in self._graph.reach_of(folder) for reason in one.absent.items()]
             if absent and self._options.render == "always":
                 name, why = absent[0]
                 raise InputError(f"{name!a}: {why}")
@@ -226,7 +226,11 @@ class TreeReader:
     def _read_rest(self) -> None:
         """Read directories that something deploys which itself is in no other: the top of them all."""
         for place, deployments in list(self._claimed.items()):
-            own = [each for each in deployments.values() if self._tree.is_below(self._file_of(each), each.path)]
+            own = [
+                deployment
+                for deployment in deployments.values()
+                if self._tree.is_below(self._file_of(deployment), deployment.path)
+            ]
             if place not in self._read and own:
                 self._read_deployed(own)
         # First what lies in no directory that is deployed: it may lead to the others.
@@ -235,7 +239,7 @@ class TreeReader:
             if place not in self._read:
                 # What reads a directory and does not come to a file there deploys nothing of what that file names.
                 claims = self._claimed[place].values()
-                self._read_deployed([each for each in claims if not self._is_read(self._file_of(each))])
+                self._read_deployed([claim for claim in claims if not self._is_read(self._file_of(claim))])
         for folder in filter(self._is_claimed, self._folders):
             for file in self._manifests_in(folder):
                 if self._is_unused(file):
@@ -243,7 +247,7 @@ class TreeReader:
 
     def _is_unused(self, file: str) -> bool:
         """Whether a file of a directory that is deployed may hold objects, and nothing leads to it."""
-        if any(each in self._items.files_read for each in with_parents(self._tree.place_of(file))):
+        if any(folder in self._items.files_read for folder in with_parents(self._tree.place_of(file))):
             return False
         try:
             return may_hold_objects(self._tree.read(file).data)
@@ -280,43 +284,46 @@ class TreeReader:
                 continue
             deployed = [self._renderable(each) for each in self._followed.deployments_of(item)]
             followed = [each for each in deployed if isinstance(each, Deployment)]
-            for each in deployed:
-                if isinstance(each, NotFollowed):
-                    if each.chart is not None:
-                        self._report.absent_charts.setdefault(each.chart.command, []).append(
+            for deployment in deployed:
+                if isinstance(deployment, NotFollowed):
+                    if deployment.chart is not None:
+                        self._report.absent_charts.setdefault(deployment.chart.command, []).append(
                             owner_of(item, plain_of(item))
                         )
-                    self._report.not_followed.setdefault(each.reason, Counter())[item.kind] += 1
+                    self._report.not_followed.setdefault(deployment.reason, Counter())[item.kind] += 1
             if len(followed) == len(deployed):
                 self._report.followed[item.kind] += 1
             else:
                 yield document, item, is_named
             wave += followed
 
-    def _renderable(self, each: Deployment | NotFollowed) -> Deployment | NotFollowed:
-        if isinstance(each, NotFollowed) or each.release is None:
-            return each
+    def _renderable(self, deployment: Deployment | NotFollowed) -> Deployment | NotFollowed:
+        if isinstance(deployment, NotFollowed) or deployment.release is None:
+            return deployment
         if self._options.render == "never":
             return NotFollowed("charts, which --render auto has rendered")
-        request = RenderRequest(each.path, each.release, each.pulled)
+        request = RenderRequest(deployment.path, deployment.release, deployment.pulled)
         problem = self._renderer.problem_of(request)
         if problem and self._options.render != "always":
             self._report.not_rendered[self._renderer.name_of(request)] = problem
             return NotFollowed("charts that cannot be rendered")
-        return each
+        return deployment
 
     def _deploy(self, wave: Sequence[Deployment]) -> Iterator[FoundItem]:
         new: list[Deployment] = []
-        for each in wave:
-            key = (each.owner, self._tree.place_of(each.path) if each.pulled is None else each.pulled.place)
+        for deployment in wave:
+            key = (
+                deployment.owner,
+                self._tree.place_of(deployment.path) if deployment.pulled is None else deployment.pulled.place,
+            )
             if key not in self._done:
                 self._done.add(key)
                 self._read.add(key[1])
-                new.append(each)
-                if each.assumed:
-                    self._report.assumed.setdefault(each.assumed, []).append(each.owner)
-                if each.lost:
-                    self._report.lost.setdefault(each.owner, [*each.lost])
+                new.append(deployment)
+                if deployment.assumed:
+                    self._report.assumed.setdefault(deployment.assumed, []).append(deployment.owner)
+                if deployment.lost:
+                    self._report.lost.setdefault(deployment.owner, [*deployment.lost])
         units = [(each, unit) for each in new for unit in self._units_of(each)]
         builds = [(unit.kustomization, each.overlay) for each, unit in units if unit.kustomization]
         self._charts.inflate((folder, text_at(overlay, "namespace")) for folder, overlay in builds)
@@ -388,13 +395,13 @@ class TreeReader:
         return is_excluded(path, self._options.exclude)
 
     def _is_covered(self, place: str) -> bool:
-        return any(each in self._covered for each in with_parents(place))
+        return any(folder in self._covered for folder in with_parents(place))
 
     def _is_read(self, path: str) -> bool:
-        return any(each in self._read for each in with_parents(self._tree.place_of(path)))
+        return any(folder in self._read for folder in with_parents(self._tree.place_of(path)))
 
     def _is_claimed(self, path: str) -> bool:
-        return any(each in self._claimed for each in with_parents(self._tree.place_of(path)))
+        return any(folder in self._claimed for folder in with_parents(self._tree.place_of(path)))
 
     def _is_chart(self, folder: str) -> bool:
         """Whether a directory is a chart that is not built by kustomize, nor a part of another chart."""

@@ -25,12 +25,12 @@ class Version:
         match = _VERSION.fullmatch(text.strip())
         self.is_known = match is not None
         groups = match.groups() if match is not None else ("0", None, None, text)
-        self.numbers = tuple(int(each or 0) for each in groups[:3])
+        self.numbers = tuple(int(group or 0) for group in groups[:3])
         self.pre = groups[3] or ""
 
     @property
     def _order(self) -> tuple[Any, ...]:
-        parts = tuple((0, int(each), "") if each.isdigit() else (1, 0, each) for each in self.pre.split("."))
+        parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in self.pre.split("."))
         # A release comes after all that come before it.
         return self.is_known, self.numbers, not self.pre, parts
 
@@ -71,7 +71,7 @@ def _holds(version: Version, part: re.Match[str]) -> bool:
     sign, major, minor, patch, pre = part.group("sign", "major", "minor", "patch", "pre")
     if version.pre and not pre:
         return False
-    given = [int(each) for each in (major, minor, patch) if each is not None and each.isdigit()]
+    given = [int(number) for number in (major, minor, patch) if number is not None and number.isdigit()]
     if not major.isdigit():
         given = []
     elif minor is not None and not minor.isdigit():

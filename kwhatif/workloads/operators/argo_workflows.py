@@ -126,7 +126,10 @@ class _Reading(msgspec.Struct):
 
 def _values_of(home: str, parameters: Iterable[Object]) -> dict[str, str]:
     """The values of parameters by the names that stand between braces; the later of two counts."""
-    values = {f"{home}.parameters.{each.get('name')}": each.get("value", each.get("default")) for each in parameters}
+    values = {
+        f"{home}.parameters.{parameter.get('name')}": parameter.get("value", parameter.get("default"))
+        for parameter in parameters
+    }
     return {name: str(value) for name, value in values.items() if value is not None}
 
 
@@ -191,15 +194,15 @@ def workflow_doubts(obj: Object, companions: Companions) -> Iterator[Doubt]:
 
 def _unknown_places(spec: Object, templates: Sequence[Object]) -> Iterator[str]:
     """What of pods is not known, or not looked at: the fields with variables of the run, and patches."""
-    for each in (spec, *templates):
-        home = f"template {each.get('name')}" if each is not spec else "its spec"
-        for key, value in some_fields(each, *_SCHEDULING).items():
+    for template in (spec, *templates):
+        home = f"template {template.get('name')}" if template is not spec else "its spec"
+        for key, value in some_fields(template, *_SCHEDULING).items():
             if known_part(value, _VARIABLE) != value:
                 yield f"{key} of {home} has a variable that only the run knows"
-        main = section(each, "container") or section(each, "script")
+        main = section(template, "container") or section(template, "script")
         if any(known_part(part, _VARIABLE) != part for part in section(main, "resources").values()):
             yield f"resources of {home} have a variable that only the run knows"
-        if each.get("podSpecPatch"):
+        if template.get("podSpecPatch"):
             yield f"podSpecPatch of {home}"
 
 
@@ -231,8 +234,8 @@ def _pod(obj: Object, spec: Object, template: Object) -> Object:
             }
     volumes = [*items_of(spec, "volumes"), *items_of(template, "volumes")]
     volumes += [
-        {"name": name_of(each), "persistentVolumeClaim": {"claimName": _claim_name(obj, each)}}
-        for each in items_of(spec, "volumeClaimTemplates")
+        {"name": name_of(item), "persistentVolumeClaim": {"claimName": _claim_name(obj, item)}}
+        for item in items_of(spec, "volumeClaimTemplates")
     ]
     containers = (*body["initContainers"], *body["containers"])
     mounted = {str(mount.get("name")) for each in containers for mount in items_of(each, "volumeMounts")}

@@ -179,7 +179,7 @@ def _pod_spec(obj: Object, settings: Object, part: _Part, overrides: Object, *fi
     """A template's spec with the main container; init containers without an image or resources have those of it."""
     spec = deep_copy_json(settings)
     containers = items_of(spec, "containers")
-    main = next((each for each in containers if each.get("name") == part.container), None)
+    main = next((container for container in containers if container.get("name") == part.container), None)
     if main is None:
         main = {"name": part.container}
         containers.insert(0, main)
@@ -199,7 +199,7 @@ def _pod_spec(obj: Object, settings: Object, part: _Part, overrides: Object, *fi
     spec["containers"] = containers
     inherited = {key: main.get(key) for key in ("image", "resources")}
     prepares = (*first, *items_of(spec, "initContainers"))
-    spec["initContainers"] = [{**deep_copy_json(inherited), **each} for each in prepares]
+    spec["initContainers"] = [{**deep_copy_json(inherited), **prepare} for prepare in prepares]
     return dict(spec)
 
 

@@ -151,7 +151,7 @@ def _model_of(predictor: Object) -> Object:
 
 def _format_of(predictor: Object) -> str:
     named = section(predictor, "model", "modelFormat").get("name")
-    return str(named or next((each for each in _FRAMEWORKS if each in predictor), ""))
+    return str(named or next((framework for framework in _FRAMEWORKS if framework in predictor), ""))
 
 
 def _runtime_of(service: Object, companions: Companions) -> Object | None:
@@ -167,16 +167,16 @@ def _runtime_of(service: Object, companions: Companions) -> Object | None:
     version, protocol = section(model, "modelFormat").get("version"), model.get("protocolVersion") or "v1"
     for kind, where in (("ServingRuntime", home), ("ClusterServingRuntime", "")):
         fitting = [
-            (-integer(each.get("priority"), -1), runtime)
+            (-integer(item.get("priority"), -1), runtime)
             for runtime in companions.all(KSERVE, kind, where)
-            for each in items_of(runtime, "spec", "supportedModelFormats")
-            if each.get("name") == _format_of(predictor)
-            and version in (None, each.get("version"))
-            and each.get("autoSelect")
+            for item in items_of(runtime, "spec", "supportedModelFormats")
+            if item.get("name") == _format_of(predictor)
+            and version in (None, item.get("version"))
+            and item.get("autoSelect")
             and _takes(section(runtime, "spec"), str(protocol))
         ]
         if fitting:
-            return min(fitting, key=lambda each: each[0])[1]
+            return min(fitting, key=lambda runtime: runtime[0])[1]
     return None
 
 
@@ -216,7 +216,7 @@ def _pod_spec(settings: Object, runtime: Object) -> Object:
     made = items_of(spec, "containers")
     if not made:
         raise InputError("an InferenceService has no containers here", place="$.spec.predictor")
-    first = next((each for each in made if each.get("name") == _MAIN), made[0])
+    first = next((container for container in made if container.get("name") == _MAIN), made[0])
     first.setdefault("name", _MAIN)
     first.setdefault("image", "kserve")
     if not (model and runtime):

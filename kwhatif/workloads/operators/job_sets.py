@@ -51,10 +51,10 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
         for each in items_of(policy, "templates")
     }
     for policy in items_of(spec, "volumeClaimPolicies"):
-        for each in items_of(policy, "templates"):
-            labels = {**section(each, "metadata", "labels"), f"{_JOBSET}/jobset-name": name_of(job_set)}
-            claim = deep_copy_json(section(each, "spec"))
-            yield child(job_set, "v1", "PersistentVolumeClaim", claims[name_of(each)], claim, {"labels": labels})
+        for item in items_of(policy, "templates"):
+            labels = {**section(item, "metadata", "labels"), f"{_JOBSET}/jobset-name": name_of(job_set)}
+            claim = deep_copy_json(section(item, "spec"))
+            yield child(job_set, "v1", "PersistentVolumeClaim", claims[name_of(item)], claim, {"labels": labels})
     sizes = [
         size_of(
             job_set,
@@ -125,7 +125,7 @@ def job_set_doubts(job_set: Object, companions: Companions) -> Iterator[Doubt]:
 def _add_volumes(spec: Object, claims: Mapping[str, str]) -> None:
     """Add volumes for the claims that a container mounts."""
     containers = (*items_of(spec, "containers"), *items_of(spec, "initContainers"))
-    mounted = {str(mount.get("name")) for each in containers for mount in items_of(each, "volumeMounts")}
+    mounted = {str(mount.get("name")) for container in containers for mount in items_of(container, "volumeMounts")}
     volumes = [
         {"name": name, "persistentVolumeClaim": {"claimName": claim}}
         for name, claim in claims.items()

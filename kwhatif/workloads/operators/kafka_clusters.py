@@ -44,9 +44,9 @@ def _node_ids(pools: Sequence[Object]) -> dict[str, list[int]]:
         wishes = iter(_wished_ids(annotations_of(pool).get(f"{_STRIMZI}/next-node-ids", "")))
         ids = by_pool[name_of(pool)] = []
         for _ in range(size_of(pool, section(pool, "spec").get("replicas"), 1, "$.spec.replicas")):
-            ids.append(next((each for each in wishes if each not in taken), -1))
+            ids.append(next((node_id for node_id in wishes if node_id not in taken), -1))
             if ids[-1] < 0:
-                ids[-1] = next(each for each in lowest if each not in taken)
+                ids[-1] = next(node_id for node_id in lowest if node_id not in taken)
             taken.add(ids[-1])
     return by_pool
 

@@ -108,9 +108,9 @@ def _stateful_set(
 
 def _merge_containers(own: list[Object], given: list[Object]) -> list[Object]:
     """Containers of the operator's, with what the object says of those of the same name, and others after them."""
-    by_name = {str(each.get("name")): each for each in given}
-    merged = [{**each, **deep_copy_json(by_name.pop(str(part_of(each, "name")), {}))} for each in own]
-    return [*merged, *(deep_copy_json(each) for each in by_name.values())]
+    by_name = {str(container.get("name")): container for container in given}
+    merged = [{**container, **deep_copy_json(by_name.pop(str(part_of(container, "name")), {}))} for container in own]
+    return [*merged, *(deep_copy_json(container) for container in by_name.values())]
 
 
 def _storage(obj: Object, name: str) -> tuple[list[Object], list[Object]]:

@@ -135,9 +135,9 @@ def _pod_spec(service: Object, companions: Companions) -> Object:
     body: Object = {
         "containers": [
             {"name": f"{name}-ctr", "image": tagged, "resources": own_resources},
-            *(_container(each) for each in items_of(spec, "sidecarContainers")),
+            *(_container(item) for item in items_of(spec, "sidecarContainers")),
         ],
-        "initContainers": [_container(each) for each in items_of(spec, "initContainers")],
+        "initContainers": [_container(item) for item in items_of(spec, "initContainers")],
         "volumes": [{"name": "dshm", "emptyDir": {"medium": "Memory", **shared}}],
         **some_fields(spec, "nodeSelector", "tolerations", "affinity", "schedulerName", "runtimeClassName"),
         **some_fields(spec, "priorityClassName"),

@@ -123,13 +123,13 @@ def add_exclusive_affinity(spec: Object, label: str, value: str, topology_key: s
 def replace_variables(value: Any, pattern: re.Pattern[str], known: Mapping[str, str]) -> Any:
     """A value, with those of variables in it, whose names are the first group of ``pattern``; others stay."""
     if isinstance(value, str):
-        return pattern.sub(lambda found: known.get(found[1], found[0]), value)
+        return pattern.sub(lambda match: known.get(match[1], match[0]), value)
     if isinstance(value, list):
-        return [replace_variables(each, pattern, known) for each in value]
+        return [replace_variables(element, pattern, known) for element in value]
     if isinstance(value, dict):
         return {
-            replace_variables(key, pattern, known): replace_variables(each, pattern, known)
-            for key, each in value.items()
+            replace_variables(key, pattern, known): replace_variables(part, pattern, known)
+            for key, part in value.items()
         }
     return value
 
@@ -137,9 +137,9 @@ def replace_variables(value: Any, pattern: re.Pattern[str], known: Mapping[str, 
 def known_part(value: Any, pattern: re.Pattern[str]) -> Any:
     """What of a field of a pod template is known before the run: without entries that still have variables."""
     if isinstance(value, dict):
-        return {key: each for key, each in value.items() if not pattern.search(repr((key, each)))}
+        return {key: part for key, part in value.items() if not pattern.search(repr((key, part)))}
     if isinstance(value, list):
-        return [each for each in value if not pattern.search(repr(each))]
+        return [element for element in value if not pattern.search(repr(element))]
     return None if pattern.search(repr(value)) else value
 
 

@@ -53,31 +53,31 @@ def values_of(given: Object, declared: Object, above: Mapping[str, str]) -> dict
     defaults. ``above`` are those that these values may name.
     """
     values: dict[str, str] = {}
-    for each in (*items_of(declared, "params"), *items_of(given, "params")):
-        value = each.get("value", each.get("default"))
+    for item in (*items_of(declared, "params"), *items_of(given, "params")):
+        value = item.get("value", item.get("default"))
         if value is not None:
-            values |= _spellings(str(each.get("name")), replace_variables(value, above))
+            values |= _spellings(str(item.get("name")), replace_variables(value, above))
     return values
 
 
 def combinations_of(task: Object, above: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """The values of the parameters of a pipeline task's matrix, one run after the other."""
     matrix = section(task, "matrix")
-    lists = [each for each in items_of(matrix, "params") if isinstance(each.get("value"), list)]
-    names = [str(each.get("name")) for each in lists]
-    values = [each["value"] for each in lists]
+    lists = [item for item in items_of(matrix, "params") if isinstance(item.get("value"), list)]
+    names = [str(parameters.get("name")) for parameters in lists]
+    values = [parameters["value"] for parameters in lists]
     for some in itertools.islice(itertools.product(*values) if lists else (), _MOST_COMBINATIONS):
         spelt = (_spellings(name, replace_variables(value, above)) for name, value in zip(names, some, strict=True))
-        yield {key: value for each in spelt for key, value in each.items()}
-    for each in () if lists else items_of(matrix, "include"):
-        yield values_of(each, {}, above)
+        yield {key: value for parameters in spelt for key, value in parameters.items()}
+    for combination in () if lists else items_of(matrix, "include"):
+        yield values_of(combination, {}, above)
 
 
 def _spellings(name: str, value: Any) -> dict[str, str]:
     if isinstance(value, dict):
-        return {f"params.{name}.{key}": str(each) for key, each in value.items()}
+        return {f"params.{name}.{key}": str(part) for key, part in value.items()}
     if isinstance(value, list):
-        return {f"params.{name}[{number}]": str(each) for number, each in enumerate(value)}
+        return {f"params.{name}[{number}]": str(element) for number, element in enumerate(value)}
     return dict.fromkeys((f"params.{name}", f"params['{name}']", f'params["{name}"]'), str(value))
 
 

@@ -95,11 +95,11 @@ class _Reading(msgspec.Struct):
         spec, name = self.task_spec(task), str(task.get("name"))
         if spec is None:
             return []
-        used = tuple(str(each.get("workspace") or each.get("name")) for each in items_of(task, "workspaces"))
+        used = tuple(str(item.get("workspace") or item.get("name")) for item in items_of(task, "workspaces"))
         matrix, values = section(task, "matrix"), values_of(task, spec, self.values)
         if not matrix:
             return [_Task(name, spec, used, values=values)]
-        lengths = [len(each["value"]) for each in items_of(matrix, "params") if isinstance(each.get("value"), list)]
+        lengths = [len(item["value"]) for item in items_of(matrix, "params") if isinstance(item.get("value"), list)]
         times = max(math.prod(lengths) if lengths else 0, len(items_of(matrix, "include")), 1)
         various = list(combinations_of(task, self.values)) or [{}]
         return [
@@ -121,7 +121,7 @@ def pipeline_run_children(run: Object, companions: Companions) -> Iterator[Objec
     common = section(spec, "taskRunTemplate")
     template = section(common, "podTemplate") or section(spec, "podTemplate")
     account = common.get("serviceAccountName") or spec.get("serviceAccountName")
-    own = {str(each.get("pipelineTaskName")): each for each in items_of(spec, "taskRunSpecs")}
+    own = {str(item.get("pipelineTaskName")): item for item in items_of(spec, "taskRunSpecs")}
     tasks, claims = _Reading(run, companions).peak(), claimed_workspaces(run)
     if tasks:
         yield from workspace_claims(run)
@@ -189,9 +189,9 @@ def _pod(
         if steps:
             steps[0]["resources"] = deep_copy_json(whole)
     sidecars = [
-        {"name": short_name(f"sidecar-{each.get('name') or ''}"), **some_fields(each, *_CONTAINER),
-         "resources": deep_copy_json(each.get("computeResources") or each.get("resources") or {})}
-        for each in items_of(task, "sidecars")
+        {"name": short_name(f"sidecar-{item.get('name') or ''}"), **some_fields(item, *_CONTAINER),
+         "resources": deep_copy_json(item.get("computeResources") or item.get("resources") or {})}
+        for item in items_of(task, "sidecars")
     ]  # fmt: skip
     own = {}
     for key, value in some_fields(template, *_SCHEDULING).items():
@@ -215,7 +215,7 @@ def _unknown_parts(run: Object, tasks: Sequence[_Task]) -> Iterator[str]:
     """The fields of pod templates with variables that only the run knows."""
     spec = section(run, "spec")
     common = section(spec, "taskRunTemplate", "podTemplate") or section(spec, "podTemplate")
-    own = {str(each.get("pipelineTaskName")): each for each in items_of(spec, "taskRunSpecs")}
+    own = {str(item.get("pipelineTaskName")): item for item in items_of(spec, "taskRunSpecs")}
     for task in tasks:
         settings = own.get(task.name, {})
         template = {**common, **(settings.get("podTemplate") or settings.get("taskPodTemplate") or {})}

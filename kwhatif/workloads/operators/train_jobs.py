@@ -97,8 +97,8 @@ def _override_pods(replicated: Object, override: Object) -> None:
         body["nodeSelector"] = {**section(body, "nodeSelector"), **deep_copy_json(labels)}
     body.update(some_fields(override, *_REPLACED))
     for field in ("volumes", "initContainers", "containers"):
-        theirs = {str(each.get("name")): each for each in items_of(override, field)}
-        mine = [{**each, **deep_copy_json(theirs.pop(str(each.get("name")), {}))} for each in items_of(body, field)]
+        theirs = {str(item.get("name")): item for item in items_of(override, field)}
+        mine = [{**item, **deep_copy_json(theirs.pop(str(item.get("name")), {}))} for item in items_of(body, field)]
         if field != "containers":
             mine += [deep_copy_json(each) for each in theirs.values()]
         if mine:

@@ -45,5 +45,8 @@ class Catalogue(CatalogueOptions, Task[Printed]):
             raise UsageError(NO_CLUSTER)
         self.check(with_snapshot=bool(given.snapshot))
         sources = values_of(CatalogueOptions, self)
-        found = load_instance_types(snapshot_of(given.snapshot, notes), **sources)
-        return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), code=int(not found.types))
+        instance_types = load_instance_types(snapshot_of(given.snapshot, notes), **sources)
+        return Printed(
+            text=as_documents([to_builtins(instance_types, enc_hook=plain_quantity)]),
+            code=int(not instance_types.types),
+        )

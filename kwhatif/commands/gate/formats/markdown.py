@@ -96,7 +96,7 @@ def _collapsible_parts(result: GateResult) -> Iterator[_Part]:
     if changes:
         table = _table(("", "Object", "Pods", "Fields", "Where"), [_change_row(change) for change in changes])
         yield _details(f"What changed: {format_count(len(changes), 'object')}", table)
-    rows = [(each.use, code(each.file), _text(each.reason)) for each in result.files.changed if each.reason]
+    rows = [(file.use, code(file.file), _text(file.reason)) for file in result.files.changed if file.reason]
     if rows:
         text = f"Changed files without objects: {len(rows)}"
         yield _details(text, _table(("", "File", "Why"), rows, most=MOST_SHOWN))

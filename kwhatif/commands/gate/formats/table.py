@@ -106,8 +106,8 @@ class _Report:
 
     def _files(self, result: GateResult) -> Iterator[str]:
         """The files of the change that were not read, and why."""
-        missing = [each for each in result.files.changed if each.use == "not read"]
-        rows = [(each.file, f"{each.reason}{' (accepted)' if each.accepted else ''}") for each in missing]
+        missing = [file for file in result.files.changed if file.use == "not read"]
+        rows = [(file.file, f"{file.reason}{' (accepted)' if file.accepted else ''}") for file in missing]
         if not rows:
             return
         head, *drawn = self._table(("not read", "why"), rows[:_MOST_FILES])
@@ -143,10 +143,10 @@ class _Report:
         return [
             [
                 *self._finding(
-                    each, result.explain_command_of(each.pod), lines_around(result, each) if with_lines else ()
+                    finding, result.explain_command_of(finding.pod), lines_around(result, finding) if with_lines else ()
                 )
             ]
-            for each in _without_repetition(result.findings)
+            for finding in _without_repetition(result.findings)
         ]
 
     def _finding(
@@ -228,13 +228,13 @@ class _Report:
 def _without_repetition(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings; why a pod waits stands at the first that is about it."""
     first: dict[str, Finding] = {}
-    for each in findings:
-        before = first.setdefault(each.pod, each) if each.pod else each
-        ending = commonprefix([before.message[::-1], each.message[::-1]])[::-1].partition(": ")[2]
-        if before is each or len(ending) <= _SHORT:
-            yield each
+    for finding in findings:
+        before = first.setdefault(finding.pod, finding) if finding.pod else finding
+        ending = commonprefix([before.message[::-1], finding.message[::-1]])[::-1].partition(": ")[2]
+        if before is finding or len(ending) <= _SHORT:
+            yield finding
         else:
-            yield replace(each, message=f"{each.message.removesuffix(ending)}see {before.rule} above", pod="")
+            yield replace(finding, message=f"{finding.message.removesuffix(ending)}see {before.rule} above", pod="")
 
 
 def _change_row(change: Change) -> tuple[str, ...]:

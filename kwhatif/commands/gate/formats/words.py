@@ -81,7 +81,7 @@ def describe_change(result: GateResult) -> str:
     parts = [f"{whole}: {format_count(objects, 'object')}{f' ({counts})' if counts else ''}."]
     if result.placements:
         finds = "finds" if 1 in (result.placed_count, len(result.placements)) else "find"
-        evicted = sum(each.cause == "evicted" for each in result.outcome.pending)
+        evicted = sum(pod.cause == "evicted" for pod in result.outcome.pending)
         others = (
             f", {format_count(evicted, 'evicted pod')} {'finds' if evicted == 1 else 'find'} none" if evicted else ""
         )

@@ -104,10 +104,10 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
         if not doubled:
             return None
         others = {
-            each.name
+            subject.name
             for pod in doubled
-            for each in selected.of(pod.namespace, pod.metadata.labels or {})
-            if each != unit.subject
+            for subject in selected.of(pod.namespace, pod.metadata.labels or {})
+            if subject != unit.subject
         }
         return self.finding_about(
             unit,

@@ -58,7 +58,7 @@ class EvictedAgain(Rule[EvictedAgainParameters]):
             return
         policy, source = given
         cycle = Descheduler(policy, self._world(context)).cycle(with_protected=False)
-        evicted = {each.pod.key: each for each in cycle.evictions}
+        evicted = {eviction.pod.key: eviction for eviction in cycle.evictions}
         count = 0
         for unit in self.units(context):
             new = {info.key for info in context.new_pods(unit)}
@@ -92,8 +92,8 @@ class EvictedAgain(Rule[EvictedAgainParameters]):
 
     def _finding(self, unit: Unit, evictions: list[Eviction], source: str) -> Finding:
         first = evictions[0]
-        plugins = ", ".join(dict.fromkeys(each.plugin for each in evictions))
-        names = format_some([each.pod.key for each in evictions])
+        plugins = ", ".join(dict.fromkeys(eviction.plugin for eviction in evictions))
+        names = format_some([eviction.pod.key for eviction in evictions])
         return self.finding_about(
             unit,
             f"the descheduler evicts {format_count(len(evictions), 'new pod')} again at once ({plugins})",

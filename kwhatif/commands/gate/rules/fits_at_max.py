@@ -41,20 +41,20 @@ class FitsAtMax(Rule[FitsAtMaxParameters]):
         return f"no more than {self.given.most} pods of a workload without a node at maxReplicas"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        scaled = {each.key for each in context.scaled}
+        scaled = {workload.key for workload in context.scaled}
         units = [unit for unit in context.units if _key(unit) in scaled and self.given.selects(unit)]
         self.checked = len(units)
         if not units:
             return
         run = context.scale_out()
-        by_key = {each.key: each for each in run.scaled}
-        found = [finding for unit in units for finding in self._findings(unit, by_key[_key(unit)], run)]
+        by_key = {workload.key: workload for workload in run.scaled}
+        findings = [finding for unit in units for finding in self._findings(unit, by_key[_key(unit)], run)]
         mine = {"/".join(_key(unit)) for unit in context.units}
-        others = [each.pod for each in run.pending if each.workload not in mine and each.cause == "evicted"]
-        already = {each.pod for each in context.run.pending}
+        others = [pod.pod for pod in run.pending if pod.workload not in mine and pod.cause == "evicted"]
+        already = {pod.pod for pod in context.run.pending}
         pushed_out = [pod for pod in others if pod not in already]
         if len(pushed_out) > self.given.most:
-            found.append(
+            findings.append(
                 self.finding(
                     None,
                     f"{format_count(len(pushed_out), 'pod')} of other workloads without a node at maxReplicas",
@@ -63,16 +63,18 @@ class FitsAtMax(Rule[FitsAtMaxParameters]):
                     numbers={"pending": len(pushed_out), "most": self.given.most},
                 )
             )
-        self.summary = f"{len(units) - len({str(each.subject) for each in found if each.subject})} of {len(units)} fit"
-        yield from found
+        self.summary = (
+            f"{len(units) - len({str(finding.subject) for finding in findings if finding.subject})} of {len(units)} fit"
+        )
+        yield from findings
 
     def _findings(self, unit: Unit, scaled: ScaledWorkload, run: ScaledOutChange) -> Iterator[Finding]:
-        pending = [each for each in run.pending if each.workload == "/".join(scaled.key)]
-        failed = [each for each in run.failed if each.origin == scaled.origin]
-        missing = sum(each.pods for each in failed)
+        pending = [pod for pod in run.pending if pod.workload == "/".join(scaled.key)]
+        failed = [failed_create for failed_create in run.failed if failed_create.origin == scaled.origin]
+        missing = sum(failed_create.pods for failed_create in failed)
         if len(pending) + missing <= self.given.most:
             return
-        parts = [f"{each.pod}: {each.why}" for each in pending[:1]]
+        parts = [f"{pod.pod}: {pod.why}" for pod in pending[:1]]
         parts += [f"{format_count(missing, 'pod')} not created: {failed[0].message}"] if failed else []
         yield self.finding_about(
             unit,
@@ -91,14 +93,16 @@ class FitsAtMax(Rule[FitsAtMaxParameters]):
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         """A lower bound of replicas; then one more node of a pool, or one for each pod without."""
         lacking = int(finding.numbers["pending"])
-        for each in context.scaled:
-            if subject_of_workload(each) == finding.subject:
+        for workload in context.scaled:
+            if subject_of_workload(workload) == finding.subject:
                 fitting = int(finding.numbers["replicas"]) - lacking - int(finding.numbers["notCreated"])
-                field = "maxReplicas" if each.autoscaler.kind == "HorizontalPodAutoscaler" else "maxReplicaCount"
+                field = "maxReplicas" if workload.autoscaler.kind == "HorizontalPodAutoscaler" else "maxReplicaCount"
                 subject = Subject(
-                    kind=each.autoscaler.kind, namespace=each.autoscaler.namespace, name=each.autoscaler.name
+                    kind=workload.autoscaler.kind,
+                    namespace=workload.autoscaler.namespace,
+                    name=workload.autoscaler.name,
                 )
-                words = f"set {field}: {fitting} in {each.autoscaler}"
+                words = f"set {field}: {fitting} in {workload.autoscaler}"
                 yield from with_number(context, subject, field, fitting, words) if fitting > 0 else ()
         for like in context.examples_of_pools if lacking else ():
             yield from (added_nodes(count, like) for count in dict.fromkeys((1, lacking)))

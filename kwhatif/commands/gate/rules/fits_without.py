@@ -51,10 +51,10 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         cases = [(what, name, nodes) for what in self.given.gone for name, nodes in _cases(what, context)]
         self.checked = len(cases)
         with reduce_garbage_collection():
-            bad = [found for case in cases if (found := self._findings(context, *case))]
+            bad = [findings for case in cases if (findings := self._findings(context, *case))]
         worst: dict[tuple[str, str], tuple[int, Finding]] = {}
-        for found in bad:
-            for what, pods, finding in found:
+        for findings in bad:
+            for what, pods, finding in findings:
                 key = what, str(finding.subject or "")
                 if key not in worst or pods > worst[key][0]:
                     worst[key] = pods, finding
@@ -76,7 +76,7 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         lost, stranded = context.outage(nodes)
         if len(stranded) <= self.given.most:
             return []
-        before = {each.pod.key for each in context.outage_before(nodes)[1]}
+        before = {pod.pod.key for pod in context.outage_before(nodes)[1]}
         if len(stranded) <= len(before):
             return []
         return [
@@ -89,10 +89,10 @@ class FitsWithout(Rule[FitsWithoutParameters]):
     ) -> Iterator[tuple[Unit | None, list[StrandedPod]]]:
         """The pods by the workload of the change that they belong to; others together, if they had room before."""
         groups: dict[int, tuple[Unit | None, list[StrandedPod]]] = {}
-        for each in stranded:
-            unit = context.owner.get(each.pod.key)
-            if each.pod.key not in before if unit is None else self.given.selects(unit):
-                groups.setdefault(id(unit), (unit, []))[1].append(each)
+        for pod in stranded:
+            unit = context.owner.get(pod.pod.key)
+            if pod.pod.key not in before if unit is None else self.given.selects(unit):
+                groups.setdefault(id(unit), (unit, []))[1].append(pod)
         yield from groups.values()
 
     def _finding(
@@ -107,7 +107,7 @@ class FitsWithout(Rule[FitsWithoutParameters]):
     ) -> Finding:
         message = (
             f"Without {name}, {format_count(lost, 'pod')} have to find another node and {stranded} find none"
-            f" (without the change {before}): {format_some([each.pod.key for each in stranded_pods], 5)}. "
+            f" (without the change {before}): {format_some([pod.pod.key for pod in stranded_pods], 5)}. "
             f"{stranded_pods[0].pod.key}: {stranded_pods[0].message}"
         )
         whose = "" if unit is not None else "other workloads: "

@@ -45,7 +45,7 @@ class NewNodes(Rule[NewNodesParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         units = list(self.units(context))
         short = [unit for unit in units if any(map(_count_homeless, unit.pending))]
-        keys = {each.pod for unit in short for each in unit.pending if _count_homeless(each)}
+        keys = {placement.pod for unit in short for placement in unit.pending if _count_homeless(placement)}
         pods = [info for unit in short for info in context.new_pods(unit) if info.key in keys]
         evicted = [] if self.given.selector else self._evicted_pods(context)
         pods += evicted
@@ -89,12 +89,12 @@ class NewNodes(Rule[NewNodesParameters]):
 
     def _evicted_pods(self, context: Context) -> list[PodInfo]:
         """The pods that had to leave for new ones and find no other node."""
-        keys = {each.pod for each in context.run.pending if each.cause == "evicted"}
+        keys = {pod.pod for pod in context.run.pending if pod.cause == "evicted"}
         return [context.session.info(PodToSchedule(pod)) for pod in context.run.left if pod.key in keys]
 
     def _finding_of_autoscalers(self, context: Context, added: int) -> Finding:
         nodes = () if context.scale_up is None else context.scale_up.nodes
-        groups = format_counts(Counter(each.group for each in nodes))
+        groups = format_counts(Counter(node.group for node in nodes))
         return self.finding(
             None,
             f"autoscalers add {format_count(added, 'new node')}",

@@ -61,7 +61,7 @@ class PodGroups(Rule[PodGroupsParameters]):
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         """Nodes for the pods that evict others."""
-        evicting = {each.pod for each in context.placements if each.victims}
+        evicting = {placement.pod for placement in context.placements if placement.victims}
         pods = (info for unit in context.units for info in context.new_pods(unit))
         yield from nodes_for(context, [info for info in pods if info.key in evicting])
 
@@ -78,7 +78,9 @@ class PodGroups(Rule[PodGroupsParameters]):
         return unit if self.given.selects(unit) else None
 
     def _not_scheduled(self, unit: Unit, group: GroupOutcome) -> Finding:
-        lacks = [f"{each.name or 'the cluster'}: {'; '.join(each.lacks)}" for each in group.domains if each.lacks]
+        lacks = [
+            f"{domain.name or 'the cluster'}: {'; '.join(domain.lacks)}" for domain in group.domains if domain.lacks
+        ]
         parts = [f"{group.text[:1].upper()}{group.text[1:]}.", *(f"{text}." for text in lacks), group.message]
         return self.finding_about(
             unit,

@@ -58,26 +58,26 @@ class PoolUpgrade(Rule[PoolUpgradeParameters]):
             if touched.isdisjoint(node.name for node in nodes):
                 continue
             self.checked += 1
-            found = self._upgrade(context, snapshot, nodes)
+            upgrade = self._upgrade(context, snapshot, nodes)
             seen: set[str] = set()
-            for obstacle in found.obstacles() if found.phase != "done" else ():
+            for obstacle in upgrade.obstacles() if upgrade.phase != "done" else ():
                 unit = owners.get(obstacle.pod)
                 if unit is None or str(unit.subject) in seen:
                     continue
                 seen.add(str(unit.subject))
                 yield self.finding_about(
                     unit,
-                    f"the upgrade of pool {pool or '<none>'} {found.phase} on it",
+                    f"the upgrade of pool {pool or '<none>'} {upgrade.phase} on it",
                     f"{obstacle.pod} cannot be evicted from {obstacle.node}: {obstacle.reason}",
                     about=pool,
-                    numbers={"pool": pool, "replaced": sum(node.deleted is not None for node in found.nodes())},
+                    numbers={"pool": pool, "replaced": sum(node.deleted is not None for node in upgrade.nodes())},
                     pod=obstacle.pod,
                 )
         self.summary = f"{format_count(self.checked, 'pool')} simulated"
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         pods = (info.pod for info, _ in context.cluster.pods() if info.key == finding.pod)
-        yield from (looser_budget(each) for pod in pods for each in context.budgets_of(pod))
+        yield from (looser_budget(budget) for pod in pods for budget in context.budgets_of(pod))
         yield from one_more_replica(context, finding.subject)
 
     def _upgrade(self, context: Context, snapshot: Snapshot, nodes: Sequence[Node]) -> Replacement:

@@ -81,7 +81,7 @@ class Preempts(Rule[PreemptsParameters]):
                     "mostViolations": self.given.most_violations,
                     "highestPriority": max(victim.priority for victim in victims),
                 },
-                pod=next(each.pod for each in unit.placements if each.victims),
+                pod=next(placement.pod for placement in unit.placements if placement.victims),
             )
         self.summary = f"{format_count(total, 'pod')} evicted"
 

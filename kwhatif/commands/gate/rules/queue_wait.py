@@ -38,7 +38,7 @@ class QueueWait(Rule[QueueWaitParameters]):
         if queues is NO_QUEUES:
             return
         for unit in self.units(context):
-            waiting = [each for each in unit.pending if each.pod in queues.held]
+            waiting = [placement for placement in unit.pending if placement.pod in queues.held]
             left += len(waiting)
             if len(waiting) > self.given.most:
                 yield self.finding_about(
@@ -51,7 +51,7 @@ class QueueWait(Rule[QueueWaitParameters]):
                 )
         if self.given.evicted and queues.evicted:
             self.checked += 1
-            pods = [each.pod for each in queues.evicted]
+            pods = [pod.pod for pod in queues.evicted]
             stay = f", {len(queues.pending)} of which wait again" if queues.pending else ""
             yield self.finding(
                 None,

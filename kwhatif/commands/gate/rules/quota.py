@@ -23,7 +23,7 @@ class Quota(Rule[Parameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         yield from find_refusals(self, context, is_quota_refusal)
         for unit in context.units:
-            out = [each for each in unit.pending if isinstance(each.quota, QuotaShortage)]
+            out = [placement for placement in unit.pending if isinstance(placement.quota, QuotaShortage)]
             if not out or not self.given.selects(unit):
                 continue
             first, short = out[0], out[0].quota
@@ -41,5 +41,5 @@ class Quota(Rule[Parameters]):
         for unit in context.units:
             if unit.subject == finding.subject:
                 quotas = context.snapshot.whole.get("ResourceQuota", ())
-                made = (change_of_quota(each, unit.subject.namespace, quotas) for each in unit.failed)
+                made = (change_of_quota(failed_create, unit.subject.namespace, quotas) for failed_create in unit.failed)
                 yield from filter(None, made)

@@ -29,24 +29,28 @@ class ReplicasAtOnce(Rule[ReplicasAtOnceParameters]):
         return "replicas of manifests fit until autoscalers act"
 
     def check(self, context: Context) -> Iterator[Finding]:
-        scaled = {"/".join(each.key) for each in context.scaled}
+        scaled = {"/".join(workload.key) for workload in context.scaled}
         units = {
             "/".join((unit.subject.kind, unit.subject.namespace, unit.subject.name)): unit for unit in context.units
         }
         mine = {key: unit for key, unit in units.items() if key in scaled and self.given.selects(unit)}
         self.checked = len(mine)
-        bad = [each for each in context.run.first_moments if not each.good and each.workload in mine]
-        for each in bad:
+        bad = [
+            first_moment
+            for first_moment in context.run.first_moments
+            if not first_moment.good and first_moment.workload in mine
+        ]
+        for moment in bad:
             yield self.finding_about(
-                mine[each.workload],
+                mine[moment.workload],
                 "its replicas do not fit before its autoscaler acts",
-                each.words,
+                moment.words,
                 about="replicas",
             )
         self.summary = f"{len(bad)} of {self.checked} in the way for a moment"
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
-        for each in context.scaled:
-            if subject_of_workload(each) == finding.subject:
-                words = f"set spec.replicas: {each.replicas}, which {each.autoscaler} leaves as it is"
-                yield from with_number(context, finding.subject, "replicas", each.replicas, words)
+        for workload in context.scaled:
+            if subject_of_workload(workload) == finding.subject:
+                words = f"set spec.replicas: {workload.replicas}, which {workload.autoscaler} leaves as it is"
+                yield from with_number(context, finding.subject, "replicas", workload.replicas, words)

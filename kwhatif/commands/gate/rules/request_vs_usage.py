@@ -54,9 +54,11 @@ class RequestVsUsage(Rule[RequestVsUsageParameters]):
             return
         far = known = 0
         for unit in self.units(context):
-            found = list(self._containers(context, unit, read.book))
-            known += bool(found)
-            findings = [finding for each in found if (finding := self._far(unit, *each)) is not None]
+            containers = list(self._containers(context, unit, read.book))
+            known += bool(containers)
+            findings = [
+                finding for container_use in containers if (finding := self._far(unit, *container_use)) is not None
+            ]
             far += bool(findings)
             yield from findings
         self.summary = f"{far} of {format_count(known, 'workload')} with usage far from it"

@@ -47,7 +47,7 @@ class RolloutDeadlock(Rule[Parameters]):
                 hint=f"--explain {waiting[0].pod} says why no node takes it" if waiting else "",
                 pod=waiting[0].pod if waiting else "",
             )
-        least = [f"{each.object} {each.available}" for each in plans if each.available]
+        least = [f"{rollout.object} {rollout.available}" for rollout in plans if rollout.available]
         self.summary = f"{format_count(len(plans), 'update')} planned"
         self.summary += f"; available throughout: {format_some(least)}" if least else ""
 
@@ -57,6 +57,6 @@ class RolloutDeadlock(Rule[Parameters]):
         workload = context.manifest_of(finding.subject)
         strategies = [*changes_of_workload(workload, (), 0, stuck=True, runs=True, classes=())] if workload else []
         yield from strategies[:1]
-        waiting = {each.pod for each in unit.pending}
+        waiting = {placement.pod for placement in unit.pending}
         yield from nodes_for(context, [info for info in context.new_pods(unit) if info.key in waiting])
         yield from strategies[1:]

@@ -49,9 +49,9 @@ class ScaleUpRule(Rule[ScaleUpParameters]):
         cost = "" if added.cost is None else f", {added.cost:,.2f} more a month"
         self.summary = f"{plan}{cost}"
         yield from self._too_much(added, plan)
-        for each in added.groups if self.given.full else ():
-            if each.full:
-                yield self._full(each)
+        for group in added.groups if self.given.full else ():
+            if group.full:
+                yield self._full(group)
 
     def _too_much(self, added: ScaleUp, plan: str) -> Iterator[Finding]:
         new = len(added.nodes)
@@ -64,17 +64,17 @@ class ScaleUpRule(Rule[ScaleUpParameters]):
             numbers = {"cost": added.cost, "most": self.given.cost}
             yield self.finding(None, title, f"What is added: {plan}.", about="cost", numbers=numbers)
 
-    def _full(self, each: GrownGroup) -> Finding:
-        subject = Subject(kind="NodePool" if each.autoscaler == "Karpenter" else "NodeGroup", name=each.group)
-        numbers: dict[str, int | float | str] = {"size": each.size, "to": each.to}
-        title = f"NodePool {each.group} reaches its limits: {each.limits}"
-        if each.autoscaler != "Karpenter":
-            title = f"group {each.group} reaches its maximum of {format_count(each.to, 'node')}"
-            numbers |= {"max": each.max or each.to}
-        message = f"It grows from {each.size} to {each.to}; no other pod gets a node of it."
+    def _full(self, group: GrownGroup) -> Finding:
+        subject = Subject(kind="NodePool" if group.autoscaler == "Karpenter" else "NodeGroup", name=group.group)
+        numbers: dict[str, int | float | str] = {"size": group.size, "to": group.to}
+        title = f"NodePool {group.group} reaches its limits: {group.limits}"
+        if group.autoscaler != "Karpenter":
+            title = f"group {group.group} reaches its maximum of {format_count(group.to, 'node')}"
+            numbers |= {"max": group.max or group.to}
+        message = f"It grows from {group.size} to {group.to}; no other pod gets a node of it."
         return self.finding(subject, title, message, about="full", numbers=numbers)
 
 
-def _grows(each: GrownGroup) -> str:
+def _grows(group: GrownGroup) -> str:
     """``general from 3 to 5``; ``NodePool spot from 2 to 4``."""
-    return f"{'NodePool ' if each.autoscaler == 'Karpenter' else ''}{each.group} from {each.size} to {each.to}"
+    return f"{'NodePool ' if group.autoscaler == 'Karpenter' else ''}{group.group} from {group.size} to {group.to}"

@@ -34,7 +34,11 @@ class ScoreMargin(Rule[ScoreMarginParameters]):
     def check(self, context: Context) -> Iterator[Finding]:
         least: int | None = None
         for unit in self.units(context):
-            margins = {each.pod: context.margins[each.pod] for each in unit.placements if each.pod in context.margins}
+            margins = {
+                placement.pod: context.margins[placement.pod]
+                for placement in unit.placements
+                if placement.pod in context.margins
+            }
             if not margins:
                 continue
             narrow = min(margins.values())
@@ -42,7 +46,7 @@ class ScoreMargin(Rule[ScoreMarginParameters]):
             close = [pod for pod, margin in margins.items() if margin < self.given.least]
             if len(close) <= self.given.pods:
                 continue
-            example = next(each for each in unit.placements if each.pod == close[0])
+            example = next(placement for placement in unit.placements if placement.pod == close[0])
             ties = f", {example.ties} nodes being as good" if example.ties > 1 else ""
             yield self.finding_about(
                 unit,

@@ -47,9 +47,9 @@ class Unschedulable(Rule[UnschedulableParameters]):
         pods = left = foreign = 0
         for unit in self.units(context):
             # What another scheduler makes of a pod is a gap, not a fault of the change.
-            ours = [each for each in unit.pending if each.outcome != "unclaimed"]
-            out = [each for each in ours if self.given.gated or each.outcome != "gated"]
-            pods += sum(each.outcome != "skipped" for each in unit.placements)
+            ours = [placement for placement in unit.pending if placement.outcome != "unclaimed"]
+            out = [placement for placement in ours if self.given.gated or placement.outcome != "gated"]
+            pods += sum(placement.outcome != "skipped" for placement in unit.placements)
             left += len(out)
             foreign += len(unit.pending) - len(ours)
             if len(out) > self.given.most:
@@ -93,9 +93,9 @@ class Unschedulable(Rule[UnschedulableParameters]):
         """Pods that had to leave for new ones and find no other node, by workload."""
         given, out = self.given, dict[str, list[PendingPod]]()
         by_kueue = context.session.queues.pending
-        for each in (*by_kueue, *context.run.pending) if given.evicted and not given.selector else ():
-            if each.cause == "evicted":
-                out.setdefault(each.workload or f"Pod/{each.pod}", []).append(each)
+        for pod in (*by_kueue, *context.run.pending) if given.evicted and not given.selector else ():
+            if pod.cause == "evicted":
+                out.setdefault(pod.workload or f"Pod/{pod.pod}", []).append(pod)
         for workload, pods in out.items():
             kind, namespace, name = workload.split("/", 2)
             named = not given.namespaces or matches_any(namespace, given.namespaces)
@@ -108,13 +108,13 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 about="evicted",
                 numbers={"pending": len(pods), "most": given.most},
             )
-        for pod in context.run.unsettled:
+        for name in context.run.unsettled:
             yield self.finding(
                 None,
-                f"{pod} evicts others in turns without end",
+                f"{name} evicts others in turns without end",
                 "Each time its victims have left it finds no node, and they come back.",
-                about=pod,
-                pod=pod,
+                about=name,
+                pod=name,
             )
 
     def _left_without(self, outcome: Outcome, workload: str) -> bool:

@@ -87,7 +87,9 @@ def _start(
     try:
         expand_all(configuration, points.get)
     except PolicyError as error:
-        refs = (ref for each in configuration.profiles for found in each.plugins.values() for ref in found.enabled)
+        refs = (
+            ref for profile in configuration.profiles for found in profile.plugins.values() for ref in found.enabled
+        )
         unknown = {ref.name for ref in refs} - points.keys()
         if unknown:
             words = " ".join(f"--out-of-tree {name}" for name in sorted(unknown))

@@ -86,7 +86,11 @@ def _of_pod(plain: dict[str, Any]) -> None:
     for field in ("startTime", "conditions", "phase"):
         status.pop(field, None)
     for field in ("containerStatuses", "initContainerStatuses"):
-        resized = [each for each in status.pop(field, None) or () if each.keys() & {"resources", "allocatedResources"}]
+        resized = [
+            condition
+            for condition in status.pop(field, None) or ()
+            if condition.keys() & {"resources", "allocatedResources"}
+        ]
         if resized:
             status[field] = resized
     if not status:

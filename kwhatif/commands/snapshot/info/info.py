@@ -76,8 +76,8 @@ def info(
     """
     # A server is asked this again and again about a cluster that stays.
     objects, kinds = snapshot.objects, ("Node", "Pod")
-    found = objects.share((_Contents, features, by), kinds, lambda: _Contents.of(snapshot, features, by))
-    rows = found.rows
+    share = objects.share((_Contents, features, by), kinds, lambda: _Contents.of(snapshot, features, by))
+    rows = share.rows
     groups: dict[tuple[str, str], list[_Row]] = {}
     for row in rows:
         groups.setdefault((row.pool, row.zone), []).append(row)
@@ -95,16 +95,16 @@ def info(
         groups=tuple(_group(*key, groups[key]) for key in sorted(groups)),
         resources=_resources(rows),
         closed_nodes=sum(not row.is_open for row in rows),
-        phases=found.phases,
-        pending=found.pending,
-        classes=found.classes,
+        phases=share.phases,
+        pending=share.pending,
+        classes=share.classes,
         missing=_missing(snapshot),
         devices=tuple(devices(snapshot)) if devices else (),
         nodes=tuple(_node(row) for row in rows) if nodes else (),
     )
     if not mapped:
         return result
-    cluster_map = objects.share((build_map, features, by), kinds, lambda: build_map({"now": found.observe()}, by))
+    cluster_map = objects.share((build_map, features, by), kinds, lambda: build_map({"now": share.observe()}, by))
     return result.with_context(cluster_map=cluster_map)
 
 
@@ -163,11 +163,11 @@ def _group(pool: str, zone: str, rows: Sequence[_Row]) -> NodeGroup:
 def _resources(rows: Sequence[_Row]) -> tuple[ResourceUse, ...]:
     """Resources that some node has or some pod on it asks for."""
     names = {name for row in rows for amounts in (row.allocatable, row.requested) for name in amounts}
-    found = []
+    uses = []
     for name in sorted(names, key=resource_order_of):
         free = {row.node.name: _free(row, name) for row in rows if row.is_open}
         largest = max(free.values(), default=0)
-        found.append(
+        uses.append(
             ResourceUse(
                 resource=name,
                 allocatable=sum(row.allocatable.get(name, 0) for row in rows),
@@ -177,7 +177,7 @@ def _resources(rows: Sequence[_Row]) -> tuple[ResourceUse, ...]:
                 on=next((node for node, amount in free.items() if amount == largest and largest), ""),
             )
         )
-    return tuple(use for use in found if use.allocatable or use.requested)
+    return tuple(use for use in uses if use.allocatable or use.requested)
 
 
 def _free(row: _Row, resource: str) -> int:
@@ -203,8 +203,8 @@ def _node(row: _Row) -> NodeUse:
 
 def _phases(pods: Iterable[Pod]) -> dict[str, int]:
     """Pods by phase; those that wait for a node apart from those that have one and have not started yet."""
-    found = Counter(_phase(pod) for pod in pods)
-    return dict(sorted(found.items()))
+    counts = Counter(_phase(pod) for pod in pods)
+    return dict(sorted(counts.items()))
 
 
 def _phase(pod: Pod) -> str:
@@ -220,12 +220,12 @@ def _phase(pod: Pod) -> str:
 
 def _pending(pods: Iterable[Pod]) -> tuple[PendingReason, ...]:
     """Reasons of the pods that wait for a node, the most frequent first."""
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for pod in pods:
         if _phase(pod) == "Pending":
             said = next((c for c in pod.status.conditions or () if c.type == "PodScheduled"), None)
-            found[(said.reason or "", said.message or "") if said else ("", "")] += 1
-    most = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+            counts[(said.reason or "", said.message or "") if said else ("", "")] += 1
+    most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     reasons = [PendingReason(reason=r, message=m, pods=number) for (r, m), number in most[:MOST_REASONS]]
     rest = sum(number for _, number in most[MOST_REASONS:])
     if rest:
@@ -235,25 +235,25 @@ def _pending(pods: Iterable[Pod]) -> tuple[PendingReason, ...]:
 
 def _classes(pods: Iterable[Pod]) -> tuple[ClassUse, ...]:
     """The highest priority first."""
-    found = Counter(
+    counts = Counter(
         (-(pod.spec.priority or 0), pod.spec.priority_class_name or "") for pod in pods if not pod.is_finished
     )
     return tuple(
         ClassUse(priority_class=name, priority=-negated, pods=number)
-        for (negated, name), number in sorted(found.items())
+        for (negated, name), number in sorted(counts.items())
     )
 
 
 def _scheduler(snapshot: Snapshot) -> str:
     """What is known of the cluster's own scheduler, in words."""
-    found = snapshot.scheduler
-    if found is None:
+    scheduler = snapshot.scheduler
+    if scheduler is None:
         return ""
-    parts = [found.image or ""]
-    parts.append("its configuration" if found.configuration is not None else "")
-    parts.append(f"{len(found.feature_gates)} feature gates" if found.feature_gates else "")
+    parts = [scheduler.image or ""]
+    parts.append("its configuration" if scheduler.configuration is not None else "")
+    parts.append(f"{len(scheduler.feature_gates)} feature gates" if scheduler.feature_gates else "")
     said = ", ".join(part for part in parts if part)
-    return f"{said} (from {found.source})" if found.source else said
+    return f"{said} (from {scheduler.source})" if scheduler.source else said
 
 
 def _missing(snapshot: Snapshot) -> Missing:
@@ -286,9 +286,9 @@ def device_uses(snapshot: Snapshot, features: Features) -> Sequence[DeviceUse]:
         if other is None or inventory.units[other].slice.spec.pool.generation < unit.slice.spec.pool.generation:
             current[unit.id] = unit.number
     newest: dict[tuple[str, str], int] = {}
-    for each in devices.slices:
-        id_ = each.spec.driver, each.spec.pool.name
-        newest[id_] = max(newest.get(id_, 0), each.spec.pool.generation)
+    for resource_slice in devices.slices:
+        id_ = resource_slice.spec.driver, resource_slice.spec.pool.name
+        newest[id_] = max(newest.get(id_, 0), resource_slice.spec.pool.generation)
     numbers = [n for id_, n in current.items() if inventory.units[n].slice.spec.pool.generation == newest[id_[:2]]]
     members: dict[tuple[str, str], list[int]] = {}
     classless = set(numbers)

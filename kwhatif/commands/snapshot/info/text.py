@@ -17,10 +17,22 @@ def usage_blocks(result: InfoResult) -> list[Block]:
     rows: list[tuple[str, ...]]
     if isinstance(result.usage, tuple):
         rows = []
-        for each in result.usage:
-            requested, used = format_column(each.resource, (each.requested, each.used or 0))
-            share = f"{each.used / each.requested:.0%}" if each.used is not None and each.requested else NONE
-            rows.append((each.pool or NONE, each.resource, requested, NONE if each.used is None else used, share))
+        for pool_usage in result.usage:
+            requested, used = format_column(pool_usage.resource, (pool_usage.requested, pool_usage.used or 0))
+            share = (
+                f"{pool_usage.used / pool_usage.requested:.0%}"
+                if pool_usage.used is not None and pool_usage.requested
+                else NONE
+            )
+            rows.append(
+                (
+                    pool_usage.pool or NONE,
+                    pool_usage.resource,
+                    requested,
+                    NONE if pool_usage.used is None else used,
+                    share,
+                )
+            )
         blocks += build_table("REQUESTED AND USED", ("pool", "resource", "requested", "used", "share"), rows)
     if isinstance(result.reserved, tuple):
         rows = []
@@ -52,7 +64,7 @@ def info_blocks(result: InfoResult) -> list[Block]:
 
 def _verdict(result: InfoResult) -> Verdict:
     """``6 nodes, 39 pods, 1 of them pending; 47% of cpu and 23% of memory are requested.``"""
-    pods, pending = sum(result.phases.values()), sum(each.pods for each in result.pending)
+    pods, pending = sum(result.phases.values()), sum(pending_reason.pods for pending_reason in result.pending)
     text = f"{format_count(sum(group.nodes for group in result.groups), 'node')}, {format_count(pods, 'pod')}"
     text += f", {pending} of them pending" if pending else ""
     shares = [
@@ -150,7 +162,10 @@ def _pods(result: InfoResult) -> Iterator[Block]:
         yield Lines(("The snapshot holds no pods.",))
         return
     yield table(("phase", "pods"), tuple((phase, str(number)) for phase, number in result.phases.items()))
-    rows = [(each.pods, each.reason or NONE, each.message or NONE) for each in result.pending]
+    rows = [
+        (pending_reason.pods, pending_reason.reason or NONE, pending_reason.message or NONE)
+        for pending_reason in result.pending
+    ]
     yield from build_table("PENDING", ("pods", "reason", "message"), rows)
     uses = [(use.priority_class or NONE, use.priority, use.pods) for use in result.classes]
     yield from build_table("PRIORITIES", ("priority class", "priority", "pods"), uses)

@@ -81,9 +81,9 @@ def _by_workload(pods: WorkloadPods, book: UsageBook) -> list[Reserved]:
                     Reserved(workload=workload.name, resource=resource, pods=number, requested=requested, used=used)
                 )
     return [
-        each
+        reserved
         for resource in RESOURCES
-        for each in sorted(
+        for reserved in sorted(
             (one for one in found if one.resource == resource),
             key=lambda one: (one.used - one.requested, one.workload),
         )[:SHOWN]

@@ -119,7 +119,7 @@ def decide(
     names = session.cluster.columns.names
     return Decision(
         tuple(
-            (key, tuple(_cycle(names, *each) for each in zip(attempts, of_nodes, strict=True)))
+            (key, tuple(_cycle(names, *of_node) for of_node in zip(attempts, of_nodes, strict=True)))
             for key, attempts, of_nodes in tried
         )
     )
@@ -167,12 +167,12 @@ def _verdicts(scheduler: Scheduler, info: PodInfo) -> dict[str, Verdict]:
     if evaluation is None:
         return {}
     names = scheduler.cluster.columns.names
-    found = _by_node(names, evaluation.verdicts(info))
+    verdicts = _by_node(names, evaluation.verdicts(info))
     if evaluation.narrowed is not None:
         inside = set(evaluation.narrowed.tolist())
         outside: Verdict = ("narrowed", *sorted(evaluation.narrowed_by))
-        found |= {name: outside for row, name in enumerate(names) if row not in inside}
-    return found
+        verdicts |= {name: outside for row, name in enumerate(names) if row not in inside}
+    return verdicts
 
 
 def _by_node(names: Sequence[str], verdicts: Verdicts) -> dict[str, Verdict]:

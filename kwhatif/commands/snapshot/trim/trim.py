@@ -185,13 +185,15 @@ class _Search:
         for item in self.asked:
             self.session.driver.scheduler(item.pod.spec.scheduler_name)
         read = {*self.session.dependencies_by_kind(), "Node", "Pod", _LOAD}
-        found = [obj for kind in sorted(self.snapshot.objects.known_kinds() - read) for obj in self._remaining_of(kind)]
+        objects = [
+            obj for kind in sorted(self.snapshot.objects.known_kinds() - read) for obj in self._remaining_of(kind)
+        ]
         names = {node.name for node in self.snapshot.objects.list_all(Node)}
         for pod in self._pods():
             placed = pod.spec.node_name in names if pod.spec.node_name else pod.status.nominated_node_name in names
             if not placed or pod.is_finished:
-                found.append(pod)
-        return found
+                objects.append(pod)
+        return objects
 
     def _spare_nodes(self) -> list[Resource]:
         """Nodes that may go: those that no message counts and that were not compared, or all but one a verdict."""

@@ -95,7 +95,7 @@ def _owners(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
 
 def _classes(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
     classes = known.objects.list_all(PriorityClass)
-    values = SYSTEM_CLASSES | {each.name: each.value for each in classes}
+    values = SYSTEM_CLASSES | {priority_class.name: priority_class.value for priority_class in classes}
     for pod in pods:
         name, priority = pod.spec.priority_class_name, pod.spec.priority
         if name and name in values and values[name] != (priority or 0):
@@ -103,7 +103,7 @@ def _classes(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
             yield warning("priority-mismatch", pod, f"has {has}, its PriorityClass {name} says {values[name]}")
         elif name and name not in values and known.lacks("PriorityClass", name):
             yield warning("missing-priority-class", pod, f"names PriorityClass {name}, which is not there")
-    defaults = sorted(each.name for each in classes if each.global_default)
+    defaults = sorted(priority_class.name for priority_class in classes if priority_class.global_default)
     for other in defaults[1:]:
         text = f"is a global default, and so is {defaults[0]}"
         yield warning("two-default-classes", f"PriorityClass {other}", text)
@@ -271,8 +271,8 @@ def _check_reservations(claims: Iterable[ResourceClaim], known: ObjectIndex) -> 
 
 
 def _runs_with(pod: Pod, users: dict[tuple[str, str], set[str] | None]) -> Iterator[Finding]:
-    for each in pod.spec.resource_claims or ():
-        name = claim_name(pod, each)
+    for resource_claim in pod.spec.resource_claims or ():
+        name = claim_name(pod, resource_claim)
         mine = users.get((pod.namespace, name)) if name else None
         if mine is not None and pod.name not in mine:
             text = f"has a node and uses ResourceClaim {name}, which is not reserved for it"
@@ -282,7 +282,10 @@ def _runs_with(pod: Pod, users: dict[tuple[str, str], set[str] | None]) -> Itera
 def _device_classes(requests: Iterable[DeviceRequest] | None) -> list[str]:
     """The requested classes, each once."""
     wanted = [
-        one for each in requests or () for one in (each.exactly, *(each.first_available or ())) if one is not None
+        one
+        for request in requests or ()
+        for one in (request.exactly, *(request.first_available or ()))
+        if one is not None
     ]
     return sorted({one.device_class_name for one in wanted if one.device_class_name})
 

@@ -39,14 +39,14 @@ def check(
     """The inconsistencies, errors first. ``misread`` objects (kind, namespace, name) could not be read."""
     report_start("Looking for contradictions")
     known = ObjectIndex(snapshot, features, misread)
-    found = {
+    findings = {
         *_while_reading(snapshot),
         *node_findings(known),
         *pod_findings(known),
         *storage_findings(known),
         *device_findings(known),
     }
-    return sorted(found, key=lambda f: (f.level, f.rule, f.object, f.message))
+    return sorted(findings, key=lambda f: (f.level, f.rule, f.object, f.message))
 
 
 def _read(paths: Sequence[str]) -> ValidatedSnapshot:
