@@ -21,8 +21,8 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kinds import Objects
 from kwhatif.api.node_provisioning import NodeClaim, NodePool
 from kwhatif.api.quantity import Quantity
-from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, Offering
-from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot, Settings
+from kwhatif.autoscaling.karpenter.catalogue import Catalogue, InstanceType, KarpenterOptions, Offering
+from kwhatif.autoscaling.karpenter.karpenter_snapshot import KarpenterSnapshot
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 
 Spec = dict[str, Any]
@@ -163,7 +163,7 @@ def world(arguments: argparse.Namespace) -> KarpenterSnapshot:
         pools=[convert(each, NodePool) for each in pools(arguments.pools)],
         catalogue=catalogue(arguments.types),
         offered={},
-        settings=Settings(),
+        options=KarpenterOptions(),
     )
 
 

@@ -163,6 +163,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], Callable[[], Result]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_answer_is_the_command_s(question: str) -> None:
     words, asked = QUESTIONS[question]
@@ -173,6 +174,7 @@ def test_the_answer_is_the_command_s(question: str) -> None:
     assert (ran.code, ran.err.splitlines()) == (result.exit_code, list(result.notes))
 
 
+@pytest.mark.long
 def test_objects_as_plain_values_are_as_good_as_a_file() -> None:
     documents = list(yaml.safe_load_all(Path(DATABASE).read_text()))
     placements = [

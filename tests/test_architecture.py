@@ -156,6 +156,7 @@ def test_every_room_has_its_place() -> None:
     assert rooms == {room for step in ORDER for room in step} | FRONT_DOORS
 
 
+@pytest.mark.long
 def test_imports_were_found() -> None:
     found = {(i.module, i.target) for i in imports()}
     assert ("cluster.columns", "kwhatif.api.core") in found
@@ -189,6 +190,7 @@ LONGEST = 450
 """Lines of a file: what fits in a head."""
 
 
+@pytest.mark.long
 def test_a_file_holds_an_idea_not_a_book() -> None:
     lengths = {path.relative_to(PACKAGE): len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")}
     assert {str(path): length for path, length in lengths.items() if length > LONGEST} == {}
@@ -256,6 +258,7 @@ UPSTREAM_WORDS = {
 """Functions that are one participle, and why."""
 
 
+@pytest.mark.long
 def test_functions_are_called_by_verbs_not_by_participles() -> None:
     names = {
         node.name.strip("_")
@@ -353,6 +356,7 @@ NAMED_ELSEWHERE = {
 """Where upstream's own scheduler goes by the name of a plugin, and a decision that says why we do."""
 
 
+@pytest.mark.long
 def test_a_plugin_is_named_in_its_own_file_alone() -> None:
     """What differs by version names plugins, too, and so does what is of 1.22."""
     names = set(in_tree_plugins())
@@ -483,6 +487,7 @@ def openers(modes: str) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_nothing_is_read_but_where_there_is_a_limit() -> None:
     assert openers("r") | callers("read_bytes", "read_text") == set(READERS)
     endless = [module for module, name, call in calls() if name.endswith("file.read") and not call.args]
@@ -501,6 +506,7 @@ def test_nothing_is_written_but_as_a_draft() -> None:
     assert openers("wxa+") | others == set(WRITERS)
 
 
+@pytest.mark.long
 def test_answers_and_what_is_said_beside_them_are_written_in_one_place() -> None:
     """There, and in the formats that reports are made of, commands of pipelines are taken out; a snapshot is data."""
     streams = [(module, node) for module in modules() for node in nodes_of(module) if isinstance(node, ast.Attribute)]
@@ -532,11 +538,11 @@ def test_no_thread_builds_a_decoder_while_another_one_does() -> None:
 
 MAPPINGS_OF_OURS = {
     "matches of our patterns": {
-        *("admission.validation.rows read", "api.selectors found", "cel.declarations match"),
-        *("commands.diff.run found", "commands.gate.excerpts found", "commands.gate.excerpts item"),
-        "simulation.explanation.workload_changes found",
-        *("fleet.executor_selection found", "golang.parsing values", "redaction.component_texts found"),
-        *("redaction.pseudonyms found", "redaction.reveal found", "simulation.autoscalers.aks_types parts"),
+        *("admission.validation.rows read", "api.selectors match", "cel.declarations match"),
+        *("commands.diff.run match", "commands.gate.excerpts match", "commands.gate.excerpts item"),
+        "simulation.explanation.workload_changes match",
+        *("fleet.executor_selection match", "golang.parsing values", "redaction.component_texts match"),
+        *("redaction.pseudonyms match", "redaction.reveal match", "simulation.autoscalers.aks_types parts"),
         *("usage.samples row", "workloads.controllers form"),
     },
     "files of the package": {"api.field_types _table()", "api.field_types gated"},
@@ -546,7 +552,7 @@ MAPPINGS_OF_OURS = {
         *("snapshot.validation listed", "snapshot.validation schema"),
     },
     "a configuration as we write it": {
-        f"commands.sweep.policy_variant {name}" for name in ("document", "each", "entry", "plugins", "profile", "ref")
+        f"commands.sweep.policy_variant {name}" for name in ("document", "config", "entry", "plugins", "profile", "ref")
     },
     "by extension point, all of which are there": {
         *("framework.runner at", "framework.runner self._at", "scheduling.setup expanded"),
@@ -566,7 +572,7 @@ MAPPINGS_OF_OURS = {
         *("commands.gate.rules.fits_without finding.numbers", "commands.outage.effects counts"),
         *("commands.gate.rules.fits_at_max finding.numbers", "commands.gate.rules.new_nodes finding.numbers"),
         "commands.gate.rules.headroom said",
-        *("commands.queue.quota_bars chart", "commands.queue.quota_bars each", "commands.queue.quota_bars line"),
+        *("commands.queue.quota_bars chart", "commands.queue.quota_bars line"),
         *("commands.rightsize.advice_files resources", "commands.rightsize.rightsize_result sums"),
         *("commands.rightsize.steps freed", "commands.snapshot.diff.diff n", "commands.snapshot.diff.diff totals"),
         *("commands.snapshot.info.info row.allocatable", "simulation.placement.placements outcomes"),
@@ -585,6 +591,7 @@ MAPPINGS_OF_OURS = {
 """Of a module: a mapping whose fields are there, whatever others write."""
 
 
+@pytest.mark.long
 def test_fields_of_what_others_wrote_are_read_by_a_function_that_says_what_is_missing() -> None:
     """Or are asked for first (``mapping_reads.py``); the others are decoded into a Struct."""
     found = {f"{module} {mapping_of(read)}" for module in modules() for read in unasked_reads(parsed(module))}
@@ -593,6 +600,7 @@ def test_fields_of_what_others_wrote_are_read_by_a_function_that_says_what_is_mi
     assert trusting == []
 
 
+@pytest.mark.long
 def test_programs_are_started_in_one_place() -> None:
     """Which words of others they get, and how these are checked, stands in ``program_words.py``."""
     assert {i.module for i in imports() if i.package == "subprocess"} == set(PROGRAMS)
@@ -678,6 +686,7 @@ _ASKS_OF_PATHS = {
 }
 
 
+@pytest.mark.long
 def test_paths_of_a_repository_are_joined_and_opened_by_its_tree() -> None:
     """What a document of others names leads where ``FileTree`` says, and is opened by ``FileRoot``."""
     found = {
@@ -706,6 +715,7 @@ TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2
 """Functions of ``time`` that take the current time unless they get this number of arguments."""
 
 
+@pytest.mark.long
 def test_one_function_reads_the_clock_on_the_wall() -> None:
     """Also where it is only named, as ``default_factory=datetime.now``."""
     nodes = [(module, node) for module in modules() for node in nodes_of(module)]

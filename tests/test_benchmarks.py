@@ -57,6 +57,7 @@ def test_all_pods_of_all_workloads_find_a_node(tmp_path: Path) -> None:
         assert line["peakMemoryMiB"] > 1
 
 
+@pytest.mark.long
 def test_several_workloads_are_timed_in_processes_of_their_own(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_workload_is_the_same_every_time() -> None:
     assert run("workloads.py", "mixed", "3", "7") == run("workloads.py", "mixed", "3", "7")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["snapshot", "kubectl"])
 def test_load_reads_back_what_it_wrote(form: str) -> None:
     (line,) = run("load.py", "--nodes", "20", "--pods", "100", "--format", form)
@@ -120,6 +122,7 @@ def test_a_batch_of_deployments_comes_to_rest() -> None:
     assert (line["name"], line["nodes"], line["pods"], line["placed"]) == ("batch-6-2-8", 6, 8, 8)
 
 
+@pytest.mark.long
 def test_a_dump_of_a_made_up_cluster_is_complete_and_loads() -> None:
     (line,) = run("dump.py", "--nodes", "10", "--pods", "200")
     assert (line["nodes"], line["pods"]) == (10, 200)
@@ -127,12 +130,14 @@ def test_a_dump_of_a_made_up_cluster_is_complete_and_loads() -> None:
     assert min(line["dumpSeconds"], line["loadSeconds"], line["dumpPeakMiB"]) > 0
 
 
+@pytest.mark.long
 def test_capacity_counts_what_fits() -> None:
     (line,) = run("capacity.py", "--nodes", "3", "--each", "4", "--repeat", "1")
     assert (line["nodes"], line["fits"]) == (3, 12)
     assert min(line["seconds"], line["userSeconds"]) > 0
 
 
+@pytest.mark.long
 def test_diff_schedules_all_pods_twice() -> None:
     (line,) = run("sweep.py", "--nodes", "6", "--pods", "20", "--policies", "20", "--workers", "1")
     assert (line["workers"], line["policies"], line["pods"], line["pending"]) == (1, 20, 20, 0)
@@ -142,6 +147,7 @@ def test_diff_schedules_all_pods_twice() -> None:
     assert min(line["seconds"], line["userSeconds"]) > 0
 
 
+@pytest.mark.long
 def test_a_gate_of_a_made_up_change_asks_every_rule() -> None:
     admission = ("--definitions", "3", "--policies", "4", "--webhooks", "4")
     figures = run("gate.py", "--nodes", "6", "--pods", "40", "--manifests", "2", *admission)
@@ -172,6 +178,7 @@ def test_an_autoscaler_adds_nodes_and_removes_nodes() -> None:
     assert down["candidates"] == 20 == down["unneeded"] + down["unremovable"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("nodes", "pods"), [("30", "200"), ("150", "200")])
 def test_a_day_that_our_own_scheduler_made_is_backtested_without_a_difference(nodes: str, pods: str) -> None:
     (line,) = run("backtest.py", "--nodes", nodes, "--pods", pods, "--deployments", "10")
@@ -180,6 +187,7 @@ def test_a_day_that_our_own_scheduler_made_is_backtested_without_a_difference(no
     assert counted == {"bound": (placed, placed), "refused": (int(pods) - placed, int(pods) - placed)}
 
 
+@pytest.mark.long
 def test_failures_and_trials_are_counted() -> None:
     outage, chances = run("outage.py", "--nodes", "4", "--pods", "20", "--trials", "3", "--workers", "1")
     assert (outage["name"], outage["failures"]) == ("outage", 4)
@@ -194,6 +202,7 @@ def test_a_cluster_of_any_size_is_filled_pod_by_pod() -> None:
     assert line["slowest"] <= line["podsPerSecond"] * 1.01
 
 
+@pytest.mark.long
 def test_exponents_are_told_by_kind() -> None:
     (line,) = run("growth.py", "--size", "20", "--only", "ConfigMap", "--command", "expand")
     assert (line["name"], line["command"], line["objects"]) == ("v1 ConfigMap", "expand", 40)
@@ -219,6 +228,7 @@ def test_what_is_said_of_ties_is_held_against_recorded_days(tmp_path: Path) -> N
     assert chart.read_text(encoding="utf-8").count("<circle") == len(rows)
 
 
+@pytest.mark.long
 def test_above_100_nodes_the_start_of_searches_is_unknown_at_first_and_then_followed(tmp_path: Path) -> None:
     with mock.patch.object(sys, "path", [str(BENCHMARKS), *sys.path]):
         day = runpy.run_path(str(BENCHMARKS / "backtest.py"))["day"]
@@ -254,6 +264,7 @@ def test_a_tenth_has_the_shares_between_which_chance_leaves_what_happened() -> N
     assert high == {"from": 0.7, "said": 0.75, "claims": 53, "happened": 0.8491, "between": [0.6226, 0.8679]}
 
 
+@pytest.mark.long
 def test_a_working_week_is_the_same_for_a_seed_and_its_updates_go_through(tmp_path: Path) -> None:
     week, same, other = (tmp_path / name for name in ("week.json", "same.json", "other.json"))
     run("working_week.py", "--manifests", str(tmp_path / "git"), "-o", str(week))

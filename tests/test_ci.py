@@ -144,6 +144,7 @@ def test_no_script_of_the_action_has_an_expression_in_it() -> None:
     assert [name for name, each in STEPS.items() if "${{" in each["run"]] == []
 
 
+@pytest.mark.long
 @needs_bash
 def test_the_action_judges_the_change_annotates_it_and_fails(checkout: Checkout) -> None:
     ran, outputs, code = run_action(checkout)
@@ -170,6 +171,7 @@ def plant_modules(checkout: Checkout) -> None:
     checkout.env["PYTHONPATH"] = "."
 
 
+@pytest.mark.long
 @needs_bash
 def test_nothing_in_the_checkout_is_imported(checkout: Checkout) -> None:
     plant_modules(checkout)
@@ -203,6 +205,7 @@ def test_every_python_of_a_pipeline_is_isolated(path: str) -> None:
     assert set(called) == {"-I"}
 
 
+@pytest.mark.long
 @needs_bash
 def test_the_action_takes_the_change_from_a_checkout_without_history_and_leaves_history_alone(
     checkout: Checkout,
@@ -214,6 +217,7 @@ def test_the_action_takes_the_change_from_a_checkout_without_history_and_leaves_
     assert outputs["gate.outputs.verdict"] == "fail"
 
 
+@pytest.mark.long
 @needs_bash
 def test_the_action_passes_what_passes_and_hands_on_options(checkout: Checkout) -> None:
     shutil.copy(SAMPLE / "rules-warn.yaml", checkout.path / "others.yaml")
@@ -223,6 +227,7 @@ def test_the_action_passes_what_passes_and_hands_on_options(checkout: Checkout) 
     assert (outputs["gate.outputs.verdict"], code) == ("fail", 1)
 
 
+@pytest.mark.long
 @needs_bash
 def test_without_a_base_the_action_judges_everything(checkout: Checkout) -> None:
     _, outputs, _ = run_action(checkout, base_ref="", manifests="manifests/shop/cart.yaml\nmanifests/shop/web.yaml")
@@ -233,6 +238,7 @@ def test_without_a_base_the_action_judges_everything(checkout: Checkout) -> None
     }
 
 
+@pytest.mark.long
 @needs_bash
 def test_an_action_without_an_answer_fails_with_2_and_nothing_in_an_input_is_run(checkout: Checkout) -> None:
     ran, outputs, code = run_action(checkout, manifests="$(touch${IFS}owned) ;touch *")
@@ -241,6 +247,7 @@ def test_an_action_without_an_answer_fails_with_2_and_nothing_in_an_input_is_run
     assert not list(checkout.path.glob("owned"))
 
 
+@pytest.mark.long
 @needs_bash
 @pytest.mark.parametrize(("found", "call"), [("", "POST repos/o/r/issues/7"), ("12\n13", "PATCH repos/o/r/issues")])
 def test_the_action_comments_once_and_then_renews_its_comment(checkout: Checkout, found: str, call: str) -> None:
@@ -266,6 +273,7 @@ def test_a_comment_that_cannot_be_made_is_no_verdict(checkout: Checkout) -> None
 # --- GitLab
 
 
+@pytest.mark.long
 @needs_bash
 def test_the_gitlab_job_writes_its_reports_and_fails(checkout: Checkout) -> None:
     job = yaml.safe_load((ROOT / "docs/ci/gitlab.yml").read_text())["kwhatif-gate"]
@@ -294,6 +302,7 @@ def plant_hostile_names(checkout: Checkout) -> None:
         (checkout.path / "manifests/-o json" / f"{name}.yaml").write_text(json.dumps(config))
 
 
+@pytest.mark.long
 @needs_bash
 def test_the_action_neither_runs_a_name_in_a_checkout_nor_takes_it_for_an_option(checkout: Checkout) -> None:
     plant_hostile_names(checkout)
@@ -303,6 +312,7 @@ def test_the_action_neither_runs_a_name_in_a_checkout_nor_takes_it_for_an_option
     assert "::error::owned" not in ran.stdout.splitlines()
 
 
+@pytest.mark.long
 @needs_bash
 @pytest.mark.parametrize(("named", "code"), [("manifests", 1), ("$(touch${IFS}owned) ;touch * --help", 2)])
 def test_the_gitlab_job_runs_no_name(checkout: Checkout, named: str, code: int) -> None:
@@ -353,6 +363,7 @@ def test_the_image_can_serve() -> None:
 # --- completion
 
 
+@pytest.mark.long
 @needs_bash
 def test_bash_completes_the_command_its_options_and_their_values(checkout: Checkout) -> None:
     def completed(*words: str) -> list[str]:
@@ -383,6 +394,7 @@ def test_other_shells_complete_too(checkout: Checkout, shell: str) -> None:
     assert "gate" in ran.stdout, ran.stderr
 
 
+@pytest.mark.long
 @needs_bash
 def test_kubectl_runs_it_as_a_plugin_under_that_name(checkout: Checkout) -> None:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]

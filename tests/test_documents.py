@@ -38,6 +38,7 @@ def test_a_page_of_the_reference_has_the_tables_that_the_program_makes(page: str
     assert found == expected, "python -m tests.reference_tables writes them anew"
 
 
+@pytest.mark.long
 def test_the_programs_of_the_page_about_python_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -267,6 +267,7 @@ def growing(folder: Path, command: str, least: int, made: Callable[[int], tuple[
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", POD_COMMANDS)
 @pytest.mark.parametrize("make", [everything, refused])
 def test_work_grows_as_the_lists_of_a_pod_do(tmp_path: Path, command: str, make: Makes) -> None:
@@ -274,12 +275,14 @@ def test_work_grows_as_the_lists_of_a_pod_do(tmp_path: Path, command: str, make:
     assert growing(tmp_path, command, least, lambda n: (make(n), [node("n1"), node("n2")])) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", CLUSTER_COMMANDS)
 @pytest.mark.parametrize("make", [everything, refused, lambda n: node("n3", n)], ids=["fits", "refused", "node"])
 def test_work_grows_as_the_lists_of_a_cluster_do(tmp_path: Path, command: str, make: Makes) -> None:
     assert growing(tmp_path, command, FEW, lambda n: (SMALL, [node("n1"), node("n2"), make(n)])) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command", [f"{name} {{pod}} --snapshot {{cluster}} --assume-empty" for name in ("explain", "place")]
 )

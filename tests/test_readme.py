@@ -36,6 +36,7 @@ def test_a_command_answers_with_what_the_page_shows(example: Example, update_gol
         assert prints(ran.out, example.output), ran.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("program", blocks(TEXT, "python"))
 def test_a_program_runs(program: str) -> None:
     words = [sys.executable, "-c", program]

@@ -219,6 +219,7 @@ def test_with_a_node_gone_and_another_added_all_its_pods_and_one_more_session_fi
     assert result.fidelity.edits[0] == "uncordon node general-a-2"
 
 
+@pytest.mark.long
 def test_policies_are_accepted_and_change_something() -> None:
     usual = [placement.node for placement in placed("web").placements]
     for path in sorted((SAMPLES / "policies").iterdir()):

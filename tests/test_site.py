@@ -93,6 +93,7 @@ def test_the_reference_names_all_commands_and_plugins(site: dict[str, ModuleType
     assert "| `placements` | Placement[] | " in pages["reference/fields.md"]
 
 
+@pytest.mark.long
 def test_a_command_becomes_the_picture_of_its_answer(site: dict[str, ModuleType]) -> None:
     pictures = site["pictures"]
     block = "```console\n$ kwhatif --version\nkwhatif 0\n```\n"

@@ -255,12 +255,14 @@ def test_what_only_1_22_does_otherwise_is_in_a_table_of_its_own() -> None:
     assert alike == {name for name in vars(RulesOf122) if name in rows()}
 
 
+@pytest.mark.long
 def test_every_row_is_asked_for_somewhere() -> None:
     rules = PACKAGE / "versions" / "rules"
     code = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py") if path.parent != rules)
     assert not rows().keys() - set(re.findall(r"\w+", code))
 
 
+@pytest.mark.long
 def test_only_the_table_compares_versions() -> None:
     comparing = re.compile(r"minor\s*(<|>|>=|<=|==|!=)\s*[\"'(]|[\"']1\.\d\d[\"']\s*(<|>)")
     places = [path for path in PACKAGE.rglob("*.py") if comparing.search(path.read_text())]

@@ -51,6 +51,7 @@ def test_a_page_has_no_banned_words(page: Path) -> None:
     assert _banned(page.read_text("utf-8")) == []
 
 
+@pytest.mark.long
 def test_help_has_no_banned_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(ROOT / ".ci/site"), *sys.path])
     pages = importlib.import_module("reference").pages()
@@ -58,6 +59,7 @@ def test_help_has_no_banned_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name: found for name, text in prose.items() if (found := _banned(text))} == {}
 
 
+@pytest.mark.long
 def test_answers_have_no_banned_words() -> None:
     answers = [path for path in (ROOT / "tests/golden").glob("**/*.txt") if "json" not in path.stem]
     assert {path.name: found for path in answers if (found := _banned(path.read_text("utf-8")))} == {}

@@ -138,6 +138,12 @@ def _fresh(pod: Pod, name: str, suffix: str) -> Pod:
     return replace(pod, metadata=meta, spec=unbound_spec(pod), status=PodStatus(phase="Pending"))
 
 
+def with_claims_again(old: PodInfo, pod: Pod, cluster: Cluster) -> Pod:
+    """A pod in the place of an old one, with the claims that it had."""
+    complete_provisioning(old.pod, cluster)
+    return with_claims(pod, cluster)
+
+
 def with_claims(pod: Pod, cluster: Cluster) -> Pod:
     """The pod with its claims in the cluster, and in its status where that names them."""
     for claim in ephemeral_claims(pod):

@@ -19,12 +19,11 @@ from kwhatif.cluster.storage import claim_names
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.progress import report_progress
 from kwhatif.scheduling.attempt import MAX_FAILURES, NOT_MADE_YET, Attempt, RetryLimit, rejectors_of
-from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims
+from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims_again
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.queue import LEFTOVER_AFTER, OFTEN, QueuedPod, SchedulingQueue, was_refused
 from kwhatif.scheduling.requeueing import Requeueing
 from kwhatif.scheduling.timeline import Agenda, EntryKind, EventLog, next_tick
-from kwhatif.workloads.volumes import complete_provisioning
 
 BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
 
@@ -436,8 +435,7 @@ class Simulator:
         if pod is not None and old.uid not in self.deleted:
             self.recreated[old.uid] = pod.identity
             self.stands_for[pod.identity] = self.stands_for.get(old.uid, old.uid)
-            complete_provisioning(old.pod, self.cluster)
-            ready = with_claims(pod, self.cluster)
+            ready = with_claims_again(old, pod, self.cluster)
             self._agenda.add(
                 self.now, EntryKind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
             )

@@ -117,6 +117,7 @@ def changed(obj: Json, path: Path, value: Any) -> Json:
     return result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("obj", OBJECTS, ids=[obj["kind"] for obj in OBJECTS])
 def test_every_field_with_every_odd_value(obj: Json) -> None:
     everything = (*(plugin.name for plugin in PLUGINS), QUOTA)

@@ -188,6 +188,7 @@ def test_untolerated_keeps_order_and_looks_only_at_the_effects_asked_for() -> No
     assert find_untolerated_taints(taints, [Toleration(operator="Exists")], hard, comparison_operators=False) == []
 
 
+@pytest.mark.long
 @given(NAMES, NAMES, st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"]))
 def test_a_taint_is_tolerated_by_its_own_image_and_by_the_universal_toleration(
     key: str, value: str, effect: str

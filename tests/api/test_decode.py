@@ -292,6 +292,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(JSON)
 def test_any_json_value_decodes_or_is_an_input_error_and_both_ways_agree(value: Any) -> None:
     outcomes = [
@@ -311,6 +312,7 @@ def outcome(read: Callable[[], object]) -> object:
         return str(error)
 
 
+@pytest.mark.long
 @pytest.mark.posix
 def test_threads_that_decode_for_the_first_time_do_not_crash() -> None:
     """Without the lock, one process in seven does."""

@@ -42,18 +42,21 @@ def varies(world: KarpenterSnapshot) -> bool:
     return any(answer != answers[0] for answer in answers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["basic", "constraints", "topology", "pools", "volumes", "mixed"])
 def test_what_varied_in_real_runs_is_found_to_vary(family: str) -> None:
     missed = [name for name, really, world in recorded(family) if really and not varies(world)]
     assert missed == []
 
 
+@pytest.mark.long
 def test_what_came_out_alike_in_real_runs_hardly_ever_varies() -> None:
     firm = [world for family in ("constraints", "topology") for _, really, world in recorded(family) if not really]
     assert len(firm) >= 12
     assert sum(map(varies, firm)) <= 1
 
 
+@pytest.mark.long
 def test_a_choice_between_zones_is_told_and_a_plan_without_any_is_not() -> None:
     pod: dict[str, Any] = {
         "apiVersion": "v1",

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -23,6 +24,8 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import start_time
 from kwhatif.simulation.autoscalers.instance_types_document import InstanceTypesFile, build_catalogue
 from tests.builders import cluster_of, scheduler_for
+
+pytestmark = pytest.mark.long
 
 WAITS = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}

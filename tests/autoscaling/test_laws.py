@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from kwhatif.autoscaling.cluster_autoscaler.static_autoscaler import StaticAutos
 from tests.autoscaling.worlds import group, ready, ready_node, world
 from tests.builders import cluster_of, scheduler_for
 from tests.strategies import GeneratedCluster, scenarios
+
+pytestmark = pytest.mark.long
 
 TEMPLATES = [
     ready_node("t0", cpu="2", memory="4Gi", pods=4, zone="z0", labels={"disk": "ssd"}),

@@ -39,6 +39,7 @@ def test_a_path_is_of_a_pattern_by_its_end_or_a_directory_that_it_is_in(
     assert [path for path in matches + others if matches_path(path, pattern)] == matches
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "pattern",
     [

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.running import CLUSTER, TESTS
 
+pytestmark = pytest.mark.long
+
 
 def completed(words: str, env: dict[str, str] | None = None) -> tuple[list[str], str]:
     """What bash would offer for the last of the words, and what was complained of."""

@@ -188,6 +188,7 @@ def test_answers_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
 # --- by which rules
 
 
+@pytest.mark.long
 def test_legacy_scenarios_go_by_the_rules_of_1_22_whether_or_not_it_is_asked_for() -> None:
     recorded = "conformance/1.22-selected.jsonl.gz"
     asked = run("conformance", recorded, "--kubernetes-version", "v1.22.17")

@@ -139,6 +139,7 @@ def test_a_whole_dump_leaves_no_such_gap() -> None:
     assert not any("Pod" in gap["what"].split() for gap in json.loads(ran.out)["fidelity"]["gaps"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["kwhatif", "list"])
 def test_an_edited_cluster_can_be_written_and_gives_the_same_answers(tmp_path: Path, form: str) -> None:
     edits = (

@@ -233,6 +233,7 @@ def test_whatever_is_typed_is_read_or_refused(options: EditOptions) -> None:
 # --- in commands
 
 
+@pytest.mark.long
 def test_a_file_and_the_options_that_say_the_same_give_the_same_answer(tmp_path: Path) -> None:
     edits = [
         {"addNodes": {"count": 2, "like": "general-b-1", "in": {"zone": "eu-west-1c"}}},
@@ -268,6 +269,7 @@ def test_what_controllers_did_is_noted() -> None:
     ]
 
 
+@pytest.mark.long
 def test_edits_that_lead_to_no_pods_still_need_pods_to_place() -> None:
     problem = "name the files with the pods to place, or ask for --with-pending"
     assert refused("place", "--snapshot", SAMPLE, "--cordon", "general-a-1") == problem
@@ -292,6 +294,7 @@ def test_standard_input_is_read_once() -> None:
     assert told == "'-' is given more than once: standard input can be read only once"
 
 
+@pytest.mark.long
 def test_a_pod_that_an_edit_leads_to_can_be_explained_by_its_name() -> None:
     ran = run("explain", "--snapshot", SAMPLE, "--remove-node", "general-b-1", "web-tlvq7c8t9-r1", "--no-fixes")
     assert (ran.code, ran.lines[0]) == (0, "Fits: shop/web-tlvq7c8t9-r1 goes to general-a-1.")

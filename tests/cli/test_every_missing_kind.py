@@ -85,6 +85,7 @@ def with_all(command: str) -> tuple[dict[str, Any], str]:
     return answered(command)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ASKED)
 def test_without_a_kind_the_answer_is_the_same_or_says_so(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # What is tried for a hint is the question once more.

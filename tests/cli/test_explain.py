@@ -33,6 +33,7 @@ OUTCOMES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", OUTCOMES)
 def test_manifests_come_out_as_place_says(line: str) -> None:
     told, placed = run("explain", *line.split(), "--no-fixes", "-o", "json"), run("place", *line.split(), "-o", "json")
@@ -45,6 +46,7 @@ def test_manifests_come_out_as_place_says(line: str) -> None:
     assert shown[0] == place["outcome"]["verdict"]
 
 
+@pytest.mark.long
 def test_the_pods_of_a_workload_that_wait_are_placed_together_and_the_others_asked_where_they_would_go(
     tmp_path: Path,
 ) -> None:
@@ -94,6 +96,7 @@ def test_a_pod_of_the_snapshot_is_meant_by_its_name(words: list[str]) -> None:
     assert asked(explain(*words)) == ["shop/late"]
 
 
+@pytest.mark.long
 def test_a_manifest_means_all_its_pods() -> None:
     every = ["shop/web-3", "shop/big", "shop/gated", "shop/vip"]
     assert asked(explain(PODS)) == every
@@ -281,6 +284,7 @@ def test_a_refusal_before_any_node_is_looked_at_is_told() -> None:
 # --- the rest
 
 
+@pytest.mark.long
 def test_policies_plugins_and_strictness_are_as_with_place() -> None:
     small = ["explain", "data/small.yaml", "--snapshot", CLUSTER]
     assert "Coordinating" in refused(*small, "--policy", "data/unknown-plugin.yaml")

@@ -34,6 +34,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", RUNS)
 def test_each_pod_that_a_run_tells_of_is_explained_with_the_verdicts_of_that_run(line: str) -> None:
     words = line.split()
@@ -81,6 +82,7 @@ def explained(*words: str) -> dict[str, Any]:
 CHECKOUT = f"{SAMPLES}/manifests/checkout.yaml"
 
 
+@pytest.mark.long
 def test_a_pod_is_explained_after_its_siblings() -> None:
     words = ("place", CHECKOUT, "--snapshot", SHOP)
     placements = json.loads(run(*words, "-o", "json").out)["placements"]
@@ -93,6 +95,7 @@ def test_a_pod_is_explained_after_its_siblings() -> None:
     assert (both["pod"], [each["pod"] for each in both["alike"]]) == (first, others)
 
 
+@pytest.mark.long
 def test_after_manifests_is_the_same_as_with_the_cluster_that_they_lead_to(tmp_path: Path) -> None:
     later, urgent = str(tmp_path / "later.json"), f"{SAMPLES}/manifests/urgent.yaml"
     run("place", CHECKOUT, urgent, "--snapshot", SHOP, "--write-snapshot", later)
@@ -105,6 +108,7 @@ def test_after_manifests_is_the_same_as_with_the_cluster_that_they_lead_to(tmp_p
     assert after["pods"] == written["pods"]
 
 
+@pytest.mark.long
 def test_a_pod_of_the_manifests_after_which_it_comes_is_explained_as_it_was_tried() -> None:
     placed = explained("place", CHECKOUT, "--snapshot", SHOP, "--explain", "deployment/checkout")
     assert explained("explain", "deployment/checkout", "--after", CHECKOUT, "--snapshot", SHOP) == placed
@@ -124,6 +128,7 @@ def test_a_workload_means_its_pods(word: str, pods: int) -> None:
     assert sum(1 + len(each["alike"]) for each in found) == pods
 
 
+@pytest.mark.long
 def test_words_that_mean_nothing_are_errors_with_a_hint() -> None:
     def told(word: str) -> str:
         return refused("explain", word, "--snapshot", SHOP)

@@ -25,6 +25,7 @@ def gate(*words: str, rules: str = "pass", **more: object) -> Ran:
     return run("gate", *CHANGE, *NOW, "--config", str(SAMPLE / f"rules-{rules}.yaml"), *words, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rules", "code"), [("pass", 0), ("warn", 0), ("fail", 1)])
 def test_the_exit_code_is_the_verdict(rules: str, code: int) -> None:
     ran = gate("-o", "json", rules=rules)
@@ -32,17 +33,20 @@ def test_the_exit_code_is_the_verdict(rules: str, code: int) -> None:
     assert (ran.code, result["verdict"], result["kind"]) == (code, rules, "GateReport")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rules", ["pass", "warn", "fail"])
 def test_the_same_input_gives_the_same_bytes(rules: str) -> None:
     assert gate("-o", "json", rules=rules).out == gate("-o", "json", rules=rules).out
 
 
+@pytest.mark.long
 def test_the_formats_are_those_of_the_reports_and_a_terminal_has_a_wide_one() -> None:
     assert [each for each in Gate.prints.formats if each != "wide"] == list(FORMATS)
     assert gate("-o", "wide").out == gate("-o", "table").out
     assert gate("--report", "wide=file").code == 2
 
 
+@pytest.mark.long
 def test_reports_are_written_beside_what_is_printed(tmp_path: Path) -> None:
     files = {name: tmp_path / f"report.{name}" for name in FORMATS}
     ran = gate(*(word for name, path in files.items() for word in ("--report", f"{name}={path}")), "-o", "yaml")
@@ -58,6 +62,7 @@ def test_no_report_is_left_behind_by_an_error(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_without_a_base_everything_is_judged() -> None:
     ran = run("gate", str(SAMPLE / "head"), "--snapshot", str(SAMPLE / "snapshot.json"), *NOW, "-o", "json")
     result = json.loads(ran.out)
@@ -65,6 +70,7 @@ def test_without_a_base_everything_is_judged() -> None:
     assert {change["what"] for change in result["changes"]} == {"added", "changed", "unchanged"}
 
 
+@pytest.mark.long
 def test_a_base_that_holds_nothing_yet_makes_all_new(tmp_path: Path) -> None:
     base = tmp_path / "base"
     base.mkdir()
@@ -130,6 +136,7 @@ def test_the_rules_are_found_above_and_their_paths_are_beside_them(tmp_path: Pat
     assert [(rule["rule"], rule["level"]) for rule in result["rules"]] == [("unschedulable", "warn")]
 
 
+@pytest.mark.long
 def test_options_count_more_than_variables_and_those_more_than_the_file(tmp_path: Path) -> None:
     deploy = repository(tmp_path, "snapshot: [nowhere.json]\nrules: {unschedulable: error}\n")
     snapshot = str(SAMPLE / "snapshot.json")
@@ -152,6 +159,7 @@ def test_a_variable_names_rules_and_the_scheduler_policy(tmp_path: Path) -> None
     assert "no-such-policy.yaml: no such file" in ran.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [("--no-exemptions",), ()])
 def test_exemptions_can_be_forbidden(how: tuple[str, ...]) -> None:
     env = {} if how else {"KWHATIF_NO_EXEMPTIONS": "1"}
@@ -165,6 +173,7 @@ def test_exemptions_can_be_forbidden(how: tuple[str, ...]) -> None:
     assert "warning: Deployment shop/worker: kwhatif.dev/ignore is ignored: exemptions are forbidden" in ran.err
 
 
+@pytest.mark.long
 def test_findings_point_at_the_document_of_the_manifest() -> None:
     result = json.loads(gate("-o", "json", rules="fail").out)
     places = {finding["subject"]["name"]: finding["location"] for finding in result["findings"] if finding["location"]}
@@ -177,6 +186,7 @@ def subjects(result: dict[str, Any]) -> list[dict[str, str]]:
     return [finding["subject"] for finding in result["findings"] if finding["subject"]]
 
 
+@pytest.mark.long
 def test_what_if_edits_are_judged_along_with_the_change() -> None:
     ran = gate("--remove-node", "general-c", "-o", "json", "--rule", "unschedulable=error")
     result = json.loads(ran.out)

@@ -20,6 +20,7 @@ SAMPLE = "../samples/gate"
 JUDGE = ("gate", f"{SAMPLE}/head", "--base", f"{SAMPLE}/base", "--now", "2026-03-01T12:00:00Z", "--config")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rules", "code"), [("pass", 0), ("warn", 0), ("fail", 1)])
 def test_all_reports_of_one_run_are_valid_and_have_the_same_findings(tmp_path: Path, rules: str, code: int) -> None:
     reports = [word for name in FORMATS for word in ("--report", f"{name}={tmp_path / name}")]
@@ -34,6 +35,7 @@ def test_all_reports_of_one_run_are_valid_and_have_the_same_findings(tmp_path: P
     assert bool(found["json"]) == (rules != "pass")
 
 
+@pytest.mark.long
 def test_an_empty_change_passes_and_says_so_in_every_format() -> None:
     words = ("gate", f"{SAMPLE}/base", "--base", f"{SAMPLE}/base", "--config", f"{SAMPLE}/rules-fail.yaml")
     for name in set(FORMATS) - {"gitlab"}:
@@ -86,6 +88,7 @@ def test_a_terminal_has_colours_unless_somebody_does_not_want_them(
         assert screen(100) == Screen(77, wanted)
 
 
+@pytest.mark.long
 def test_what_is_no_terminal_has_no_colours_and_a_width_of_its_own() -> None:
     with mock.patch.dict(os.environ, {"TERM": "xterm", "COLUMNS": "77"}), mock.patch("sys.stdout", io.StringIO()):
         assert screen(100) == Screen(100)

@@ -131,6 +131,7 @@ def test_names_alone_leave_no_refusal_unsaid(tmp_path: Path) -> None:
     assert "warning: Pod default/one is refused: " in ran.err
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
 def test_a_disk_that_is_full_is_no_mistake_of_ours() -> None:
     words = [sys.executable, "-m", "kwhatif", "place", SMALL, "--snapshot", CLUSTER]

@@ -35,6 +35,7 @@ WIDTHS = (80, 200)
 CASES = [read(path) for path in sorted(GOLDEN.glob("*.txt"))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.path.stem)
 def test_the_output_is_the_golden_one_at_any_width_and_whatever_ran_before(case: Case, update_golden: bool) -> None:
     """Every other one on a wider terminal, which changes nothing where the output is none."""

@@ -107,6 +107,7 @@ MORE = {"drain": "ant-1 --ignore-daemonsets --force", "upgrade": "--pool ant-1"}
 """Words that a command cannot do without."""
 
 
+@pytest.mark.long
 def test_manifests_are_taken_as_kubectl_takes_them(tmp_path: Path) -> None:
     below = tmp_path / "below"
     below.mkdir()
@@ -150,6 +151,7 @@ def test_what_is_written_wrongly_is_told_with_what_was_meant(words: str, meant: 
 
 
 # A server runs until it is told to end.
+@pytest.mark.long
 @pytest.mark.parametrize("path", [path for path in COMMANDS if path not in ("serve", "mcp")])
 def test_every_example_runs(path: str, tmp_path: Path) -> None:
     if path != "demo":
@@ -173,6 +175,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.long
 def test_what_only_some_answers_need_is_imported_only_for_them() -> None:
     """Colours, pages, autoscalers and live clusters cost nobody time who asks for none of them, nor do plain words."""
     program = (

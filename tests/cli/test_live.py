@@ -56,6 +56,7 @@ def kept_files(tmp_path: Path) -> list[Path]:
 # --- a live cluster
 
 
+@pytest.mark.long
 def test_python_asks_the_cluster_that_kubectl_would_talk_to_and_keeps_it(server: ApiServer, tmp_path: Path) -> None:
     pod = yaml.safe_load(POD)
     first = kwhatif.place(pod, snapshot=kwhatif.live())
@@ -98,6 +99,7 @@ def test_of_a_file_it_says_when_it_was_taken(server: ApiServer) -> None:
     assert dumps(server) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -125,6 +127,7 @@ def test_every_command_that_takes_a_cluster_takes_the_live_one(
     assert dumps(server) == 1
 
 
+@pytest.mark.long
 def test_a_context_or_a_user_says_that_a_live_cluster_is_meant(server: ApiServer) -> None:
     assert place("--context", "loop").code == 0
     assert (
@@ -171,6 +174,7 @@ def test_the_version_that_a_rules_file_gives_goes_with_its_cluster(tmp_path: Pat
     assert versions == ["1.31", "1.33"]
 
 
+@pytest.mark.long
 def test_an_option_counts_more_than_the_variable_that_more_than_the_file_and_that_more_than_the_name(
     server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +225,7 @@ def test_kubectl_completes_it(
 # --- what is kept
 
 
+@pytest.mark.long
 def test_a_series_of_questions_takes_one_dump(server: ApiServer) -> None:
     first, second = place("--live", "-o", "json"), place("--live", "-o", "json")
     assert dumps(server) == 1
@@ -230,6 +235,7 @@ def test_a_series_of_questions_takes_one_dump(server: ApiServer) -> None:
     assert one == other
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("--max-age", "0"), ("--as", "admin"), ("--insecure-skip-tls-verify",)])
 def test_another_question_takes_another_dump(words: tuple[str, ...], server: ApiServer) -> None:
     place("--live")
@@ -237,6 +243,7 @@ def test_another_question_takes_another_dump(words: tuple[str, ...], server: Api
     assert dumps(server) == 2
 
 
+@pytest.mark.long
 def test_what_is_kept_can_be_read_by_its_owner_alone(server: ApiServer, tmp_path: Path) -> None:
     place("--live")
     (file,) = kept_files(tmp_path)
@@ -254,6 +261,7 @@ def aged(file: Path, seconds: float) -> None:
     os.utime(file, (then, then))
 
 
+@pytest.mark.long
 def test_what_is_too_old_is_asked_for_anew_and_what_is_forgotten_is_removed(server: ApiServer, tmp_path: Path) -> None:
     place("--live", "--as", "admin")
     (other,) = kept_files(tmp_path)
@@ -269,6 +277,7 @@ def test_what_is_too_old_is_asked_for_anew_and_what_is_forgotten_is_removed(serv
     assert dumps(server) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("harm", ["damaged", "a link", "of the future"])
 def test_what_is_kept_is_not_trusted_if_it_looks_odd(harm: str, server: ApiServer, tmp_path: Path) -> None:
     place("--live")

@@ -214,6 +214,7 @@ def test_all_nodes_scores_those_that_sampling_leaves_out(tmp_path: Path) -> None
     assert len(every.tied) == 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("minor", "choice", "seeded"),
     [

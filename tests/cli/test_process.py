@@ -14,6 +14,7 @@ from tests.cli.running import CLUSTER, TESTS, process, run
 PLACE = ("place", "data/pods.yaml", "data/hostile.json", "--snapshot", CLUSTER)
 
 
+@pytest.mark.long
 def test_the_program_prints_what_the_function_prints() -> None:
     real, own = process(*PLACE, "-o", "wide"), run(*PLACE, "-o", "wide")
     assert (real.returncode, real.stdout.decode()) == (own.code, own.out)
@@ -32,6 +33,7 @@ for line in sys.stdin.read().splitlines():
 """
 
 
+@pytest.mark.long
 def test_what_is_printed_is_the_same_to_the_byte_whatever_the_seed_of_hashes() -> None:
     lines = [" ".join((*PLACE, "-o", form)) for form in ("wide", "json", "yaml", "markdown")]
     lines.append(f"explain data/pods.yaml --snapshot {CLUSTER}")
@@ -50,6 +52,7 @@ def test_what_is_printed_is_the_same_to_the_byte_whatever_the_seed_of_hashes() -
     assert all(f"{line} 1\n".encode() in first for line in lines)
 
 
+@pytest.mark.long
 def test_the_locale_changes_nothing() -> None:
     plain = process(*PLACE).stdout
     # CPython itself loads no extension module from a path that the locale's encoding lacks, unless in UTF-8 mode.
@@ -58,17 +61,20 @@ def test_the_locale_changes_nothing() -> None:
     assert plain == process(*PLACE, env={"LC_ALL": "C.UTF-8", "COLUMNS": "200"}).stdout
 
 
+@pytest.mark.long
 def test_standard_input_is_read() -> None:
     found = process("place", "-", "--snapshot", CLUSTER, "-o", "name", stdin=(TESTS / "data/small.yaml").read_bytes())
     assert found.stdout == b"pod/default/small -> node/bee-1\n"
 
 
+@pytest.mark.long
 def test_an_error_is_one_line_and_exit_code_2() -> None:
     found = process("place", "nowhere.yaml", "--snapshot", CLUSTER)
     assert (found.returncode, found.stdout) == (2, b"")
     assert found.stderr == b"kwhatif: nowhere.yaml: no such file or directory\n"
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_is_no_error() -> None:
     program = subprocess.Popen(
         [sys.executable, "-m", "kwhatif", *PLACE, "-o", "yaml"],
@@ -101,11 +107,13 @@ def modules_loaded(*words: str) -> set[str]:
     return set(ended.stderr.decode().splitlines()[-1].split())
 
 
+@pytest.mark.long
 def test_help_starts_without_what_only_answers_need() -> None:
     heavy = {"numpy", "yaml", "msgspec", "zstandard", "kubernetes", "tabulate", "jsonschema", "rich"}
     assert not modules_loaded("--help") & heavy
 
 
+@pytest.mark.long
 def test_place_starts_without_the_rooms_and_libraries_of_other_questions() -> None:
     other_rooms = {f"kwhatif.{room}" for room in ("cel", "descheduling", "fleet", "kueue", "redaction", "serve")}
     other_libraries = {"asyncio", "http.client", "jinja2", "joblib", "jsonschema", "kubernetes", "rich", "ssl"}
@@ -129,6 +137,7 @@ def shell(command: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(words, cwd=TESTS, env=environment, capture_output=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.posix
 @pytest.mark.parametrize(
     ("end", "codes", "told"),
@@ -148,6 +157,7 @@ def test_an_answer_that_cannot_be_given_is_no_good_answer(end: str, codes: bytes
     assert all(line.startswith("kwhatif: ") and told in line for line in lines)
 
 
+@pytest.mark.long
 @pytest.mark.posix
 @pytest.mark.parametrize("end", ["2>&-", "2> /dev/full"])
 def test_errors_and_notes_never_go_to_standard_output(end: str) -> None:

@@ -58,6 +58,7 @@ def test_an_answer_on_what_was_shared_reads_back_as_the_answer(question: tuple[s
     assert revealed.code == 0
 
 
+@pytest.mark.long
 def test_the_samples_read_back_with_their_policies(tmp_path: Path) -> None:
     """Several snapshots, manifests and configurations may share one translation."""
     manifests = [str(SAMPLES / "manifests" / name) for name in ("spread.yaml", "too-big.yaml", "urgent.yaml")]

@@ -39,6 +39,7 @@ GOOD = Outcome(good=True, verdict="1 of 1 pod placed")
 # --- names
 
 
+@pytest.mark.long
 @given(ANY)
 def test_what_is_shown_is_on_one_line_and_obeyed_by_no_terminal(text: str) -> None:
     shown = clean(text)

@@ -23,6 +23,7 @@ def page_of(command: str, directory: Path) -> Any:
     return Page(made(command, directory).read_text(encoding="utf-8")).data
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "states"),
     [
@@ -77,6 +78,7 @@ def test_nobody_looks_at_the_cluster_where_no_page_is_asked_for() -> None:
     assert result.cluster_map is None
 
 
+@pytest.mark.long
 def test_a_report_changes_nothing_of_what_is_printed(tmp_path: Path) -> None:
     plain, reported = (
         run(*PLACE),
@@ -86,6 +88,7 @@ def test_a_report_changes_nothing_of_what_is_printed(tmp_path: Path) -> None:
     assert (tmp_path / "b").read_text() == run(*PLACE, "-o", "json").out
 
 
+@pytest.mark.long
 def test_findings_stand_beside_the_lines_they_are_about(tmp_path: Path) -> None:
     findings = page_of("gate", tmp_path)["findings"]
     told = {tuple(map(tuple, finding["lines"][:2])) for finding in findings if finding["about"] == "Job lab/training"}

@@ -12,6 +12,8 @@ from benchmarks.fleet import deployment, node_name, write
 from kwhatif.render.tables import MOST_LINES
 from tests.cli.running import run
 
+pytestmark = pytest.mark.long
+
 COLUMNS = 80
 GROUPS = {
     "apiVersion": "kwhatif.dev/v1",

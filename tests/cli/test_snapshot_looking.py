@@ -72,6 +72,7 @@ def test_a_label_for_the_pool_that_no_node_has_is_a_slip() -> None:
     assert refused("snapshot", "info", CLUSTER, "--by", "nowhere") == "--by nowhere: no node has this label"
 
 
+@pytest.mark.long
 def test_validate_exits_with_1_for_errors_and_with_strict_for_warnings() -> None:
     assert run("snapshot", "validate", CLUSTER).code == 0
     ran = run("snapshot", "validate", BROKEN)
@@ -118,6 +119,7 @@ def trimmed(tmp_path: Path, *words: str, name: str = "small.json") -> tuple[dict
     return json.loads(report.read_text()), file
 
 
+@pytest.mark.long
 def test_reports_on_a_trimmed_snapshot_are_files_as_elsewhere(tmp_path: Path) -> None:
     words = ("snapshot", "trim", "vip", "-f", PODS, "--snapshot", CLUSTER, "-o", "/dev/null")
     files = {name: tmp_path / name for name in ("json", "yaml", "markdown")}
@@ -128,6 +130,7 @@ def test_reports_on_a_trimmed_snapshot_are_files_as_elsewhere(tmp_path: Path) ->
         assert run(*words, "--report", report).code == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pod", ["vip", "web-3", "big"])
 @pytest.mark.parametrize("name", ["small.json", "small.json.zst"])
 def test_trim_writes_a_snapshot_that_place_decides_the_same_on(tmp_path: Path, pod: str, name: str) -> None:
@@ -147,6 +150,7 @@ def test_trim_writes_a_snapshot_that_place_decides_the_same_on(tmp_path: Path, p
     assert result["pods"][0]["node"] == mine["node"]
 
 
+@pytest.mark.long
 def test_trim_of_a_file_keeps_what_all_its_pods_depend_on(tmp_path: Path) -> None:
     two = tmp_path / "two.yaml"
     two.write_text(
@@ -170,6 +174,7 @@ spec:
     assert [each["node"] for each in result["pods"]] == [node for node, _, _ in told]
 
 
+@pytest.mark.long
 def test_trim_takes_a_running_pod_off_its_node(tmp_path: Path) -> None:
     result, file = trimmed(tmp_path, "web-1", "--snapshot", CLUSTER)
     assert result["pods"][0]["outcome"] == "placed"
@@ -186,6 +191,7 @@ def _placed(file: str) -> list[dict[str, Any]]:
     return list(json.loads(run("place", "--with-pending", "--snapshot", file, "-o", "json").out)["placements"])
 
 
+@pytest.mark.long
 def test_trim_keeps_what_the_configuration_reads(tmp_path: Path) -> None:
     words = ("web-3", "-f", PODS, "--snapshot", CLUSTER, "--policy", "../samples/policies/most-allocated.yaml")
     file = str(tmp_path / "small.json")
@@ -194,6 +200,7 @@ def test_trim_keeps_what_the_configuration_reads(tmp_path: Path) -> None:
     assert ran.lines[-1].endswith(f"--snapshot {file} --policy ../samples/policies/most-allocated.yaml")
 
 
+@pytest.mark.long
 def test_trim_gives_the_same_bytes_every_time_and_a_file_of_its_owner(tmp_path: Path) -> None:
     files = [Path(trimmed(tmp_path, "vip", "-f", PODS, "--snapshot", CLUSTER, name=n)[1]) for n in ("a.json", "b.json")]
     assert files[0].read_bytes() == files[1].read_bytes()
@@ -237,6 +244,7 @@ def test_info_of_an_edited_cluster_counts_what_the_edits_made_of_it() -> None:
     assert refused("snapshot", "info", CLUSTER, "--cordon", "nowhere").startswith("--cordon nowhere: there is no node")
 
 
+@pytest.mark.long
 def test_trim_cuts_down_an_edited_cluster(tmp_path: Path) -> None:
     out = tmp_path / "small.json"
     edits = ("--remove-node", "bee-1", "--label", "ant-1=pool=new")
@@ -248,6 +256,7 @@ def test_trim_cuts_down_an_edited_cluster(tmp_path: Path) -> None:
     assert nodes[0].items() <= nodes[1].items()
 
 
+@pytest.mark.long
 def test_trim_says_with_which_options_to_see_it_again(tmp_path: Path) -> None:
     out = tmp_path / "a file.json"
     options = "--kubernetes-version 1.34 --feature-gates StorageCapacityScoring=false --all-nodes"

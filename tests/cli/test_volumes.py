@@ -190,6 +190,7 @@ def asked(tmp_path: Path, command: str, there: list[Any], given: list[Any], *mor
     return json.loads(run(command, *words, *more).out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("there", "given", "fits"),
     [

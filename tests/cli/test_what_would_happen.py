@@ -80,12 +80,14 @@ def asked(*words: str, stdin: str = "") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_diff_exits_with_1_for_a_difference_unless_told_otherwise() -> None:
     words = ("diff", "--snapshot", SAMPLE, "--policy", "default", "--policy", PACKING, "--replay", "all")
     assert [run(*words).code, run(*words, "--exit-zero").code] == [1, 0]
     assert run("diff", "--snapshot", SAMPLE, "--against-snapshot", SAMPLE, "--replay", "all").code == 0
 
 
+@pytest.mark.long
 def test_each_side_of_diff_places_what_place_places() -> None:
     def placed(policy: str) -> dict[str, str]:
         found = asked("place", WEB, "--snapshot", SAMPLE, "--policy", policy)
@@ -111,6 +113,7 @@ def test_diff_takes_the_version_from_behind_the_policy_and_else_from_the_option(
     assert [found[side]["fidelity"]["rules"] for side in "ab"] == ["1.31", "1.33"]
 
 
+@pytest.mark.long
 def test_capacity_places_pods_that_edits_left_without_a_node_before_it_counts() -> None:
     edited = asked("capacity", WEB, "--snapshot", SAMPLE, "--remove-node", "general-b-1")
     assert (edited["fits"], edited["first"]) == (0, 8)
@@ -118,11 +121,13 @@ def test_capacity_places_pods_that_edits_left_without_a_node_before_it_counts() 
     assert (gone["fits"], gone["first"], gone["firstPending"]) == (1, 0, [])
 
 
+@pytest.mark.long
 def test_capacity_tells_what_more_nodes_are_good_for() -> None:
     more = asked("capacity", WEB, "--snapshot", SAMPLE, "--add-nodes", "3", "--like", "general-a-1")
     assert more["fits"] > asked("capacity", WEB, "--snapshot", SAMPLE)["fits"]
 
 
+@pytest.mark.long
 def test_capacity_exits_with_1_if_fewer_fit_than_are_asked_for() -> None:
     words = ("capacity", WEB, "--snapshot", SAMPLE, "--at-least")
     assert [run(*words, number).code for number in ("2", "3")] == [0, 1]
@@ -136,6 +141,7 @@ def test_capacity_of_what_the_api_server_refuses_has_no_table_of_nodes() -> None
     assert 'namespaces "nowhere" not found' in ran.out
 
 
+@pytest.mark.long
 def test_drain_takes_names_and_selectors_and_each_node_once() -> None:
     words = ("--snapshot", SAMPLE, "--ignore-daemonsets", "--delete-emptydir-data", "--force")
     by_name = asked("drain", "general-a-1", "general-a-2", *words)

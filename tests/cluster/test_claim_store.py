@@ -122,6 +122,7 @@ def empty() -> Devices:
     return Devices(objects, FEATURES)
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_a_ledger_holds_what_the_claims_hold_now(data: st.DataObject) -> None:
     story = Story(empty())
@@ -138,6 +139,7 @@ def test_a_ledger_holds_what_the_claims_hold_now(data: st.DataObject) -> None:
         assert changed <= set(story.ledger.journal[journal:])
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_a_fork_goes_its_own_way(data: st.DataObject) -> None:
     story = Story(empty())

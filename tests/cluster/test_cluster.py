@@ -137,6 +137,7 @@ def test_every_change_of_a_row_is_in_the_journal() -> None:
 # --- assume and forget
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=4), st.data())
 def test_forget_undoes_assume(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
@@ -150,6 +151,7 @@ def test_forget_undoes_assume(scenario: GeneratedCluster, data: st.DataObject) -
     assert state_of(cluster) == before
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=4, max_pending=4), st.data())
 def test_pods_add_up_in_any_order(scenario: GeneratedCluster, data: st.DataObject) -> None:
     one, other = scenario.cluster(), scenario.cluster()
@@ -167,6 +169,7 @@ def test_pods_add_up_in_any_order(scenario: GeneratedCluster, data: st.DataObjec
     assert found == expected
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=4))
 def test_totals_are_what_the_pods_of_a_node_ask_for(scenario: GeneratedCluster) -> None:
     cluster = scenario.cluster()
@@ -198,6 +201,7 @@ def test_a_pod_told_to_go_still_counts_for_its_node() -> None:
 # --- forks
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=4), st.data())
 def test_a_fork_is_the_same_and_goes_its_own_way(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()
@@ -227,6 +231,7 @@ def test_a_fork_does_not_follow_the_original() -> None:
 # --- nodes
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=5), st.data())
 def test_replacing_nodes_is_loading_anew(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()

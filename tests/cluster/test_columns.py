@@ -126,6 +126,7 @@ def test_declared_features() -> None:
 # --- columns say what one would say node by node
 
 
+@pytest.mark.long
 @given(node_lists(), st.one_of(PARTS["node selector"], PARTS["node affinity"]))
 def test_a_node_affinity_matches_columns_as_it_matches_nodes(nodes: list[Node], kind: Json) -> None:
     columns = columns_of(*nodes)
@@ -135,6 +136,7 @@ def test_a_node_affinity_matches_columns_as_it_matches_nodes(nodes: list[Node], 
     assert found.tolist() == [affinity.matches(n.metadata.labels or {}, n.name) for n in columns.nodes]
 
 
+@pytest.mark.long
 @given(node_lists(), PARTS["tolerations"])
 def test_taints_are_tolerated_in_columns_as_on_nodes(nodes: list[Node], kind: Json) -> None:
     columns = columns_of(*nodes)

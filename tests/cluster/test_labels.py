@@ -24,6 +24,7 @@ SELECTORS = st.builds(Selector, st.lists(REQUIREMENTS, max_size=3).map(tuple), s
 NAMESPACES = ("blue", "red")
 
 
+@pytest.mark.long
 @given(st.lists(LABELS), st.lists(st.tuples(SELECTORS, LABELS), min_size=1))
 def test_a_mask_says_what_the_selector_says_of_each_also_of_those_that_come_later(
     some: list[dict[str, str]], steps: list[tuple[Selector, dict[str, str]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ def specs_of(cluster: Cluster) -> list[TallySpec]:
     ]
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=5), st.data())
 def test_counting_along_is_counting_anew(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ def test_shapes_after_a_change() -> None:
     assert [come(0), come(1)] == [[more.shape], [kept, kept]]
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=4), st.data())
 def test_moving_pods_one_by_one_is_a_change_of_all_of_them(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()

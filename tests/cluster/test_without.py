@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def contents(cluster: Cluster) -> dict[str, tuple[Any, ...]]:
     }
 
 
+@pytest.mark.long
 @given(scenario=scenarios(), data=st.data())
 def test_it_is_what_it_would_have_been_without_them(scenario: GeneratedCluster, data: st.DataObject) -> None:
     cluster = scenario.cluster()

@@ -37,6 +37,7 @@ def test_every_schema_file_is_one_of_a_format_of_our_own() -> None:
     assert {path.name for path in DIRECTORY.glob("*.json")} == {f"{name}.schema.json" for name in SCHEMAS}
 
 
+@pytest.mark.long
 def test_what_karpenter_is_asked_has_answers_that_hold_to_their_schemas() -> None:
     samples = ROOT / "samples/karpenter"
     world: dict[str, Any] = {"snapshot": samples / "cluster.yaml", "catalogue": samples / "catalogue.yaml"}

@@ -76,6 +76,7 @@ REFUSED: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 def test_an_answer_that_is_not_good_since_an_object_is_refused_says_so() -> None:
     snapshot = str(Path(__file__).parents[2] / "samples" / "cluster")
     for found in (

@@ -6,6 +6,8 @@ import pytest
 
 from tests.conformance.test_recorded_decisions import agreement
 
+pytestmark = pytest.mark.long
+
 FAMILIES = (
     *("allocatable", "capacity", "coscheduling", "mixed", "network", "nodemetadata", "nrt", "others", "trimaran"),
 )

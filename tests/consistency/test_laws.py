@@ -17,6 +17,7 @@ def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return Answers(build_world(request.param), tmp_path_factory.mktemp("world"), brief=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_no_two_answers_contradict_each_other(answers: Answers, name: str) -> None:
     assert list(LAWS[name](answers)) == []

@@ -103,6 +103,7 @@ def results_of(cluster: Cluster, there: ResourceClaim) -> list[Any]:
     return list((allocation.devices.results if allocation else None) or ())
 
 
+@pytest.mark.long
 @given(worlds(), st.sampled_from(SUPPORTED_MINORS[-3:]))
 def test_nothing_is_given_away_twice(world: tuple[list[Any], list[str]], minor: str) -> None:
     cluster, _ = placed(*world, features_of(minor))
@@ -127,6 +128,7 @@ def test_nothing_is_given_away_twice(world: tuple[list[Any], list[str]], minor: 
         assert amount <= (by_device[id_].capacity or {})[name].value.nano()
 
 
+@pytest.mark.long
 @given(worlds())
 def test_a_pod_that_leaves_gives_all_back(world: tuple[list[Any], list[str]]) -> None:
     cluster, _ = placed(*world)
@@ -138,6 +140,7 @@ def test_a_pod_that_leaves_gives_all_back(world: tuple[list[Any], list[str]]) ->
     assert placed(*world)[1] == placed(*world)[1]
 
 
+@pytest.mark.long
 @given(worlds())
 def test_a_refused_reservation_leaves_no_trace(world: tuple[list[Any], list[str]]) -> None:
     objects, names = world
@@ -170,6 +173,7 @@ def test_who_reserved_nothing_gives_nothing_back(reserves: bool, users: list[str
     assert there.allocation is not None
 
 
+@pytest.mark.long
 @given(worlds(), st.randoms(use_true_random=False))
 def test_the_order_of_objects_does_not_matter(world: tuple[list[Any], list[str]], random: Any) -> None:
     objects, names = world
@@ -178,6 +182,7 @@ def test_the_order_of_objects_does_not_matter(world: tuple[list[Any], list[str]]
     assert placed(shuffled, names)[1] == placed(objects, names)[1]
 
 
+@pytest.mark.long
 @given(worlds())
 @settings(max_examples=30)
 def test_what_is_remembered_does_not_change_the_answer(world: tuple[list[Any], list[str]]) -> None:

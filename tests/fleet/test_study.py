@@ -37,6 +37,7 @@ def rows_of(study: Study[Any, Any, Any], back: Executor, kept: RowsFile | None =
 # --- processes
 
 
+@pytest.mark.long
 @pytest.mark.posix
 def test_rows_and_files_are_the_same_from_one_process_and_from_two_of_which_one_is_killed(tmp_path: Path) -> None:
     files = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def move_somebody(cluster: Cluster, waiting: list[PodInfo], data: st.DataObject)
         cluster.mark_terminating(data.draw(st.sampled_from(running)).uid)
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=5, max_running=6, max_pending=4, terminating=True), profiles(), st.data())
 def test_an_evaluation_that_follows_is_a_fresh_one(
     scenario: GeneratedCluster, config: Json | None, data: st.DataObject
@@ -80,6 +82,7 @@ def test_an_evaluation_that_follows_is_a_fresh_one(
             assert opinion(followers[info.shape.index], info, rows) == opinion(fresh, info, rows)
 
 
+@pytest.mark.long
 @given(scenarios(max_nodes=5, max_running=6), profiles())
 def test_what_passes_is_what_has_no_verdict_and_totals_are_weighted_sums(
     scenario: GeneratedCluster, config: Json | None

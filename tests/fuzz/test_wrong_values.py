@@ -23,11 +23,13 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
     return Trial(tmp_path_factory.mktemp("fuzz"))
 
 
+@pytest.mark.long
 def test_some_values_at_some_places(trial: Trial) -> None:
     outcomes = [trial.of(case) for case in cases(SEED, 0, SOME)]
     assert [f"{one.case}: {one.failure}" for one in outcomes if one.failure] == []
 
 
+@pytest.mark.long
 def test_every_command_answers_where_nothing_is_wrong(trial: Trial) -> None:
     outcomes = [trial.of(case) for case in good_cases()]
     assert [(one.case, one.failure) for one in outcomes if one.code not in (0, 1)] == []

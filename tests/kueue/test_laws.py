@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from kwhatif.kueue.preemption.oracle import PreemptionOracle
 from kwhatif.kueue.quota_tree import QuotaNode
 from kwhatif.kueue.run import KueueRun
 from kwhatif.snapshot.read.objects import decode_objects
+
+pytestmark = pytest.mark.long
 
 NOW = 1_772_000_000 * 10**9
 FLAVORS, QUEUES, COHORTS = ("spot", "reserved"), ("a", "b", "c"), ("x", "y", "z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,18 +33,21 @@ def admitted(quota: int, asks: list[int], strategy: str, parent: str = "") -> se
     return {name for name, each in run.state.workloads.items() if each.holds_quota}
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.integers(0, 12), AMOUNTS, st.sampled_from(["", "all"]))
 def test_one_more_unit_of_quota_makes_nobody_of_a_strict_queue_wait(quota: int, asks: list[int], parent: str) -> None:
     assert admitted(quota, asks, "StrictFIFO", parent) <= admitted(quota + 1, asks, "StrictFIFO", parent)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.integers(0, 12), AMOUNTS, st.integers(1, 6), st.sampled_from(["StrictFIFO", "BestEffortFIFO"]))
 def test_who_comes_last_takes_nothing_from_those_before(quota: int, asks: list[int], more: int, strategy: str) -> None:
     assert admitted(quota, asks, strategy) <= admitted(quota, [*asks, more], strategy)
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(st.integers(0, 4), st.lists(st.integers(1, 3), min_size=1, max_size=3))
 def test_queue_place_and_expand_tell_of_the_same_jobs_that_they_wait(quota: int, asks: list[int]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from tests.builders import HOSTNAME, ZONE, Json, cluster_of, namespace, node, pl
 from tests.plugins import reference
 from tests.plugins.reference import Place
 from tests.plugins.test_reference import REASONS
+
+pytestmark = pytest.mark.long
 
 NODES = [node("a", zone="z0"), node("b", zone="z1"), node("c", zone="z1"), node("lost")]
 NAMESPACES = [namespace("default"), namespace("other", team="blue")]

@@ -137,6 +137,7 @@ def test_siblings_in_the_zone_count_twice_as_much_as_those_on_the_node() -> None
     assert scores(plugin, pod(labels=WEB), at) == {"a1": 0, "a2": 33, "b1": 66}
 
 
+@pytest.mark.long
 def test_without_zones_and_without_siblings_there_is_nothing_to_choose() -> None:
     plugin = plugin_of("SelectorSpread")
     assert scores(plugin, pod(labels=WEB), cluster([node("a"), node("b")])) == {"a": 100, "b": 100}

@@ -19,6 +19,8 @@ from tests.plugins import reference
 from tests.plugins.reference import Place
 from tests.strategies import GeneratedCluster, kinds, scenarios
 
+pytestmark = pytest.mark.long
+
 REASONS = {
     "missing": "node(s) didn't match pod topology spread constraints (missing required label)",
     "crowded": "node(s) didn't match pod topology spread constraints",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from kwhatif.cluster.storage import Storage
 from tests.builders import ZONE, plugin_of
 from tests.storage_builders import choices
 from tests.storage_strategies import Store, stores
+
+pytestmark = pytest.mark.long
 
 GIB = 2**30
 

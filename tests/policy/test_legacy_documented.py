@@ -91,6 +91,7 @@ LEGACY_DOCUMENTS = [found for name in FILES if legacy_format(found := read_polic
 JUNK = [None, 3, -1, True, "x", "", [], {}, [3], {"a": 1}, [None], 1.5, 10**30, {"enabled": [3], "disabled": "x"}]
 
 
+@pytest.mark.long
 @settings(max_examples=settings().max_examples * 3)
 @given(st.data())
 def test_a_document_with_something_wrong_in_it_is_read_or_refused(data: st.DataObject) -> None:

@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -60,6 +61,7 @@ def test_junk_is_refused(document: Any) -> None:
     assert document is None or outcome(document).startswith("f.yaml: ")
 
 
+@pytest.mark.long
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(PLACES[1:]), JUNK, st.booleans())
 def test_junk_anywhere_in_a_good_file_is_taken_or_refused(path: tuple[Any, ...], junk: Any, beside: bool) -> None:

@@ -232,6 +232,7 @@ def test_rendering_and_loading_again_gives_an_equal_configuration(document: dict
     assert as_document(again) == as_document(configuration)
 
 
+@pytest.mark.long
 @LAW
 @given(DOCUMENTS)
 def test_the_printed_yaml_is_read_back_as_it_was(document: dict[str, Any]) -> None:

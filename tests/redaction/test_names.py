@@ -34,6 +34,7 @@ def pseudonyms(*calls: tuple[str, ...], numeric: str = "") -> tuple[list[str], T
 # --- what is the same afterwards
 
 
+@pytest.mark.long
 @given(st.lists(dns_names, min_size=2, max_size=8, unique=True))
 def test_names_keep_their_order_alone_and_after_a_namespace(found: list[str]) -> None:
     # Addresses in names are one word, whatever their digits.

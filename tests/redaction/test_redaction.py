@@ -63,6 +63,7 @@ def check_law(scenario: SchedulerScenario) -> None:
 FAMILIES = sorted(RECORDED.glob("1.36-*.gz"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.name.split(".")[1][3:])
 def test_a_redacted_scenario_has_the_redacted_answer(path: Path) -> None:
     for scenario in recorded(path, EACH):
@@ -90,6 +91,7 @@ def marked(name: str) -> str:
     return f"zqx{name.replace(' ', '')}zqx"
 
 
+@pytest.mark.long
 def test_no_text_of_any_field_of_any_kind_gets_through() -> None:
     documents = list(every_object(marked))
     whole = [_as_whole(kind) for kind in sorted(KEPT_WHOLE)]
@@ -175,6 +177,7 @@ def test_nothing_that_a_snapshot_says_of_itself_gets_through(tmp_path: Path) -> 
 texts = st.text("abzq019-./:@_ Äß", min_size=4, max_size=12)
 
 
+@pytest.mark.long
 @given(st.lists(texts, min_size=1, max_size=6))
 def test_no_word_of_any_name_gets_through(found: list[str]) -> None:
     names = itertools.cycle(found)

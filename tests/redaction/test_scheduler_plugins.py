@@ -45,6 +45,7 @@ def test_what_a_plugin_looks_for_where_its_arguments_say_nothing_keeps_its_name(
 RECORDED = Path(__file__).parents[1] / "conformance"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["capacity", "coscheduling", "network", "nrt"])
 def test_recorded_decisions_are_the_same_under_pseudonyms(family: str) -> None:
     with gzip.open(RECORDED / f"1.35-schedplugins-{family}.jsonl.gz") as lines:

@@ -92,6 +92,7 @@ def test_code_holds_no_command_since_it_knows_no_other_spelling() -> None:
     assert "`" not in code("##[error]x")
 
 
+@pytest.mark.long
 def test_a_text_of_any_length_is_looked_at_once() -> None:
     """Patterns that look again at what they have seen would take hours."""
     for text in (":" + "a" * 300_000, ":" * 300_000, "#" * 300_000, ":a" * 150_000, "-1" * 150_000):

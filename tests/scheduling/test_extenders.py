@@ -182,6 +182,7 @@ def test_nodes_that_prefilter_left_out_and_nodes_without_a_reason_count_alike() 
     )
 
 
+@pytest.mark.long
 def test_two_opinions_of_one_node() -> None:
     """The later one counts; up to 1.31 both did."""
 

@@ -17,6 +17,8 @@ from tests.scheduling.extended import Extended, extender
 from tests.scheduling.extender_server import HANGS_UP, NONSENSE, SLOW, SLOW_BODY, Raw, keeps, names, scores, serving
 from tests.scheduling.test_extenders import ONLY_FIT
 
+pytestmark = pytest.mark.long
+
 DOCUMENT = Path(__file__).parents[2] / "docs/contributing/behaviour/extenders.md"
 GONE = object()
 """Nobody listens where the extender should be."""

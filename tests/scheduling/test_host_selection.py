@@ -86,6 +86,7 @@ def test_with_chances_taken_any_of_equal_nodes_is_made_room_on(minor: str) -> No
     assert nominated == set(NAMES)
 
 
+@pytest.mark.long
 def test_a_seed_lets_workers_race_since_1_35() -> None:
     def taken(seed: int) -> str:
         cluster = cluster_of([node(f"n{i:03}") for i in range(90)])

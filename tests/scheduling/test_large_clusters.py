@@ -98,12 +98,14 @@ def compare(run: Run, *, always: int) -> None:
             assert told(cluster, attempt) == eager.attempt(step)
 
 
+@pytest.mark.long
 @settings(max_examples=settings().max_examples // 4, phases=WITHOUT_SHRINKING)
 @given(runs(120, 400, tries=24))
 def test_a_scheduler_that_remembers_decides_as_one_that_starts_over_for_every_pod(run: Run) -> None:
     compare(run, always=100)
 
 
+@pytest.mark.long
 @given(runs(4, 24, tries=24), st.integers(1, 5))
 def test_so_it_does_where_few_nodes_are_enough(run: Run, always: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -59,6 +59,7 @@ def clash(one: HostPort, other: HostPort) -> bool:
 # --- nobody gets what is not there
 
 
+@pytest.mark.long
 @given(
     node_lists(),
     st.lists(st.tuples(kinds(FILTER_PARTS), st.sampled_from(PRIORITIES)), min_size=1, max_size=4),
@@ -80,6 +81,7 @@ def test_no_node_ever_promises_more_than_it_has(nodes: list[Any], some: list[tup
             assert not any(clash(p, q) for p in one.shape.ports for q in other.shape.ports)
 
 
+@pytest.mark.long
 @given(scenarios(max_running=8), profiles())
 def test_a_pod_is_placed_only_where_it_fits_and_nowhere_better(scenario: GeneratedCluster, config: Json | None) -> None:
     cluster = scenario.cluster()
@@ -117,6 +119,7 @@ def preempting(scenario: GeneratedCluster) -> tuple[Driver, Attempt]:
     return driver, attempt
 
 
+@pytest.mark.long
 @given(crowds())
 def test_victims_are_less_important_and_on_the_nominated_node(scenario: GeneratedCluster) -> None:
     driver, attempt = preempting(scenario)
@@ -127,6 +130,7 @@ def test_victims_are_less_important_and_on_the_nominated_node(scenario: Generate
     assert len({victim.uid for victim in attempt.victims}) == len(attempt.victims)
 
 
+@pytest.mark.long
 @given(crowds())
 def test_the_pod_gets_its_place_once_the_victims_are_gone(scenario: GeneratedCluster) -> None:
     driver, attempt = preempting(scenario)
@@ -136,6 +140,7 @@ def test_the_pod_gets_its_place_once_the_victims_are_gone(scenario: GeneratedClu
     assert again.row == row_of(driver.cluster, attempt)
 
 
+@pytest.mark.long
 @given(crowds(parts=MORE_PODS_NEED_MORE_ROOM))
 def test_every_victim_is_needed(scenario: GeneratedCluster) -> None:
     driver, attempt = preempting(scenario)
@@ -173,6 +178,7 @@ def outcome(cluster: Cluster, scheduler: Scheduler, info: PodInfo) -> dict[str, 
     }
 
 
+@pytest.mark.long
 @given(scenarios(parts=ALL_PARTS, max_running=8), profiles(), st.data())
 def test_the_order_of_objects_changes_no_decision(
     scenario: GeneratedCluster, config: Json | None, data: st.DataObject
@@ -195,6 +201,7 @@ def test_the_order_of_objects_changes_no_decision(
         assert one == other
 
 
+@pytest.mark.long
 @settings(max_examples=settings().max_examples // 2)
 @given(scenarios(max_running=8), profiles(), st.integers(0, 3))
 def test_a_schedule_can_be_repeated(scenario: GeneratedCluster, config: Json | None, seed: int) -> None:
@@ -207,6 +214,7 @@ def test_a_schedule_can_be_repeated(scenario: GeneratedCluster, config: Json | N
     assert runs[0] == runs[1]
 
 
+@pytest.mark.long
 @settings(max_examples=settings().max_examples // 2)
 @given(scenarios(max_running=8, max_pending=4))
 def test_what_is_forgotten_for_want_of_room_is_found_again(scenario: GeneratedCluster) -> None:

@@ -62,6 +62,7 @@ def test_chunks_are_as_large_as_upstreams(nodes: int, workers: int, size: int) -
     assert chunk_size(nodes, workers) == size
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("late", [0, 3])
 @pytest.mark.parametrize(
     ("ok", "enough", "workers"),

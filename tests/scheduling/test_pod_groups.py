@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,7 @@ def case(racks: Sequence[str | None], found: Mapping[str, tuple[int, list[str]]]
     return nodes, groups, pods
 
 
+@pytest.mark.long
 @given(racks=RACKS, found=gangs(), in_rack=st.booleans())
 def test_never_fewer_than_min_count_are_bound(racks: Any, found: Any, in_rack: bool) -> None:
     nodes, groups, pods = case(racks, found, "rack" if in_rack else "")
@@ -97,6 +99,7 @@ def test_never_fewer_than_min_count_are_bound(racks: Any, found: Any, in_rack: b
         assert bound == 0 or bound >= least
 
 
+@pytest.mark.long
 @given(racks=RACKS, found=gangs(), in_rack=st.booleans())
 def test_every_member_that_is_bound_fits_the_filters_alone(racks: Any, found: Any, in_rack: bool) -> None:
     nodes, groups, pods = case(racks, found, "rack" if in_rack else "")
@@ -116,6 +119,7 @@ def pod_on(each: Pod, where: Mapping[str, str]) -> Pod:
     return pod(each.metadata.name or "", on=where[each.metadata.name or ""], cpu=cpu_of(each))
 
 
+@pytest.mark.long
 @given(racks=RACKS, found=gangs())
 def test_a_group_with_a_constraint_is_in_one_domain(racks: Any, found: Any) -> None:
     nodes, groups, pods = case(racks, found, "rack")
@@ -127,6 +131,7 @@ def test_a_group_with_a_constraint_is_in_one_domain(racks: Any, found: Any) -> N
         assert None not in racks_used
 
 
+@pytest.mark.long
 @given(racks=RACKS, found=gangs())
 def test_with_the_gates_off_members_are_pods_like_any_others(racks: Any, found: Any) -> None:
     nodes, groups, pods = case(racks, found, "rack")
@@ -141,6 +146,7 @@ def cpu_of(each: Pod) -> str:
     return str(asked.requests["cpu"])
 
 
+@pytest.mark.long
 @given(racks=RACKS, found=gangs(), running=st.lists(st.sampled_from(["1", "2", "3"]), max_size=4))
 def test_what_is_only_tried_leaves_no_trace(racks: Any, found: Any, running: Any) -> None:
     """A group that fails, preemption for the whole group included, leaves the cluster as it was."""
@@ -168,6 +174,7 @@ class Onlooker(Observer):
     """Before anybody who looks on nothing is left out."""
 
 
+@pytest.mark.long
 @given(
     sizes=st.lists(st.sampled_from(["1", "2", "3", "4"]), min_size=2, max_size=8),
     gangs_of=st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["500m", "1", "2"])), min_size=2, max_size=6),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from kwhatif.scheduling.schedule_one import Scheduler
 from tests.builders import scheduler_for
 from tests.scheduling.reference import Outcome, preempt
 from tests.strategies import GeneratedCluster, crowds
+
+pytestmark = pytest.mark.long
 
 
 def diagnosis_of(scheduler: Scheduler, pod: PodInfo) -> Diagnosis:

@@ -70,6 +70,7 @@ def story_of(batch: GeneratedCluster, **options: Any) -> Story:
 # --- order
 
 
+@pytest.mark.long
 @given(batches(), st.randoms(use_true_random=False))
 def test_the_order_of_the_input_does_not_matter_to_pods_that_are_told_apart_by_priority_or_age(
     batch: GeneratedCluster, random: Random
@@ -92,6 +93,7 @@ def test_the_order_of_the_input_does_not_matter_to_pods_that_are_told_apart_by_p
     event("something had to leave" if first.simulator.evicted else "nothing had to leave")
 
 
+@pytest.mark.long
 @given(batches())
 def test_a_pod_that_finds_room_finds_it_all_the_same_when_a_less_important_one_comes_along(
     batch: GeneratedCluster,
@@ -117,6 +119,7 @@ def first_tries(story: Story, asked: set[str]) -> dict[str, tuple[str, str]]:
 # --- the end
 
 
+@pytest.mark.long
 @given(batches(), st.booleans())
 def test_nothing_waits_for_ever_that_would_fit_now(batch: GeneratedCluster, at_once: bool) -> None:
     story = story_of(batch, features=popping(at_once))
@@ -130,6 +133,7 @@ def test_nothing_waits_for_ever_that_would_fit_now(batch: GeneratedCluster, at_o
     event(f"{min(len(waiting), 3)} pods left waiting")
 
 
+@pytest.mark.long
 @given(batches(), st.booleans(), st.data())
 def test_every_run_ends_with_each_pod_in_one_place_even_if_plugins_make_trouble(
     batch: GeneratedCluster, at_once: bool, data: st.DataObject
@@ -179,6 +183,7 @@ class Auditor(EventLog):
         assert (cluster.requested >= 0).all(), (pod, what)
 
 
+@pytest.mark.long
 @given(batches(), st.booleans())
 def test_no_node_is_ever_given_more_than_it_has(batch: GeneratedCluster, recreate: bool) -> None:
     auditor = Auditor()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.builders import Json, node, pod
 from tests.scheduling.stories import PEACEFUL, Closed, Flaky, Hasty, Hold, Restless, Story, enabling, told
 
@@ -99,6 +101,7 @@ def test_nobody_is_held_for_more_than_a_quarter_of_an_hour() -> None:
     """)
 
 
+@pytest.mark.long
 def test_a_backoff_ends_in_time_though_a_permit_is_due_much_later() -> None:
     story = Story([node("n1")], config=enabling("Hold", "Flaky", evict=False), outside=[Hold, Flaky])
     story.arrive(pod("web", labels={"hold": "600"}), pod("job", labels={"fails": "1", "opens": "web"}))

@@ -57,6 +57,7 @@ def state_of(cluster: Cluster) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @given(store=stores(shared=False))
 def test_claims_and_volumes_are_bound_one_to_one(store: Store) -> None:
     cluster = store.cluster()
@@ -93,16 +94,19 @@ def volumes_meet_claims(store: Store) -> None:
             assert not terms or any((t := NodeTerm.from_term(term)) and t.matches(labels, "") for term in terms)
 
 
+@pytest.mark.long
 @given(store=stores(shared=False))
 def test_every_volume_meets_its_claim_and_reaches_the_node_of_its_pod(store: Store) -> None:
     volumes_meet_claims(store)
 
 
+@pytest.mark.long
 @given(store=stores(provisioned=False))
 def test_every_volume_meets_its_claim_and_reaches_the_nodes_of_all_pods_that_share_it(store: Store) -> None:
     volumes_meet_claims(store)
 
 
+@pytest.mark.long
 @given(store=stores())
 def test_unreserve_undoes_reserve(store: Store) -> None:
     """A pod that is assumed, reserved and refused afterwards leaves no trace, whoever was there before."""
@@ -119,6 +123,7 @@ def test_unreserve_undoes_reserve(store: Store) -> None:
     assert state_of(cluster) == before, "a fork leaves its original alone"
 
 
+@pytest.mark.long
 @given(store=stores())
 def test_a_refused_pod_can_be_tried_again_with_the_same_outcome(store: Store) -> None:
     cluster = store.cluster()
@@ -137,6 +142,7 @@ def test_a_refused_pod_can_be_tried_again_with_the_same_outcome(store: Store) ->
     assert state_of(cluster) == state_of(twin)
 
 
+@pytest.mark.long
 @given(store=stores(provisioned=False))
 def test_what_was_assumed_holds_for_the_next_pod(store: Store) -> None:
     """A pod with the claims of one that was placed finds them as they were left: nothing new is reserved."""
@@ -151,6 +157,7 @@ def test_what_was_assumed_holds_for_the_next_pod(store: Store) -> None:
         assert (twin.storage.reserved, twin.storage.selected) == before
 
 
+@pytest.mark.long
 @given(store=stores(distinct_sizes=True), data=st.data())
 def test_neither_order_nor_names_of_volumes_matter_where_sizes_differ(store: Store, data: st.DataObject) -> None:
     names = data.draw(st.permutations([volume.name for volume in store.volumes]))
@@ -167,6 +174,7 @@ def test_neither_order_nor_names_of_volumes_matter_where_sizes_differ(store: Sto
     assert sizes[0] == sizes[1]
 
 
+@pytest.mark.long
 @given(store=stores())
 def test_storage_objects_that_nobody_asks_for_change_nothing(store: Store) -> None:
     used = {name for pod in store.pending for name in claims_of(pod)}

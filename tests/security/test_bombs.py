@@ -47,6 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_refused_by_every_reader(folder: Path, bomb: str) -> None:
     slow, taken = [], []

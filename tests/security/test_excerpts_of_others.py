@@ -20,6 +20,7 @@ LARGE = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("planted", ["|", "->/dev/zero", "->/proc/kmsg", "->../../outside.yaml", "stolen: 1\n"])
 def test_a_file_that_is_called_as_one_of_a_revision_is_not_read_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str

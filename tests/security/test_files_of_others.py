@@ -328,6 +328,7 @@ def test_a_rules_file_is_no_link_that_leads_out_of_the_checkout(tmp_path: Path) 
 # --- what there may not be
 
 
+@pytest.mark.long
 def test_closed_standard_input_is_told(tmp_path: Path) -> None:
     script = "import sys; sys.argv = ['kwhatif', 'snapshot', 'info', '-']; from kwhatif.cli.main import main; main()"
     command = f'exec "{sys.executable}" -c "{script}" <&-'
@@ -335,6 +336,7 @@ def test_closed_standard_input_is_told(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (2, "kwhatif: standard input: it is closed: there is nothing to read from\n")
 
 
+@pytest.mark.long
 def test_an_empty_file_takes_no_room(tmp_path: Path) -> None:
     import resource
 

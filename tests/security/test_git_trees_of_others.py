@@ -41,6 +41,7 @@ def everything(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if ".git" not in path.parts}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("render", ["never", "auto"])
 @pytest.mark.parametrize(
     "name",
@@ -64,6 +65,7 @@ def test_an_entry_that_git_would_not_check_out_is_refused_in_a_line(
         assert everything(tmp_path) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_file_and_a_directory_of_one_name_are_refused_in_a_line(checkout: Path, order: int) -> None:
     blob = write_object(checkout, "blob", POD.encode())
@@ -87,6 +89,7 @@ def test_ten_directories_in_ten_directories_twelve_times_are_counted_not_listed(
     assert time.process_time() - began < 60
 
 
+@pytest.mark.long
 def test_directories_that_are_too_deep_and_paths_that_are_too_long_are_refused_in_a_line(checkout: Path) -> None:
     blob = write_object(checkout, "blob", POD.encode())
     deep = long = write_tree(checkout, [(FILE, b"a.yaml", blob)])
@@ -134,6 +137,7 @@ def test_what_is_no_tree_in_the_place_of_one_is_refused(checkout: Path) -> None:
         load_manifests(["bad:"])
 
 
+@pytest.mark.long
 def test_links_out_and_submodules_are_not_followed(checkout: Path) -> None:
     blob = write_object(checkout, "blob", b"/etc/passwd")
     pod = write_object(checkout, "blob", POD.encode())
@@ -191,6 +195,7 @@ CONFIG = """\
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "url", ["ext::sh -c touch% {mark}", "ssh://x/y", "{folder}", "file://{folder}", "git://127.0.0.1:1/x"]
 )

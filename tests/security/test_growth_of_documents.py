@@ -84,6 +84,7 @@ def ask(folder: Path, kind: str, document: Any) -> Ran:
     return run(*COMMANDS[KINDS[kind]][0].format(out=folder / "out", **words).split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "path"), list(cases()), ids=lambda part: part if isinstance(part, str) else ".".join(map(str, part))
 )

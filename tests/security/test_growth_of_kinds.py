@@ -76,6 +76,7 @@ def square(folder: Path, command: str, made: Callable[[int], list[Json]]) -> lis
 APART = [list(kinds())[first::LISTS_OF_KINDS] for first in range(LISTS_OF_KINDS)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", COMMANDS)
 @pytest.mark.parametrize("names", APART, ids=", ".join)
 def test_work_grows_as_the_objects_of_kinds_do(tmp_path: Path, names: list[str], where: str) -> None:
@@ -85,6 +86,7 @@ def test_work_grows_as_the_objects_of_kinds_do(tmp_path: Path, names: list[str],
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", COMMANDS)
 @pytest.mark.parametrize("name", LISTS)
 def test_work_grows_as_a_list_does(tmp_path: Path, name: str, where: str) -> None:

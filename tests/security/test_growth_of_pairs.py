@@ -157,6 +157,7 @@ def test_similar_groups_are_found_without_comparing_each_with_each() -> None:
     assert four - two <= 3 * (two - one)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_work_grows_as_lists_do_and_not_as_their_pairs(tmp_path: Path, name: str) -> None:
     command, make = CASES[name]

@@ -114,6 +114,7 @@ def quoted(text: str) -> str:
     return json.dumps(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("render", ["never", "auto"])
 def test_nothing_outside_of_the_repository_is_read_by_any_field(checkout: Path, render: str) -> None:
     links = {name: text for name, text in LINKS.items() if not name.endswith(".yaml")}
@@ -162,6 +163,7 @@ REMOTE = [
 ]
 
 
+@pytest.mark.long
 def test_nothing_is_fetched_by_any_field_even_where_a_file_is_called_like_an_address(
     checkout: Path, server: str
 ) -> None:
@@ -216,6 +218,7 @@ def test_linked_directories_are_not_gone_into(checkout: Path, render: str) -> No
     assert [each.split()[0] for each in names] == ["web"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("render", ["never", "auto"])
 def test_directories_that_are_very_deep_are_refused_in_a_line(checkout: Path, render: str) -> None:
     here = os.open(checkout, os.O_RDONLY)
@@ -268,6 +271,7 @@ def test_a_patch_that_stands_in_a_kustomization_is_no_address(checkout: Path, se
     assert _Server.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["x", "x%d"])
 def test_very_many_names_are_not_all_looked_for(checkout: Path, name: str) -> None:
     names = [name % number if "%" in name else name for number in range(24_000)]

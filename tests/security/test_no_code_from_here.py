@@ -49,6 +49,7 @@ def kwhatif(folder: Path, *words: str, before: tuple[str, ...] = ()) -> subproce
     return python(*(before or ("-P",)), "-c", script, "kwhatif", *words, folder=folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", [("-P",), ("-I",)], ids=["a safe path", "isolated"])
 def test_workers_import_nothing_from_the_working_directory(hostile: Path, before: tuple[str, ...]) -> None:
     ran = kwhatif(hostile, *STUDY, before=before)
@@ -79,6 +80,7 @@ for name, case in one_each.items():
 """
 
 
+@pytest.mark.long
 def test_no_command_imports_anything_from_the_working_directory(hostile: Path, tmp_path: Path) -> None:
     ran = python("-P", "-c", _EVERY_COMMAND, str(TESTS.parent), str(tmp_path), folder=hostile)
     assert ran.returncode == 0, ran.stderr
@@ -87,6 +89,7 @@ def test_no_command_imports_anything_from_the_working_directory(hostile: Path, t
     assert not mark.exists(), mark.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_workers_end_with_their_parent_and_leave_no_file(tmp_path: Path, number: signal.Signals) -> None:
     script = (

@@ -143,6 +143,7 @@ def test_no_format_brings_a_command_into_a_log(name: str, text: str) -> None:
     assert not LOG_COMMAND.search(own)
 
 
+@pytest.mark.long
 def test_planted_texts_stay_texts_in_every_format() -> None:
     """Made of pieces by a seed: ``python -m tests.planted_reports SEED NUMBER`` goes on."""
     from tests.planted_reports import check

@@ -19,6 +19,7 @@ from kwhatif.fleet.executors import _no_interrupts
 pytestmark = pytest.mark.posix
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("-m", "kwhatif"), ("-c", "from kwhatif.cli.main import main; main()")])
 def test_a_working_directory_that_was_deleted_is_named(words: tuple[str, str], tmp_path: Path) -> None:
     program = (

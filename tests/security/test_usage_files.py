@@ -33,6 +33,7 @@ def memory() -> Iterator[None]:
     assert peak < 250e6
 
 
+@pytest.mark.long
 def test_samples_a_thousand_years_apart_take_no_room_for_the_time_between(tmp_path: Path) -> None:
     for number in (1, 300):
         ends = [series(MEMORY, [(START, 1), (START + 1000 * YEAR, 2)], pod=f"web-{each}") for each in range(number)]
@@ -50,6 +51,7 @@ def test_a_pod_in_two_documents_a_thousand_years_apart_takes_none(tmp_path: Path
     assert read(tmp_path, *texts, window=86_400.0).book.timeline.step > use_over_time.FIRST_STEP
 
 
+@pytest.mark.long
 def test_one_huge_sample_of_each_pod_takes_no_room_for_the_values_below() -> None:
     book = UsageBook(lambda _, pod: KnownPod(f"Deployment/shop/{pod}", ("main",), present=True))
     for number in range(1500):
@@ -73,6 +75,7 @@ def test_many_pods_are_refused_at_a_limit(monkeypatch: pytest.MonkeyPatch) -> No
         book.add("elsewhere", "another", "main", "cpu", None, np.array([1.0]))
 
 
+@pytest.mark.long
 def test_samples_one_by_one_are_counted_in_a_line_of_work() -> None:
     histogram = Histogram("cpu")
     for number in range(5_000):
@@ -97,6 +100,7 @@ def test_labels_are_read_to_a_limit(labels: bytes) -> None:
     assert searched <= 2
 
 
+@pytest.mark.long
 def test_labels_in_gzip_are_read_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "usage.json.gz"
     path.write_bytes(gzip.compress(b'{"data":{"result":[{"metric":{"a":"' + b"x" * 30 * 2**20))

@@ -51,6 +51,7 @@ def test_a_variable_of_a_megabyte_that_is_used_very_often_is_refused_in_a_line(
     assert time.process_time() - began < 60
 
 
+@pytest.mark.long
 def test_a_name_of_a_variable_without_end_takes_little_time(tmp_path: Path) -> None:
     for number, text in enumerate(
         ("${" * 100_000, "${A" * 100_000, "${A:=" * 50_000, "$" * 200_000, "${" + "A" * 200_000)

@@ -77,10 +77,12 @@ def changes() -> set[tuple[str, str]]:
     return found
 
 
+@pytest.mark.long
 def test_nobody_but_one_module_changes_files() -> None:
     assert {change for change in changes() if change[0] != ATOMIC} == set(MADE_ELSEWHERE)
 
 
+@pytest.mark.long
 def test_files_are_opened_for_writing_by_no_name_that_could_be_a_link() -> None:
     opened = [call for module, name, call in file_calls() if module == ATOMIC and name == "os.open"]
     writing = [ast.unparse(call) for call in opened if "O_RDONLY" not in ast.unparse(call)]
@@ -118,6 +120,7 @@ THE_SAME = {
     "sweep --out": "outage --out",
     "sweep --write": "place --report",
     "autoscale plan --write-snapshot": "place --write-snapshot",
+    "drain --write-snapshot": "place --write-snapshot",
     **{f"{spec.name} --report": "place --report" for spec in all_commands().values()},
 }
 """Written by the same function as another one."""
@@ -134,6 +137,7 @@ def outputs() -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_every_option_that_names_a_file_to_be_written_is_tried() -> None:
     assert outputs() - set(THE_SAME) - set(NEVER) == {name for name in WRITTEN if name not in THE_SAME}
     assert set(THE_SAME.values()) <= set(WRITTEN)

@@ -120,6 +120,7 @@ def test_what_is_no_request_is_a_problem(body: bytes) -> None:
     assert answer(routes()["drain"], body, cluster()).status in (400, 422)
 
 
+@pytest.mark.long
 def test_no_file_of_the_machine_is_read_for_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a field says: it is a text, a name of an object, or refused."""
     secret = tmp_path / "secret.yaml"

@@ -79,6 +79,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LivingServe
             yield api, server
 
 
+@pytest.mark.long
 def test_a_question_sees_what_has_changed_and_how_old_it_is(live: tuple[LivingServer, Server]) -> None:
     api, server = live
     assert not finds_a_node(server)
@@ -147,6 +148,7 @@ def test_a_question_of_much_memory_leaves_the_next_one_its_answer(
     assert server.request("POST", "/v1/place", QUESTION)[0] == 200
 
 
+@pytest.mark.long
 def test_sigterm_lets_those_who_wait_have_their_answers(live: tuple[LivingServer, Server]) -> None:
     """The last test of this server, so that it takes no other one."""
     _, server = live

@@ -44,6 +44,7 @@ def use(tool: str, workers: Answering | None = None, **arguments: Any) -> tuple[
     return result["isError"], json.loads(text) if text else head
 
 
+@pytest.mark.long
 def test_the_official_client_finds_its_way() -> None:
     """Handshake, tools, resources and a call, over HTTP as the client speaks it."""
     mcp = pytest.importorskip("mcp")
@@ -94,6 +95,7 @@ def test_an_answer_has_verdict_outcome_and_the_rows_that_say_no() -> None:
     assert answer["standsOn"]["rules"] == "1.36"
 
 
+@pytest.mark.long
 def test_an_answer_is_never_longer_than_a_model_can_use() -> None:
     rows = [{"pod": "x" * 10_000, "more": [{"text": "y" * 500}] * 100} for _ in range(1000)]
     reply = cut_answer(routes()["place"], Reply(200, "", json.dumps({"placements": rows}).encode(), 0))

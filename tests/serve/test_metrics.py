@@ -51,6 +51,7 @@ def scraped(questions: tuple[Watched, ...], workers: Answering | None = None) ->
     }
 
 
+@pytest.mark.long
 def test_the_questions_of_the_sample_are_answered_as_gauges() -> None:
     metrics = scraped(read_watched(str(WATCHED)))
     assert set(metrics) == set(GAUGES)
@@ -88,6 +89,7 @@ def test_questions_are_asked_again_and_again() -> None:
     assert all(last.answered for last in watch.rounds.values())
 
 
+@pytest.mark.long
 def test_gauges_say_what_the_command_says() -> None:
     words = ("outage", "--by", "topology.kubernetes.io/zone", "--snapshot", "cluster", "-o", "json")
     answer = json.loads(run(*words, folder=SAMPLES).out)

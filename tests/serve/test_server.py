@@ -90,6 +90,7 @@ ALIKE = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", ALIKE)
 def test_a_command_prints_the_same_whether_it_asks_a_server(server: Server, words: str) -> None:
     here = run(*words.split(), "--snapshot", "cluster", folder=SAMPLES)
@@ -116,6 +117,7 @@ def test_what_is_not_asked_of_a_server_is_said(server: Server, words: str, probl
     assert problem in ran.err
 
 
+@pytest.mark.long
 def test_the_document_of_the_api_names_every_question(server: Server) -> None:
     status, _, body = server.request("GET", "/openapi.json")
     document = json.loads(body)

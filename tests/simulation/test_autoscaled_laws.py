@@ -37,6 +37,7 @@ def left(outcome: Outcome) -> tuple[object, ...]:
     return outcome.good, pending, sorted((each.group, each.nodes) for each in outcome.added_nodes), outcome.cost
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("cluster", "machines"), KINDS)
 @settings(max_examples=3, deadline=None)
 @given(WANTED)

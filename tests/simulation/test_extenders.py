@@ -239,6 +239,7 @@ def sample_running(**zones: Any) -> Iterator[int]:
             thread.join()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("zones", "expected"),
     [

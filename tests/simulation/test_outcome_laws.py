@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from kwhatif.simulation.placement.runs import place_pods
 from tests.builders import node, pod
 from tests.commands.answers import place, simulate
 from tests.simulation.sessions import asking, session_of
+
+pytestmark = pytest.mark.long
 
 SIZES, PRIORITIES = st.sampled_from(["500m", "1", "2", "3"]), st.integers(0, 3)
 WANTED = st.lists(st.tuples(SIZES, PRIORITIES), min_size=1, max_size=6)

@@ -69,6 +69,7 @@ def alone() -> dict[str, Any]:
     return {name: answer(question, copy.deepcopy(loaded)) for name, question in QUESTIONS.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_earlier_questions_change_no_answer(alone: dict[str, Any], seed: int) -> None:
     loaded = kwhatif.load_snapshot(CLUSTER)

@@ -99,6 +99,7 @@ def test_who_wants_to_be_alone_waits_for_the_other(tmp_path: Path) -> None:
     assert told == ["first", "other"]
 
 
+@pytest.mark.long
 @pytest.mark.posix
 def test_two_redactions_with_one_translation_lose_none_of_its_names(tmp_path: Path) -> None:
     node = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "%s"}}'

@@ -51,6 +51,7 @@ pytestmark = pytest.mark.usefixtures("hurry")
 # --- what is in the file
 
 
+@pytest.mark.long
 def test_a_dump_has_every_object_that_the_server_had(server: ApiServer, tmp_path: Path) -> None:
     snapshot = dumped(server, tmp_path)
     served = [kind for kind in READ_KINDS if kind.name not in UNSERVED]
@@ -70,6 +71,7 @@ def test_a_dump_has_every_object_that_the_server_had(server: ApiServer, tmp_path
     assert snapshot.source == f"loop ({server.url})"
 
 
+@pytest.mark.long
 def test_a_dump_holds_what_a_file_of_the_same_objects_does(server: ApiServer, tmp_path: Path) -> None:
     """What kubectl would have printed, loaded: scheduling sees the same but for what nobody reads."""
     snapshot = dumped(server, tmp_path)
@@ -108,6 +110,7 @@ def test_what_scheduling_never_reads_is_not_in_the_file(server: ApiServer, tmp_p
     assert snapshot.dropped == ["command", "env"]
 
 
+@pytest.mark.long
 def test_templates_can_be_kept_whole(server: ApiServer, tmp_path: Path) -> None:
     snapshot = dumped(server, tmp_path, "--keep-templates")
     (template, *_) = (obj["spec"]["template"] for obj in snapshot.whole["Deployment"])
@@ -116,6 +119,7 @@ def test_templates_can_be_kept_whole(server: ApiServer, tmp_path: Path) -> None:
     assert "managedFields" not in (tmp_path / "cluster.json").read_text()
 
 
+@pytest.mark.long
 def test_secrets_are_never_asked_for_nor_config_maps_that_nobody_named(server: ApiServer, tmp_path: Path) -> None:
     dumped(server, tmp_path)
     assert {asked.path.rpartition("/")[2] for asked in server.requests} <= {
@@ -127,6 +131,7 @@ def test_secrets_are_never_asked_for_nor_config_maps_that_nobody_named(server: A
     }
 
 
+@pytest.mark.long
 def test_a_dump_holds_what_the_autoscaler_says_of_itself(server: ApiServer, tmp_path: Path) -> None:
     text = "nodeGroups: [{name: web, health: {minSize: 1, maxSize: 9, cloudProviderTarget: 2}}]"
     item = {"metadata": {"name": CONFIG_MAPS[0], "namespace": "tools"}, "data": {"status": text, "other": "hunter3"}}
@@ -142,6 +147,7 @@ def test_a_dump_holds_what_the_autoscaler_says_of_itself(server: ApiServer, tmp_
     assert "hunter3" not in (tmp_path / "cluster.json").read_text()
 
 
+@pytest.mark.long
 def test_a_dump_holds_the_policy_of_the_descheduler(server: ApiServer, tmp_path: Path) -> None:
     policy = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "profiles": []}
     data = {"policy.yaml": json.dumps(policy), "other": "hunter3"}
@@ -156,6 +162,7 @@ def test_a_dump_holds_the_policy_of_the_descheduler(server: ApiServer, tmp_path:
     assert "hunter3" not in (tmp_path / "cluster.json").read_text()
 
 
+@pytest.mark.long
 def test_the_same_cluster_gives_the_same_file_whoever_is_first(server: ApiServer, tmp_path: Path) -> None:
     texts = []
     for _ in range(3):
@@ -179,6 +186,7 @@ def test_the_file_is_packed_by_its_name_and_nobody_else_can_read_it(
     assert len(load_snapshot([str(tmp_path / name)]).objects.list_all(Pod)) == 389
 
 
+@pytest.mark.long
 def test_a_dump_goes_to_standard_output(server: ApiServer, tmp_path: Path) -> None:
     ran = dump(server, tmp_path, name="-")
     assert ran.code == 0
@@ -194,6 +202,7 @@ def test_a_dump_says_what_is_in_it(server: ApiServer, tmp_path: Path) -> None:
     assert "67 Node, 6 PersistentVolume, 3 PersistentVolumeClaim, 389 Pod, " in summary
 
 
+@pytest.mark.long
 def test_pages_are_asked_for_at_the_size_given_and_500_by_default(server: ApiServer, tmp_path: Path) -> None:
     dumped(server, tmp_path)
     assert {asked.params.get("limit") for asked in server.asked("/api/v1/pods")} == {"50"}
@@ -207,6 +216,7 @@ def test_the_catalogue_has_every_kind_that_a_snapshot_can_hold() -> None:
     assert {kind.name for kind in READ_KINDS} == {*KINDS, *KEPT_WHOLE}
 
 
+@pytest.mark.long
 def test_kinds_of_newer_and_older_versions_are_found_where_they_are_served(server: ApiServer, tmp_path: Path) -> None:
     """Alpha kinds are read where the server has them; of several versions the best one is taken."""
     versions = {"scheduling.k8s.io": ("v1", "v1alpha2"), "resource.k8s.io": ("v1beta2",)}
@@ -303,6 +313,7 @@ def test_a_pod_seen_on_two_pages_is_there_once_as_it_was_last(server: ApiServer,
     assert snapshot.inconsistencies == ["seen twice while the list of Pod was read: a/p"]
 
 
+@pytest.mark.long
 def test_a_claim_bound_to_a_volume_that_no_list_has_is_told(server: ApiServer, tmp_path: Path) -> None:
     (claim, *others) = objects_in("/api/v1/persistentvolumeclaims")
     claim = {**claim, "spec": {**claim["spec"], "volumeName": "pv-gone"}, "status": {"phase": "Bound"}}
@@ -352,6 +363,7 @@ def test_schedulers_with_different_gates_are_told(server: ApiServer, tmp_path: P
     assert "different feature gates: those of kube-scheduler-cp0 are taken" in dump(server, tmp_path).err
 
 
+@pytest.mark.long
 def test_a_config_map_that_is_named_is_read_and_no_other(server: ApiServer, tmp_path: Path) -> None:
     config_map = {"kind": "ConfigMap", "data": {"README": "see: {wiki", "scheduler.yaml": CONFIG}}
     server.put("/api/v1/namespaces/kube-system/configmaps/scheduler", config_map)
@@ -385,6 +397,7 @@ def test_a_config_map_without_one_configuration_is_refused(
     assert not (tmp_path / "cluster.json").exists()
 
 
+@pytest.mark.long
 def test_a_configuration_that_no_answer_could_use_is_kept_and_told(server: ApiServer, tmp_path: Path) -> None:
     data = {"scheduler.yaml": CONFIG.replace("profiles", "parallelism: -1\nprofiles")}
     server.put("/api/v1/namespaces/kube-system/configmaps/scheduler", {"kind": "ConfigMap", "data": data})
@@ -411,6 +424,7 @@ def test_a_config_map_is_named_with_its_namespace(tmp_path: Path) -> None:
 # --- a version that says nothing
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("version", "told"),
     [
@@ -429,6 +443,7 @@ def test_the_release_is_what_the_server_says(
 # --- redacted at once
 
 
+@pytest.mark.long
 def test_a_dump_can_be_redacted_before_it_is_written(server: ApiServer, tmp_path: Path) -> None:
     translation = tmp_path / "names.json"
     snapshot = dumped(server, tmp_path, "--redact", "--translation", str(translation))
@@ -471,6 +486,7 @@ def pod_metrics(*pods: tuple[str, str]) -> Answer:
     )
 
 
+@pytest.mark.long
 def test_what_pods_use_is_read_where_it_is_asked_for(server: ApiServer, tmp_path: Path) -> None:
     path = "/apis/metrics.k8s.io/v1beta1/pods"
     bound = [pod for pod in dumped(server, tmp_path).objects.list_all(Pod) if pod.spec.node_name][:2]
@@ -487,6 +503,7 @@ def test_what_pods_use_is_read_where_it_is_asked_for(server: ApiServer, tmp_path
     )
 
 
+@pytest.mark.long
 def test_a_cluster_without_metrics_is_dumped_without_what_pods_use(server: ApiServer, tmp_path: Path) -> None:
     ran = dump(server, tmp_path, "--usage")
     assert ran.code == 0

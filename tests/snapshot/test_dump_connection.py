@@ -106,6 +106,7 @@ def test_an_exec_plugin_that_never_ends_is_ended(server: ApiServer, tmp_path: Pa
     pytest.fail("the plugin is still there")
 
 
+@pytest.mark.long
 def test_an_exec_plugin_gives_the_token(server: ApiServer, tmp_path: Path) -> None:
     credential = {
         "apiVersion": "client.authentication.k8s.io/v1",
@@ -220,6 +221,7 @@ def test_a_password_in_the_address_is_not_repeated(tmp_path: Path) -> None:
     assert line == "loop (http://127.0.0.1:1): cannot be reached: connection refused"
 
 
+@pytest.mark.long
 def test_a_certificate_of_nobody_known_is_one_line_unless_it_does_not_matter(tmp_path: Path) -> None:
     with ApiServer(tls=True) as server:
         ran = dump(server, tmp_path)
@@ -249,6 +251,7 @@ def test_a_place_that_cannot_be_written_is_known_before_anything_is_read(
     assert server.requests == []
 
 
+@pytest.mark.long
 @pytest.mark.posix
 def test_an_interruption_leaves_nothing_and_does_not_wait_for_the_server(server: ApiServer, tmp_path: Path) -> None:
     server.fail("/api/v1/pods", Silence(), after=2)

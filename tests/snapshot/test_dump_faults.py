@@ -265,6 +265,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return waited
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.what)
 def test_what_comes_of_a_fault(row: Row, server: ApiServer, tmp_path: Path) -> None:
     server.fail(row.path, row.fault, times=row.times, after=row.after)
@@ -317,6 +318,7 @@ def test_a_list_that_expires_is_begun_anew_and_in_the_end_asked_for_as_a_whole(
     assert load_snapshot([str(tmp_path / "cluster.json")]).resource_versions["Pod"] == "9"
 
 
+@pytest.mark.long
 def test_a_list_that_expired_is_complete_and_of_one_version(server: ApiServer, tmp_path: Path) -> None:
     server.fail("/api/v1/pods", refusal(410), times=1, after=4)
     assert dump(server, tmp_path).code == 0
@@ -368,6 +370,7 @@ def test_waiting_ends_when_all_is_stopped() -> None:
 # --- what every later answer says
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "manifest", "what"),
     [
@@ -401,6 +404,7 @@ def test_an_answer_that_needs_an_unreadable_kind_says_so(
     assert gaps.get(what) == ["default/p"], gaps
 
 
+@pytest.mark.long
 def test_pods_that_could_not_be_read_are_refused_unless_nodes_are_said_to_be_empty(
     server: ApiServer, tmp_path: Path
 ) -> None:
@@ -414,6 +418,7 @@ def test_pods_that_could_not_be_read_are_refused_unless_nodes_are_said_to_be_emp
     assert gaps.get("Pod could not be read: forbidden (403: no)") == ["default/small"], gaps
 
 
+@pytest.mark.long
 def test_an_answer_that_does_not_need_the_kind_is_not_in_doubt(server: ApiServer, tmp_path: Path) -> None:
     server.fail("/apis/node.k8s.io/v1/.*", refusal(403, "no"))
     assert dump(server, tmp_path).code == 0
@@ -424,6 +429,7 @@ def test_an_answer_that_does_not_need_the_kind_is_not_in_doubt(server: ApiServer
     assert gaps.get("RuntimeClass could not be read: forbidden (403: no)") == []
 
 
+@pytest.mark.long
 def test_strict_writes_nothing_if_a_kind_may_not_be_read(server: ApiServer, tmp_path: Path) -> None:
     server.fail("/api/v1/services", refusal(403, "services is forbidden"))
     ran = dump(server, tmp_path, "--strict")

@@ -13,6 +13,8 @@ from tests.cli.running import run
 from tests.snapshot.server import ApiServer, objects_in
 from tests.snapshot.test_dump import UNSERVED
 
+pytestmark = pytest.mark.long
+
 Plain = dict[str, Any]
 
 

@@ -25,6 +25,8 @@ from kwhatif.snapshot.live.live_cluster import Connection
 from kwhatif.snapshot.live.recorder import Recorder
 from tests.snapshot.living import LivingServer
 
+pytestmark = pytest.mark.long
+
 
 class Following:
     """Takes lines as the keeper of a server does."""

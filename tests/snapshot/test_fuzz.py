@@ -120,6 +120,7 @@ def mutations(draw: st.DrawFn) -> tuple[str, bytes]:
     return name, data[: draw(st.integers(0, len(data)))] if draw(st.booleans()) else data
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(mutations())
 def test_a_mutated_file_loads_or_raises_one_input_error_of_one_line(
@@ -154,6 +155,7 @@ def misfits(draw: st.DrawFn) -> Any:
         here = here[key]
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(misfits())
 def test_a_value_out_of_place_loads_or_is_named_with_its_place_alike_in_json_and_yaml(
@@ -167,6 +169,7 @@ def test_a_value_out_of_place_loads_or_is_named_with_its_place_alike_in_json_and
     assert all(": $" in message or "holds nothing that is read here" in message for message in from_json)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(GOOD))
 def test_every_cut_of_a_good_file_loads_or_raises_an_input_error(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

@@ -94,6 +94,7 @@ def sound(path: Path, named: Path, *, reads: Sequence[Callable[[list[str]], obje
         assert len(load_snapshot([str(again)]).objects) == len(snapshot.objects)
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(st.data())
 def test_a_mutated_dump_in_one_file(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
@@ -112,6 +113,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.data())
 def test_a_mutated_file_in_a_tree(trees: Path, data: st.DataObject) -> None:
@@ -125,6 +127,7 @@ def test_a_mutated_file_in_a_tree(trees: Path, data: st.DataObject) -> None:
         target.write_bytes(good)
 
 
+@pytest.mark.long
 @settings(max_examples=120)
 @given(st.binary(max_size=300))
 def test_any_bytes_at_all(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
@@ -171,6 +174,7 @@ def misfits(draw: st.DrawFn) -> Any:
         here = here[key]
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(misfits())
 def test_a_value_out_of_place_in_an_export_is_named_alike_in_json_and_yaml(
@@ -205,6 +209,7 @@ NODES = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.lists(NODES, min_size=1, max_size=3))
 def test_odd_yaml_with_anchors_merges_and_tags(tmp_path_factory: pytest.TempPathFactory, nodes: list[str]) -> None:
@@ -290,6 +295,7 @@ def test_logs_leave_as_many_lines_as_they_had(parts: list[str], end: str) -> Non
     assert data == b"{}\n" + b"\n" * (text.count("\n") - 2) + b"{}\n"
 
 
+@pytest.mark.long
 def test_the_list_of_problems_ends_where_nobody_would_read_on(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.write_text("{}" * 12_000)

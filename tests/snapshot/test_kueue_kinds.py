@@ -44,6 +44,7 @@ def kueue(server: ApiServer) -> dict[str, list[dict[str, Any]]]:
     return by_path
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kueue")
 def test_kueue_decides_on_a_dump_as_on_the_file(server: ApiServer, tmp_path: Path) -> None:
     snapshot = dumped(server, tmp_path)
@@ -56,6 +57,7 @@ def test_kueue_decides_on_a_dump_as_on_the_file(server: ApiServer, tmp_path: Pat
     assert [each.what for each in found.gaps if "of Kueue" in each.what] == []
 
 
+@pytest.mark.long
 def test_a_recording_follows_workloads(
     server: ApiServer, kueue: dict[str, list[dict[str, Any]]], record: Callable[..., Made]
 ) -> None:

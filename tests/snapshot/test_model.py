@@ -246,6 +246,7 @@ def validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text()))
 
 
+@pytest.mark.long
 def test_the_schema_is_a_schema_and_knows_every_kind() -> None:
     schema = cluster_snapshot_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -274,6 +275,7 @@ def test_broken_snapshots_are_invalid(broken: Broken) -> None:
     assert not validator().is_valid(json.loads(broken.files[broken.file]))
 
 
+@pytest.mark.long
 @given(st.sampled_from(sorted(KINDS)), st.text(min_size=1))
 def test_a_named_object_of_any_kind_is_valid_and_loads(
     tmp_path_factory: pytest.TempPathFactory, kind: str, name: str

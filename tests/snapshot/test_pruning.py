@@ -51,6 +51,7 @@ def test_an_object_without_such_annotations_has_none() -> None:
     assert pruned(convert({"metadata": {"name": "n", "annotations": {"a": "b"}}}, Node)).metadata.annotations is None
 
 
+@pytest.mark.long
 def test_every_annotation_that_the_program_names_is_kept() -> None:
     """Constants whose names or neighbours say that they are annotations; a new one has to be added to the list."""
     named = re.compile(r"[a-z.]+\.(?:kubernetes|k8s)\.io/[A-Za-z-]+$|kubernetes\.io/config\.[a-z]+$")

@@ -139,6 +139,7 @@ def plain(snapshot: Snapshot) -> dict[str, list[Any]]:
 # --- what is in the file
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["day.jsonl", "day.jsonl.gz", "day.jsonl.zst"])
 def test_a_recording_begins_with_what_a_dump_has_and_goes_on_with_what_changes(
     name: str, server: ApiServer, record: Callable[..., Made], tmp_path: Path
@@ -163,6 +164,7 @@ def test_a_recording_begins_with_what_a_dump_has_and_goes_on_with_what_changes(
     }
 
 
+@pytest.mark.long
 def test_what_nobody_reads_is_not_in_the_file(server: ApiServer, record: Callable[..., Made]) -> None:
     said = {"metadata": {"name": "e", "namespace": "a", "resourceVersion": "5001"}, "involvedObject": {"kind": "Pod"}}
     server.watch(
@@ -184,6 +186,7 @@ def test_what_nobody_reads_is_not_in_the_file(server: ApiServer, record: Callabl
     assert oct(made.path.stat().st_mode & 0o777) == "0o600"
 
 
+@pytest.mark.long
 def test_a_recording_of_ours_is_backtested(server: ApiServer, record: Callable[..., Made]) -> None:
     server.watch(
         PODS, Watch((told("ADDED", pod("new", FIRST)), told("MODIFIED", pod("new", FIRST + 1, node="n"))), "silence")
@@ -194,6 +197,7 @@ def test_a_recording_of_ours_is_backtested(server: ApiServer, record: Callable[.
     assert json.loads(ran.out)["agreement"][0]["total"] == 1
 
 
+@pytest.mark.long
 def test_names_are_replaced_before_anything_is_written(
     server: ApiServer, record: Callable[..., Made], tmp_path: Path
 ) -> None:
@@ -223,6 +227,7 @@ def test_names_are_replaced_before_anything_is_written(
     assert not any(word in texts for word in ("hunter", "zebra", "kwhatif-loop"))
 
 
+@pytest.mark.long
 def test_a_recording_that_is_there_is_redacted_and_comes_to_the_same(tmp_path: Path) -> None:
     day, redacted = TESTS / "data/recorded-day.jsonl.gz", tmp_path / "redacted.jsonl.zst"
     words = ("snapshot", "redact", str(day), "--translation", str(tmp_path / "t.json"), "-o", str(redacted))
@@ -235,6 +240,7 @@ def test_a_recording_that_is_there_is_redacted_and_comes_to_the_same(tmp_path: P
 # --- what goes wrong
 
 
+@pytest.mark.long
 def test_a_watch_that_is_cut_in_the_middle_of_a_line_goes_on(server: ApiServer, record: Callable[..., Made]) -> None:
     second = line("ADDED", pod("b", FIRST + 1))
     server.watch(
@@ -249,6 +255,7 @@ def test_a_watch_that_is_cut_in_the_middle_of_a_line_goes_on(server: ApiServer, 
     assert any("the connection was cut; trying again" in text for text in made.heard)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [Watch((GONE,)), Answer(410)], ids=["told by an event", "told by the status"])
 def test_after_410_the_kind_is_listed_again_and_the_difference_told(
     how: Watch | Answer, server: ApiServer, record: Callable[..., Made]
@@ -286,6 +293,7 @@ def test_after_410_the_kind_is_listed_again_and_the_difference_told(
     assert [(kind, gap.lost) for kind, gap in made.recording.about.missing] == [("v1/pods", True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "fault",
     [
@@ -308,6 +316,7 @@ def test_a_watch_that_is_not_to_be_had_for_a_while_loses_nothing(
     assert made.recording.about.missing == []
 
 
+@pytest.mark.long
 def test_a_kind_that_may_not_be_read_is_said_in_the_file(server: ApiServer, record: Callable[..., Made]) -> None:
     server.fail("/apis/policy/v1/poddisruptionbudgets", Answer(403))
     server.watch(PODS, Watch((told("ADDED", pod("a", FIRST)),), "silence"))
@@ -316,6 +325,7 @@ def test_a_kind_that_may_not_be_read_is_said_in_the_file(server: ApiServer, reco
     assert made.at().unreadable["PodDisruptionBudget"].startswith("forbidden (403")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told_by", ["a definition that comes", "time"])
 def test_a_kind_that_is_served_later_is_followed_from_then_on(
     told_by: str, server: ApiServer, record: Callable[..., Made], monkeypatch: pytest.MonkeyPatch
@@ -344,6 +354,7 @@ def test_a_kind_that_is_served_later_is_followed_from_then_on(
     assert made.recording.begins < 4000, "what came later does not move the beginning"
 
 
+@pytest.mark.long
 def test_a_kind_that_may_not_be_watched_is_said_in_the_file(server: ApiServer, record: Callable[..., Made]) -> None:
     server.fail(NODES, Answer(403, status_of(403, "nodes is forbidden: cannot watch")), params={"watch": "1"})
     server.watch(PODS, Watch((told("ADDED", pod("a", FIRST)),), "silence"))
@@ -353,6 +364,7 @@ def test_a_kind_that_may_not_be_watched_is_said_in_the_file(server: ApiServer, r
     assert said.endswith("forbidden (403: nodes is forbidden: cannot watch)")
 
 
+@pytest.mark.long
 def test_an_object_that_cannot_be_read_is_left_out_and_said(server: ApiServer, record: Callable[..., Made]) -> None:
     odd = pod("odd", FIRST)
     odd["spec"]["priority"] = "high"
@@ -362,6 +374,7 @@ def test_an_object_that_cannot_be_read_is_left_out_and_said(server: ApiServer, r
     assert made.recorded.gaps["Pod"] == "objects that cannot be read were left out: 1"
 
 
+@pytest.mark.long
 def test_a_cluster_that_cannot_be_read_at_all_leaves_no_file(server: ApiServer, tmp_path: Path) -> None:
     server.fail(NODES, Answer(403))
     config = server.kubeconfig(tmp_path)
@@ -405,6 +418,7 @@ def wait_for_the_event(path: Path, name: str) -> None:
     pytest.fail(f"{name} was never written down")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_what_was_written_is_there_however_it_ends(number: signal.Signals, server: ApiServer, tmp_path: Path) -> None:
     server.watch(
@@ -423,6 +437,7 @@ def test_what_was_written_is_there_however_it_ends(number: signal.Signals, serve
         assert "2 events, 1 pod bound" in said
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_it_and_what_was_written_can_be_read(server: ApiServer, tmp_path: Path) -> None:
     names = (f"pod-{os.urandom(100).hex()}" for _ in range(200))
     noise = [told("ADDED", pod(name, FIRST + i, uid=os.urandom(2000).hex())) for i, name in enumerate(names)]
@@ -435,6 +450,7 @@ def test_a_full_disk_ends_it_and_what_was_written_can_be_read(server: ApiServer,
     assert len(load_snapshot([f"{path}@end"]).objects.list_all(Pod)) >= 389
 
 
+@pytest.mark.long
 def test_a_file_without_its_end_can_be_read(server: ApiServer, record: Callable[..., Made]) -> None:
     server.watch(PODS, Watch((told("ADDED", pod("a", FIRST)),), "silence"))
     made = record(1)

@@ -289,6 +289,7 @@ VALUES = st.recursive(
 SHORT = st.text(st.characters(max_codepoint=0xD7FF), max_size=100)
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.text(), VALUES, min_size=1), st.booleans())
 def test_what_a_yaml_library_writes_reads_back_the_same(data: dict[str, Any], flow: bool) -> None:
     # All in quotes, with a tag where that is needed: bare words mean different things to different libraries.
@@ -296,6 +297,7 @@ def test_what_a_yaml_library_writes_reads_back_the_same(data: dict[str, Any], fl
     assert value(text) == data
 
 
+@pytest.mark.long
 @given(st.dictionaries(SHORT, SHORT | st.lists(SHORT | st.integers(-(2**63), 2**63 - 1)), min_size=1))
 def test_json_is_yaml(data: dict[str, Any]) -> None:
     assert value(json.dumps(data)) == data

@@ -70,6 +70,7 @@ def server() -> Iterator[Server]:
     made.server_close()
 
 
+@pytest.mark.long
 def test_ranges_are_asked_by_namespace_metric_and_stretch(server: Server) -> None:
     book = UsageBook(known)
     asked = PrometheusServer(server.url, end=START, window=86_400 * 8, step=60, token="secret")

@@ -64,8 +64,8 @@ def combinations_of(task: Object, above: Mapping[str, str]) -> Iterator[dict[str
     """The values of the parameters of a pipeline task's matrix, one run after the other."""
     matrix = section(task, "matrix")
     lists = [item for item in items_of(matrix, "params") if isinstance(item.get("value"), list)]
-    names = [str(parameters.get("name")) for parameters in lists]
-    values = [parameters["value"] for parameters in lists]
+    names = [str(item.get("name")) for item in lists]
+    values = [item["value"] for item in lists]
     for some in itertools.islice(itertools.product(*values) if lists else (), _MOST_COMBINATIONS):
         spelt = (_spellings(name, replace_variables(value, above)) for name, value in zip(names, some, strict=True))
         yield {key: value for parameters in spelt for key, value in parameters.items()}

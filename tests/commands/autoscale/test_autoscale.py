@@ -29,6 +29,7 @@ def test_the_scheduler_goes_first() -> None:
     )
 
 
+@pytest.mark.long
 def test_a_pod_that_nobody_helps_is_a_no() -> None:
     assert autoscaled("web").exit_code == 1
     assert autoscaled("training").exit_code == 0
@@ -49,6 +50,7 @@ def test_nodes_that_go_and_nodes_that_stay_are_told_with_the_reason() -> None:
     assert nodes["memory-a"].reason == "NodeGroupMinSizeReached"
 
 
+@pytest.mark.long
 def test_what_is_left_to_chance_is_told(tmp_path: Path) -> None:
     groups = tmp_path / "groups.yaml"
     groups.write_text(HEAD + "groups: [{name: one, max: 1, price: 1, template: {like: general-a}}]\n")

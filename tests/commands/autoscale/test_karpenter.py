@@ -24,6 +24,7 @@ def asked(*words: str, code: int = 0) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_the_scheduler_goes_first_and_a_pod_that_fits_nowhere_is_a_no() -> None:
     found = asked(str(SAMPLE / "web.yaml"), code=1)
     outcomes = [each["outcome"] for each in found["pods"]]
@@ -32,6 +33,7 @@ def test_the_scheduler_goes_first_and_a_pod_that_fits_nowhere_is_a_no() -> None:
     assert found["price"] == round(sum(each["price"] for each in found["machines"]), 6)
 
 
+@pytest.mark.long
 def test_what_alone_stands_in_the_way_is_told_by_pool() -> None:
     (helpless,) = (each for each in asked(str(SAMPLE / "web.yaml"), code=1)["pods"] if each["outcome"] == "helpless")
     refusals = {each["nodePool"]: each for each in helpless["refusals"]}
@@ -54,6 +56,7 @@ def test_of_all_methods_the_first_command_counts_and_others_stay_for_a_reason() 
     assert nodes["n4"]["reasons"] == ['Pod has "karpenter.sh/do-not-disrupt" annotation (Pod=shop/batch-1)']
 
 
+@pytest.mark.long
 def test_both_autoscalers_are_asked_at_once(tmp_path: Path) -> None:
     groups = tmp_path / "groups.yaml"
     groups.write_text(
@@ -125,6 +128,7 @@ def test_what_it_would_cost_to_leave_spot_is_told_with_the_machines_and_the_pods
     assert all("spot" in each["a"] and "on-demand" in each["b"] for each in found["moves"])
 
 
+@pytest.mark.long
 def test_the_same_node_pools_twice_are_no_difference() -> None:
     found = compared(str(SAMPLE / "web.yaml"), "--node-pools", LEAVE, "--node-pools", LEAVE, code=0)
     assert (found["difference"], found["moves"]) == (0, [])
@@ -138,6 +142,7 @@ def test_a_rebuilt_cluster_buys_machines_for_the_pods_of_karpenters_nodes() -> N
         assert not any("agent" in pod for pod in bought), "what a daemon set runs goes with its node"
 
 
+@pytest.mark.long
 def test_another_catalogue_is_another_bill(tmp_path: Path) -> None:
     dearer = tmp_path / "dearer.yaml"
     dearer.write_text(Path(CATALOGUE).read_text().replace("price: 0.", "price: 1."))

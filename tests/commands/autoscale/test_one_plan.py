@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import kwhatif
 from tests.cli.running import run
 from tests.simulation.edits.editing import workload
@@ -32,6 +34,7 @@ def test_what_is_bought_after_the_first_loop_is_in_the_table_the_price_and_the_s
         assert f"{each.group} from {each.size} to {each.to}" in result.verdict
 
 
+@pytest.mark.long
 def test_karpenters_headline_counts_the_machines_of_the_table() -> None:
     files = [str(SAMPLES / "karpenter" / name) for name in ("cluster.yaml", "catalogue.yaml")]
     ran = run("autoscale", "--snapshot", files[0], "--catalogue", files[1], str(SAMPLES / "karpenter" / "web.yaml"))

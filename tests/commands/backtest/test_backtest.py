@@ -30,6 +30,7 @@ def backtested(path: Path, need: float = 0) -> BacktestResult:
     return kwhatif.backtest(path, need=need)
 
 
+@pytest.mark.long
 def test_a_recorded_day_of_a_real_scheduler_comes_out_again() -> None:
     result = backtested(DAY, need=99)
     assert {each.what: (each.agreeing, each.total) for each in result.agreement} == {

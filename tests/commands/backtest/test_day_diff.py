@@ -198,6 +198,7 @@ def test_the_world_does_what_it_did(tmp_path: Path, day: Told, seen: dict[float,
     assert (result.exit_code, result.changes) == (0, ())
 
 
+@pytest.mark.long
 def test_another_policy_moves_pods_while_the_recorded_one_stays_close_to_what_was_recorded() -> None:
     result = lived(DAY, PACKED)
     recorded, a = result.recorded, result.a
@@ -224,6 +225,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_day_of_our_own_scheduler_goes_just_as_it_went(made: Path) -> None:
     result = lived(made)
     recorded = result.recorded

@@ -284,6 +284,7 @@ def test_a_daemon_set_has_no_such_number() -> None:
         ask(snapshot_of([node("a")]), workload("DaemonSet", "agent"))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("cluster_size")
 @given(
     cpus=st.lists(st.integers(0, 6), min_size=1, max_size=4),

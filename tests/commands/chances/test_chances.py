@@ -78,6 +78,7 @@ def test_intervals_are_wilsons(times: int, trials: int, low: float, high: float)
     assert (told.low, told.high) == pytest.approx((low, high), abs=2e-5)
 
 
+@pytest.mark.long
 def test_one_pod_on_equal_nodes_goes_to_each_as_likely() -> None:
     found = of(chances(equal(3), workload("Deployment", "web", 1)), "web")
     assert len(found.nodes) == 3
@@ -85,6 +86,7 @@ def test_one_pod_on_equal_nodes_goes_to_each_as_likely() -> None:
     assert found.pending.times == 0
 
 
+@pytest.mark.long
 def test_two_pods_that_keep_apart_come_to_each_of_three_nodes_two_times_in_three() -> None:
     apart = {
         "podAntiAffinity": {
@@ -97,6 +99,7 @@ def test_two_pods_that_keep_apart_come_to_each_of_three_nodes_two_times_in_three
     assert all(holds(each.probability, 2 / 3) for each in found.nodes)
 
 
+@pytest.mark.long
 def test_who_comes_last_stays_pending_where_there_is_room_for_two_of_three() -> None:
     result = chances([node("n0", cpu="2")], workload("Deployment", "two", 2), workload("Deployment", "one", 1), seed=1)
     # Of three places in the queue, the one without room is the lone pod's in one of three orders.
@@ -106,12 +109,14 @@ def test_who_comes_last_stays_pending_where_there_is_room_for_two_of_three() -> 
     assert result.exit_code == 1
 
 
+@pytest.mark.long
 def test_priority_goes_before_chance() -> None:
     manifests = [workload("Deployment", "low", 1), workload("Deployment", "high", 1, priority=10)]
     result = chances([node("n0", cpu="1")], *manifests)
     assert (of(result, "low").pending.share, of(result, "high").pending.share) == (1.0, 0.0)
 
 
+@pytest.mark.long
 def test_evictions_and_skew_are_counted_in_trials() -> None:
     zones = [node(f"n{k}", cpu="2", zone=f"z{k}") for k in range(2)]
     full = [pod("old", on="n0", cpu="2", priority=-5), pod("other", on="n1", cpu="2", priority=100)]
@@ -154,12 +159,14 @@ def test_above_a_hundred_nodes_the_search_is_left_to_chance_and_said() -> None:
     assert not any("workers" in each for each in chances(equal(2), workload("Deployment", "web", 1), trials=5).chance)
 
 
+@pytest.mark.long
 def test_trials_end_when_all_intervals_are_narrow_enough() -> None:
     sure = chances([node("n0")], workload("Deployment", "web", 1), precision=0.05, trials=1000)
     assert (sure.trials, sure.wanted) == (50, 1000)
     assert chances(equal(2), workload("Deployment", "web", 1), precision=0.05, trials=1000).trials in range(350, 500)
 
 
+@pytest.mark.long
 def test_trials_end_when_the_answer_no_longer_changes_unless_their_number_is_named() -> None:
     sure = chances(equal(2), workload("Deployment", "web", 2), trials=None)
     assert 200 <= sure.trials < sure.wanted == 1000
@@ -167,6 +174,7 @@ def test_trials_end_when_the_answer_no_longer_changes_unless_their_number_is_nam
     assert chances(equal(2), workload("Deployment", "web", 2), trials=250).trials == 250
 
 
+@pytest.mark.long
 def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
     owner = ("apps/v1", "Deployment", "web")
     whole = [workload("Deployment", "web", 2)]

@@ -23,6 +23,7 @@ def contents_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.long
 def test_the_copy_is_the_samples_and_what_is_printed_runs(tmp_path: Path) -> None:
     ran = run("demo", folder=tmp_path)
     assert (ran.code, ran.err) == (0, "")

@@ -253,6 +253,7 @@ def test_two_policies_are_compared_by_whom_they_evict_and_whether_they_come_to_r
     assert (same.differs, same.exit_code) == (False, 0)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["100m", "500m", "1", "2"])), min_size=1, max_size=7),
     st.sampled_from([policy(), LOW, policy("HighNodeUtilization", thresholds={"cpu": 30})]),

@@ -141,6 +141,7 @@ LAWS: dict[str, Callable[[DescheduleResult], bool]] = {
 }
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(

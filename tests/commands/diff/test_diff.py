@@ -276,6 +276,7 @@ def clusters(cpus: list[str]) -> list[Node]:
     return [node(f"n{i}", cpu=cpu, zone=f"z{i % 2}", labels={ZONE: f"z{i % 2}"}) for i, cpu in enumerate(cpus)]
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @pytest.mark.usefixtures("cluster_size")
 @given(cpus=NODES, asked=PODS, packing=st.booleans())
@@ -287,6 +288,7 @@ def test_nothing_differs_from_itself(cpus: list[str], asked: list[tuple[str, int
     assert (result.cluster_a, result.skews) == (result.cluster_b, ())
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @pytest.mark.usefixtures("cluster_size")
 @given(cpus=NODES, asked=PODS, smaller=NODES)

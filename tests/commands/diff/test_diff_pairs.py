@@ -161,6 +161,7 @@ def test_an_update_under_two_policies_is_compared_pod_by_pod(tmp_path: Path) -> 
     assert [plan.creates for side in (result.a, result.b) for plan in side.rollouts] == [2, 2]
 
 
+@pytest.mark.long
 def test_replayed_pods_that_an_update_replaces_are_the_ones_it_makes(tmp_path: Path) -> None:
     cluster = running(tmp_path, worker("a"), worker("b"))
     result = kwhatif.diff(snapshot=cluster, old=[web()], new=[web("1100m")], replay=["all"])
@@ -185,6 +186,7 @@ SIZES = st.lists(st.sampled_from(["1", "2", "4"]), min_size=1, max_size=4)
 PODS = st.lists(st.tuples(st.sampled_from(["300m", "1", "1500m", "2"]), st.integers(0, 1)), max_size=8)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(sizes=SIZES, others=SIZES, asked=PODS, packing=st.booleans())
 def test_each_side_places_the_pods_that_place_does(

@@ -314,6 +314,7 @@ def test_budgets(one: Pod, budgets: list[PodDisruptionBudget], outcome: str) -> 
     assert [each.outcome for each in result.pods] == [outcome]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("cluster_size")
 @given(
     cpus=st.lists(st.sampled_from(["1", "2", "3"]), min_size=1, max_size=6),

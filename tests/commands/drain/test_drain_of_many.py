@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from unittest import mock
 
+import pytest
 from msgspec.structs import replace
 
 from benchmarks.fleet import ZONE, ZONES, write
 from kwhatif import drain
 from kwhatif.results.disruption import DrainResult
 from kwhatif.scheduling.schedule_one import Scheduler
+
+pytestmark = pytest.mark.long
 
 
 def drained(snapshot: Path) -> DrainResult:

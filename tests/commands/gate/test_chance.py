@@ -39,6 +39,7 @@ def test_what_finds_room_in_this_run_may_find_none_in_another(chance: float | No
     assert all(title.endswith("of 60 trials pods stay pending") for title in titles(result, "unschedulable"))
 
 
+@pytest.mark.long
 def test_who_is_evicted_by_chance() -> None:
     important = [pod("held", on="n1", cpu="1", priority=100), pod("low", on="n2", cpu="1", priority=-10)]
     nodes = [*EQUAL, node("n3", cpu="1", zone="a")]

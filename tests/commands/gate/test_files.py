@@ -126,6 +126,7 @@ def compare(repository: Path, then: tuple[list[str], ReadingReport]) -> tuple[bo
     return objects != before, uses
 
 
+@pytest.mark.long
 def test_any_changed_file_changes_objects_or_is_named_as_without_effect_or_as_not_read(repository: Path) -> None:
     then = read(repository / "base")
     assert compare(repository, then) == (False, {})
@@ -148,6 +149,7 @@ def test_any_changed_file_changes_objects_or_is_named_as_without_effect_or_as_no
             assert differ, name
 
 
+@pytest.mark.long
 def test_files_that_come_and_go_are_named_as_well(repository: Path) -> None:
     generator, then = random.Random(41), read(repository / "base")
     for name in generator.sample(sorted(REPOSITORY), 6):
@@ -165,6 +167,7 @@ def judge(repository: Path, render: Literal["never", "auto"] = "never") -> tuple
     return found.verdict, found.exit_code, found.files
 
 
+@pytest.mark.long
 def test_a_changed_chart_that_cannot_be_rendered_does_not_pass_unless_it_is_accepted_by_name(tmp_path: Path) -> None:
     for side in ("base", "head"):
         write_files(tmp_path / side, {**CHART, "web.yaml": deployment("web")})

@@ -46,6 +46,7 @@ def ask(head: list[Json], base: list[Json] | None, chosen: dict[str, Any], **mor
     return judged(cluster(), *head, base=base, rules=chosen, **more)
 
 
+@pytest.mark.long
 @given(head=workloads(), base=st.none() | workloads(), chosen=rules, data=st.data())
 def test_removing_a_rule_never_makes_a_gate_worse(
     head: list[Json], base: list[Json] | None, chosen: dict[str, Any], data: st.DataObject
@@ -56,6 +57,7 @@ def test_removing_a_rule_never_makes_a_gate_worse(
     assert list(rest.findings) == [finding for finding in whole.findings if finding.rule != gone]
 
 
+@pytest.mark.long
 @given(same=workloads(), chosen=rules, exemptions=st.booleans())
 def test_an_empty_change_passes_and_says_that_there_is_nothing_to_judge(
     same: list[Json], chosen: dict[str, Any], exemptions: bool
@@ -66,6 +68,7 @@ def test_an_empty_change_passes_and_says_that_there_is_nothing_to_judge(
     assert all(change.what == "unchanged" for change in result.changes)
 
 
+@pytest.mark.long
 @given(head=workloads(), chosen=rules)
 def test_the_verdict_follows_from_the_findings_and_the_counts_agree(head: list[Json], chosen: dict[str, Any]) -> None:
     result = ask(head, None, chosen)
@@ -80,6 +83,7 @@ def test_the_verdict_follows_from_the_findings_and_the_counts_agree(head: list[J
     assert len(set(fingerprints)) == len(fingerprints)
 
 
+@pytest.mark.long
 @given(head=workloads(), chosen=rules)
 def test_exemptions_only_ever_take_findings_away(head: list[Json], chosen: dict[str, Any]) -> None:
     granted, refused = ask(head, None, chosen), ask(head, None, chosen, exemptions=False)

@@ -194,6 +194,7 @@ def test_a_level_that_makes_no_sense_is_refused(level: str, problem: str, tmp_pa
 # --- the schema
 
 
+@pytest.mark.long
 def test_the_schema_is_sound_and_knows_every_rule() -> None:
     schema = gate_policy_schema()
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -58,25 +58,30 @@ def changes(*manifests: str, base: str | None = None) -> list[tuple[str, str]]:
 CHANGED = [("changed", "Deployment shop/web")]
 
 
+@pytest.mark.long
 def test_two_words_that_are_revisions_are_base_and_head(repository: Path) -> None:
     assert changes("one", "main") == CHANGED
 
 
+@pytest.mark.long
 def test_a_directory_is_compared_with_itself_in_a_revision(repository: Path) -> None:
     assert changes("apps", base="one") == CHANGED
     assert changes("apps", base="main") == [("unchanged", "Deployment shop/web")]
 
 
+@pytest.mark.long
 def test_a_directory_is_found_from_within_the_repository(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository / "apps")
     assert changes(".", base="one") == CHANGED
 
 
+@pytest.mark.long
 def test_parts_of_revisions_are_named_as_git_does(repository: Path) -> None:
     assert changes("main:apps", base="one") == CHANGED
     assert changes("main:apps/web.yaml", base="one:apps/web.yaml") == CHANGED
 
 
+@pytest.mark.long
 def test_a_directory_that_a_revision_lacks_is_empty_there(repository: Path) -> None:
     (repository / "more").mkdir()
     (repository / "more" / "web.yaml").write_text(web(1))
@@ -88,6 +93,7 @@ def test_what_is_no_object_is_passed_over_in_revisions_too_and_places_name_the_r
     assert str(manifest.origin) == "one:apps/web.yaml"
 
 
+@pytest.mark.long
 def test_kustomizations_of_revisions_are_built_where_somebody_asks(repository: Path) -> None:
     (repository / "apps" / "kustomization.yaml").write_text("resources: [web.yaml]\nnamespace: shop\n")
     run_git("add", ".")
@@ -101,6 +107,7 @@ def test_kustomizations_of_revisions_are_built_where_somebody_asks(repository: P
     assert gate("HEAD:apps", snapshot=SNAPSHOT, base="HEAD~1").outcome.good
 
 
+@pytest.mark.long
 def test_a_file_that_nobody_could_read_before_either_says_nothing_of_a_change(repository: Path) -> None:
     (repository / "apps" / "broken.yaml").write_text("kind: Pod\nmetadata: {name: [}\n")
     run_git("add", ".")
@@ -114,6 +121,7 @@ def test_a_file_that_nobody_could_read_before_either_says_nothing_of_a_change(re
     assert any("passed over: HEAD:apps/broken.yaml" in note for note in found.notes)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("repository")
 def test_a_file_called_as_the_revision_hides_no_path_of_it(repository: Path) -> None:
     (repository / "one").mkdir()
@@ -125,6 +133,7 @@ def test_a_path_that_exists_is_no_revision_and_neither_is_an_option(repository: 
     assert [is_revision(word) for word in ("one", "main", "--all", "nowhere", "")] == [True, False, False, False, False]
 
 
+@pytest.mark.long
 def test_a_revision_is_one_of_the_repository_of_what_is_judged(
     repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +143,7 @@ def test_a_revision_is_one_of_the_repository_of_what_is_judged(
     assert changes(f"main:{named}", base=f"one:{named}") == CHANGED
 
 
+@pytest.mark.long
 def test_without_manifests_the_working_directory_is_compared(repository: Path) -> None:
     assert changes(base="one") == CHANGED
     with pytest.raises(UsageError, match="missing argument"):
@@ -145,11 +155,13 @@ def test_a_base_that_was_not_fetched_is_said_to_be_none(repository: Path) -> Non
         changes(".", base="origin/main")
 
 
+@pytest.mark.long
 def test_findings_point_to_the_lines_of_files_of_revisions(repository: Path) -> None:
     (change,) = gate("main:", snapshot=SNAPSHOT, base="one").changes
     assert change.location == Location(file="main:apps/web.yaml", line=5)
 
 
+@pytest.mark.long
 def test_files_that_say_how_the_gate_judges_are_no_manifests(repository: Path) -> None:
     shutil.copy(SNAPSHOT, repository / "cluster.json")
     (repository / ".kwhatif.yaml").write_text(
@@ -171,6 +183,7 @@ def test_a_path_outside_of_the_repository_is_an_error(
         changes(str(elsewhere), base="one")
 
 
+@pytest.mark.long
 def test_two_alternatives_of_one_object_are_one_finding_where_they_are_of_the_change(repository: Path) -> None:
     (repository / "apps" / "web-prod.yaml").write_text(web(4))
     run_git("add", ".")

@@ -20,6 +20,8 @@ from tests.scheduling.test_volume_laws import state_of
 from tests.storage_strategies import Store, stores
 from tests.strategies import GeneratedCluster, crowds, large_scenarios, scenarios
 
+pytestmark = pytest.mark.long
+
 
 def again(info: PodInfo) -> Pod:
     """A pod that is made in the place of another."""

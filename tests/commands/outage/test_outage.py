@@ -304,6 +304,7 @@ def pod_of(each: Pod, kind: str) -> Pod:
     return replace(each, metadata=replace(each.metadata, owner_references=[owner]))
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(failing_scenarios(crowds()))
 def test_what_is_undone_after_each_failure_gives_what_clusters_of_their_own_give(

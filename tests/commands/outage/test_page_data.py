@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.running import run
 from tests.render.html.html_reading import Page, column
 
 CLUSTER = "--snapshot ../samples/cluster"
 
 
+@pytest.mark.long
 def test_a_page_has_the_cluster_and_who_goes_where_in_each_failure(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     run(*f"outage {CLUSTER} --each zones --report html={path}".split())

@@ -132,6 +132,7 @@ def test_a_quota_is_shown_with_what_the_change_uses_of_it() -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [None, 80, 200])
 def test_the_text_has_at_most_forty_lines_however_much_there_is_to_say(width: int | None) -> None:
     many = [new("Deployment", f"api-{i:02}", 3, cpu="600m") for i in range(30)]
@@ -156,6 +157,7 @@ def test_a_changed_file_that_nobody_reads_makes_the_answer_unknown(tmp_path: Pat
     assert result.verdict.startswith("unknown: ")
 
 
+@pytest.mark.long
 def test_the_numbers_are_those_of_the_gate() -> None:
     head, base, snapshot = SAMPLE
     review = kwhatif.review(head, base=base, snapshot=snapshot)
@@ -168,6 +170,7 @@ def test_the_numbers_are_those_of_the_gate() -> None:
     assert {each.pod for each in review.evicted} == {each.pod for each in gate.outcome.victims}
 
 
+@pytest.mark.long
 def test_each_command_that_says_more_runs() -> None:
     head, base, snapshot = SAMPLE
     result = kwhatif.review(head, base=base, snapshot=snapshot)
@@ -178,6 +181,7 @@ def test_each_command_that_says_more_runs() -> None:
         assert run(*rest).code in (0, 1), command
 
 
+@pytest.mark.long
 def test_the_outage_that_a_review_names_says_the_same_of_it() -> None:
     head, _, snapshot = SAMPLE
     result = kwhatif.review(head, snapshot=snapshot)

@@ -101,6 +101,7 @@ def test_lower_requests_mean_more_pods() -> None:
     assert result.after.cost == result.before.cost
 
 
+@pytest.mark.long
 def test_forty_percent_are_saved_as_the_autoscaler_has_it(tmp_path: Path) -> None:
     result = told("saves-40", write=tmp_path)
     assert (result.before.cost, result.after.cost) == (1460.0, 876.0)
@@ -116,6 +117,7 @@ def test_forty_percent_are_saved_as_the_autoscaler_has_it(tmp_path: Path) -> Non
     assert plan.steps[-1].nodes == result.after.nodes == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES)
 def test_without_the_nodes_that_go_nobody_waits(story: str, tmp_path: Path) -> None:
     result = told(story, write=tmp_path)
@@ -124,6 +126,7 @@ def test_without_the_nodes_that_go_nobody_waits(story: str, tmp_path: Path) -> N
     assert placed.exit_code == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES)
 def test_steps_sum_up_to_the_whole(story: str) -> None:
     result = told(story, steps=True, most_steps=2)
@@ -133,6 +136,7 @@ def test_steps_sum_up_to_the_whole(story: str) -> None:
     assert sum(step.workloads for step in result.steps) == len({each.workload for each in result.workloads})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("story", STORIES)
 def test_a_large_cluster_loses_as_many_nodes_as_round_by_round(story: str, monkeypatch: pytest.MonkeyPatch) -> None:
     by_rounds = told(story)
@@ -233,6 +237,7 @@ def test_half_the_pods_unknown_and_clocks_apart_are_told_with_numbers(tmp_path: 
     assert any("the last sample of usage is 30 days before the snapshot" in note for note in result.notes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["patches", "vpa"])
 def test_what_is_written_can_be_asked_with_in_every_form(form: str, tmp_path: Path) -> None:
     told("saves-40", write=tmp_path, write_as=form)
@@ -270,6 +275,7 @@ def test_the_headline_says_of_requests_what_the_table_does(story: str) -> None:
         assert f"{word} requests {percent:+}%" in result.outcome.verdict
 
 
+@pytest.mark.long
 def test_a_saving_is_in_the_headline_though_pods_wait() -> None:
     result = told("saves-40")
     worse = structs.replace(result.after, pending=result.before.pending + 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import kwhatif
 from kwhatif.commands.page import html_page, page_data
 from kwhatif.commands.rightsize.text import sizing_data
@@ -11,6 +13,7 @@ from kwhatif.commands.rightsize.text import sizing_data
 HOME = Path(__file__).parents[3] / "samples" / "usage" / "saves-40"
 
 
+@pytest.mark.long
 def test_the_page_has_points_and_steps_in_cores_and_bytes() -> None:
     result = kwhatif.rightsize(
         snapshot=str(HOME / "cluster.json"),

@@ -47,6 +47,7 @@ def sample(**options: Any) -> SweepResult:
 # --- planted answers
 
 
+@pytest.mark.long
 def test_the_policy_that_was_planted_is_on_the_front_and_the_best(tmp_path: Path) -> None:
     """Machines of 4 cpus, pods of 500m on all of them, and two that want 3500m: only who packs has room for both."""
     best = tmp_path / "best.yaml"
@@ -69,6 +70,7 @@ def test_the_policy_that_was_planted_is_on_the_front_and_the_best(tmp_path: Path
     assert matters == {"scoringStrategy": 100.0, "PodTopologySpread.weight": 0.0}
 
 
+@pytest.mark.long
 def test_the_answer_is_the_same_whoever_asks_and_after_it_was_cut_off(tmp_path: Path) -> None:
     answers, rows = [], []
     for workers in ("1", "2"):
@@ -85,6 +87,7 @@ def test_the_answer_is_the_same_whoever_asks_and_after_it_was_cut_off(tmp_path: 
     assert "the rows are of another study" in other.err
 
 
+@pytest.mark.long
 def test_measures_of_several_clusters_are_means(tmp_path: Path) -> None:
     document = list(yaml.safe_load_all(Path(CLUSTER).read_text()))
     small = tmp_path / "small.yaml"
@@ -96,6 +99,7 @@ def test_measures_of_several_clusters_are_means(tmp_path: Path) -> None:
     assert len(result.fidelity) == len(result.snapshots) == 2
 
 
+@pytest.mark.long
 def test_room_for_a_probe_is_what_capacity_counts() -> None:
     result = sample(probe=JOB, objectives={"probeRoom": 1})
     rooms = {each.policy: each.measures["probeRoom"] for each in result.points}
@@ -357,6 +361,7 @@ def test_what_cannot_be_swept(words: tuple[str, ...], told: str) -> None:
     assert told in ran.err
 
 
+@pytest.mark.long
 def test_what_the_api_server_refuses_is_told(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(Path(JOB).read_text() + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: Wrong}\nspec: {}\n")

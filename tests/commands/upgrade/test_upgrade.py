@@ -166,6 +166,7 @@ def test_the_defaults_of_a_strategy_are_those_of_its_documents(strategy: str) ->
     assert (plan.surge, plan.unavailable, plan.drain_timeout) == DEFAULTS[strategy]
 
 
+@pytest.mark.long
 @given(
     st.integers(1, 4),
     st.integers(2, 8),

@@ -58,6 +58,7 @@ def hostile_placement(text: str) -> PlaceResult:
 # --- hostile names
 
 
+@pytest.mark.long
 @given(ANY)
 def test_a_text_of_a_cluster_is_in_the_data_and_nowhere_else(text: str) -> None:
     page = Page(html_page(hostile_placement(text)))
@@ -75,6 +76,7 @@ def test_a_finding_is_text_whatever_it_says(text: str) -> None:
     assert page.data["findings"][0]["message"] == clean(text)
 
 
+@pytest.mark.long
 @given(st.recursive(ANY | st.integers() | st.booleans() | st.none(), lambda each: st.lists(each), max_leaves=8))
 def test_json_in_a_page_is_json_without_a_sign_that_markup_has(value: Any) -> None:
     told = json_in_page({"a": value})

@@ -41,6 +41,7 @@ def placed(sample: Path, document: Path, *manifests: Any, **options: Any) -> Pla
     return kwhatif.place(list(manifests), snapshot=sample / "cluster.yaml", autoscale=document, **options)
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(
     st.sampled_from(((AUTOSCALED, GROUPS), (KARPENTER, CATALOGUE))),
@@ -182,6 +183,7 @@ def test_a_rules_file_that_names_an_autoscaler_is_pointed_to(tmp_path: Path, mon
     assert any("names an autoscaler: --autoscale" in note and "groups.yaml" in note for note in found.notes)
 
 
+@pytest.mark.long
 def test_pods_below_the_cutoff_are_named_where_an_autoscaler_expects_room_that_the_scheduler_does_not_have() -> None:
     samples = AUTOSCALED.parent
     found = kwhatif.capacity(samples / "manifests/web.yaml", snapshot=samples / "cluster", autoscale=GROUPS)

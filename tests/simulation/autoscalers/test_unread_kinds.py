@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.cli.running import TESTS, run
+
+pytestmark = pytest.mark.long
 
 SAMPLE = TESTS.parent / "samples" / "karpenter"
 

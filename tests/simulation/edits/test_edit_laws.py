@@ -49,6 +49,7 @@ def edits_of(nodes: Sequence[Node]) -> st.SearchStrategy[Json]:
     )
 
 
+@pytest.mark.long
 @given(scenarios(), st.data())
 @settings(max_examples=40, deadline=None)
 def test_a_cordon_that_is_lifted_changes_no_answer(scenario: GeneratedCluster, data: st.DataObject) -> None:
@@ -58,6 +59,7 @@ def test_a_cordon_that_is_lifted_changes_no_answer(scenario: GeneratedCluster, d
     assert answers(both, scenario.pending) == answers(lifted, scenario.pending)
 
 
+@pytest.mark.long
 @given(scenarios(), st.integers(1, 4), st.data())
 @settings(max_examples=40, deadline=None)
 def test_nodes_that_are_added_and_removed_again_change_no_answer(
@@ -70,6 +72,7 @@ def test_nodes_that_are_added_and_removed_again_change_no_answer(
     assert answers(result, scenario.pending) == answers(there, scenario.pending)
 
 
+@pytest.mark.long
 @given(scenarios(), st.data())
 @settings(max_examples=40, deadline=None)
 def test_a_node_that_is_removed_might_as_well_never_have_been_there(
@@ -83,6 +86,7 @@ def test_a_node_that_is_removed_might_as_well_never_have_been_there(
     assert answers(result, scenario.pending) == answers(never, scenario.pending)
 
 
+@pytest.mark.long
 @given(scenarios(), st.data())
 @settings(max_examples=40, deadline=None)
 def test_edits_made_one_by_one_or_together_come_to_the_same_and_nothing_given_changes(

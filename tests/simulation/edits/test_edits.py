@@ -459,6 +459,7 @@ def test_what_cannot_be_done_is_refused_with_its_place(case: str) -> None:
     assert str(refused.value) == f"edits.yaml: $.edits[1]{problem}"
 
 
+@pytest.mark.long
 def test_a_workload_of_several_namespaces_needs_one() -> None:
     other: Json = workload("Deployment", "web", 1)
     other = {**other, "metadata": {**other["metadata"], "namespace": "test"}}

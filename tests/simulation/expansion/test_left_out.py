@@ -71,6 +71,7 @@ def test_what_was_left_out_is_taken_to_be_as_it_was(dumps: Path) -> None:
     assert (replaced(ran), GAP in gaps(ran)) == (0, True)
 
 
+@pytest.mark.long
 def test_with_whole_templates_a_changed_environment_is_an_update(dumps: Path) -> None:
     obj = stored()
     assert replaced(place(dumps, obj, "whole")) == 0
@@ -80,6 +81,7 @@ def test_with_whole_templates_a_changed_environment_is_an_update(dumps: Path) ->
     assert GAP not in gaps(ran)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "change",
     [
@@ -98,6 +100,7 @@ def test_what_the_snapshot_knows_has_changed_is_an_update(change: dict[str, Any]
     assert GAP not in gaps(ran)
 
 
+@pytest.mark.long
 def test_under_strict_an_unchanged_workload_is_not_certain_enough(dumps: Path) -> None:
     ran = place(dumps, stored(), "pruned", "--strict")
     assert ran.code == 2

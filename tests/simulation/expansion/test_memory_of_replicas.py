@@ -69,6 +69,7 @@ def held_by(kind: str, replicas: int) -> int:
     return held
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_a_further_replica_takes_what_is_its_own(kind: str) -> None:
     expanded(kind, 1)

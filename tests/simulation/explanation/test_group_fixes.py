@@ -150,6 +150,7 @@ def test_a_group_that_runs_is_told_why_its_domain_was_chosen() -> None:
     assert not report.fixes
 
 
+@pytest.mark.long
 @example(sizes={"a": 1}, least=3, running=[(0, "1", -1)], key="")
 @given(
     sizes=st.dictionaries(st.sampled_from(["a", "b", "c"]), st.integers(1, 2), min_size=1),
@@ -185,6 +186,7 @@ def quorum_of(fix: GroupFix, least: int) -> int:
     return int(words[1]) if words[0] == "minCount" else least
 
 
+@pytest.mark.long
 def test_fixes_leave_the_cluster_as_it_was() -> None:
     session = session_of([*racks(a=1), pod("low", on="a-0", cpu="1"), group("g", least=4, key="rack")], *TOPOLOGY)
     asked = asking(*workers(4))

@@ -24,6 +24,7 @@ def case(*, mapped: bool, files: list[str] = FILES) -> Scenario:
     return Scenario(Inputs([str(SAMPLES / "cluster")], files, with_map=mapped))
 
 
+@pytest.mark.long
 def test_they_are_what_explain_says_of_the_pod_as_it_was_tried() -> None:
     drawn: PlaceResult = ask(Place(), case(mapped=True))
     told: ExplainResult = ask(
@@ -34,6 +35,7 @@ def test_they_are_what_explain_says_of_the_pod_as_it_was_tried() -> None:
     assert [report.pod for report in told.pods] == ["batch/too-big"]
 
 
+@pytest.mark.long
 def test_an_answer_that_is_printed_has_none_and_one_that_is_drawn_is_the_same() -> None:
     printed, drawn = ask(Place(), case(mapped=False)), ask(Place(), case(mapped=True))
     assert printed.explanations == ()

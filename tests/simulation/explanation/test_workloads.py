@@ -96,6 +96,7 @@ def test_a_workload_that_evicts_is_explained_by_the_pod_that_does_so_first() -> 
     assert [each.pod for each in result.outcome.pending], "low-1 is recreated, and there is no room for it"
 
 
+@pytest.mark.long
 def test_of_more_workloads_than_are_recorded_the_rest_is_explained_as_things_are_at_the_ends() -> None:
     fitting = [pod(f"web-{at:03}", cpu="1") for at in range(MOST_RECORDED + 1)]
     result = explained(

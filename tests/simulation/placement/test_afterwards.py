@@ -66,6 +66,7 @@ def wanting(name: str, asked: tuple[str, bool, str | None]) -> Pod:
     return pod(name, cpu=cpu, labels={"apart": "yes"} if apart else {}, spec=spec)
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(sizes=SIZES, first=ASKED, then=ASKED)
 def test_a_question_on_the_written_cluster_answers_as_if_one_had_gone_on(

@@ -140,6 +140,7 @@ def test_a_gang_that_never_fits_and_evicts_others_in_turns_is_told() -> None:
 SIZES = st.sampled_from(["500m", "1", "2"])
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @example(gangs=[(2, 1, "500m", 0), (3, 3, "2", 1)], others=[], running=[], for_all=False)
 @given(

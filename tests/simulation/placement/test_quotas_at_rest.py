@@ -160,6 +160,7 @@ def test_the_gate_judges_who_was_created_in_the_end(tmp_path: Path) -> None:
     assert not [each for each in found.findings if each.rule == "quota"]
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(st.sampled_from(["500m", "1", "2"]), st.booleans()), max_size=5),

@@ -143,6 +143,7 @@ def test_what_goes_on_in_the_end_is_in_the_cluster_that_is_written(tmp_path: Pat
     assert [each.unfinished for each in again.rollouts if each.unfinished] == []
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(

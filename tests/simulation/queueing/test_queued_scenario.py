@@ -97,6 +97,7 @@ def test_a_pod_behind_the_gate_is_released_when_its_workload_is_admitted() -> No
     assert [(each.pod, each.node) for each in begins.placements] == [("vision/ablation-0", "a100-2")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", [kwhatif.place, kwhatif.gate])
 def test_place_and_gate_say_what_queue_says(ask: Any) -> None:
     for manifest in (TRAIN, EVALUATE):

@@ -123,6 +123,7 @@ def test_a_chart_that_is_not_rendered_is_a_gap_by_name_and_the_rest_is_built(why
     assert report.absent_charts == ({} if render == "never" else {COMMAND: [file]})
 
 
+@pytest.mark.long
 def test_a_gate_judges_the_rest_where_a_chart_that_is_not_here_is_accepted(tmp_path: Path) -> None:
     for side, replicas in (("base", 1), ("head", 3)):
         values = f", valuesFile: v.yaml, valuesInline: {{a: {len(side)}}}"

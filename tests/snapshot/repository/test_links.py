@@ -93,6 +93,7 @@ def test_a_link_is_followed_where_it_stays_inside(
     assert read([path]) == (objects, gaps)
 
 
+@pytest.mark.long
 def test_the_law_of_links_what_a_revision_has_is_what_its_checkout_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

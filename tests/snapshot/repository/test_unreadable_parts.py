@@ -61,6 +61,7 @@ def test_it_is_a_gap_with_its_place_and_the_rest_is_placed(odd: tuple[str, str, 
     assert gap.effect == "it is not judged"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_it_is_refused_strictly_and_by_a_gate_unless_it_is_accepted(
     odd: tuple[str, str, list[str]], tmp_path: Path

@@ -98,6 +98,7 @@ def test_a_report_is_valid(name: str, result: GateResult) -> None:
     check(name, FORMATS[name](result))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 @given(result=results())
 def test_all_formats_have_the_same_findings(name: str, result: GateResult) -> None:
@@ -252,6 +253,7 @@ def rendered(text: str) -> tuple[set[str], str]:
 OUR_TAGS = set(re.findall(r"\w+", "h2 p table thead tbody tr th td code strong em blockquote details summary ul li br"))
 
 
+@pytest.mark.long
 @given(text=ANY)
 def test_a_comment_has_no_element_that_is_not_ours_and_calls_nobody(text: str) -> None:
     tags, words = rendered(gate_markdown(hostile_result(text)))
@@ -265,6 +267,7 @@ def test_a_comment_is_rendered_as_meant() -> None:
     assert "2 of 3 pods find no node" in words
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sign", ["x", "<", "😀"])
 def test_a_comment_that_would_be_too_long_leaves_things_out_and_says_so(sign: str) -> None:
     finding = sample().findings[0]
@@ -281,6 +284,7 @@ def test_a_comment_that_would_be_too_long_leaves_things_out_and_says_so(sign: st
 # --- hostile names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 @given(text=ANY)
 def test_whatever_is_in_a_name_the_report_is_valid_and_no_terminal_obeys_it(name: str, text: str) -> None:

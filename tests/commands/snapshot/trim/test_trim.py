@@ -50,6 +50,7 @@ def names(result: TrimmedSnapshot) -> set[str]:
 # --- the law
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_trimmed_recording_is_decided_as_it_was_recorded(family: str) -> None:
     # Clusters that are sampled have hundreds of nodes; one of them takes as long as all others together.
@@ -101,6 +102,7 @@ def _added(scores: dict[str, dict[str, int]] | None) -> dict[str, dict[str, int]
     return {node: {p: score for p, score in own.items() if score} for node, own in (scores or {}).items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_with_fewer_nodes_the_outcome_is_the_recorded_one_but_for_numbers(family: str) -> None:
     for where, scenario in islice(read_scenarios(str(RECORDED / family)), 1 if "sampling" in family else 2):

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_snapshot
 from tests.builders import FEATURES
+
+pytestmark = pytest.mark.long
 
 DATA = Path(__file__).parents[3] / "data"
 SOUND = json.loads((DATA / "cluster.json").read_text())
