@@ -49,8 +49,13 @@ def missing(nodes: Sequence[NodeReport]) -> str:
 # --- nodes that are out
 
 
-def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False) -> Iterator[Block]:
-    """The nodes that reject a pod, by distance. ``total`` is the number of nodes, where all were evaluated."""
+def rejected_blocks(
+    nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False, victims: bool = True
+) -> Iterator[Block]:
+    """The nodes that reject a pod, by distance.
+
+    ``total`` is the number of nodes, where all were evaluated. Without ``victims`` preemption was tried in vain.
+    """
     if not nodes:
         return
     groups = [[node] for node in nodes] if everything else _group_alike(nodes)
@@ -60,7 +65,7 @@ def rejected_blocks(nodes: Sequence[NodeReport], total: int | None, *, everythin
     yield Heading(
         f"REJECTED NODES{share(len(nodes), total)}, the nearest first (* kube-scheduler's own reason, x another)"
     )
-    rows = tuple(_row(group, plugins) for group in shown)
+    rows = tuple(_row(group, plugins, "may help" if victims else "no victims") for group in shown)
     names = (Column(plugin, name=True) for plugin in plugins)
     headers: tuple[Column | str, ...] = (
         "nodes [node]",
@@ -85,13 +90,13 @@ def _nearness(group: Sequence[NodeReport]) -> tuple[int, float, int, str]:
     return plugins, short, -len(group), name
 
 
-def _row(group: Sequence[NodeReport], plugins: Sequence[str]) -> tuple[str, ...]:
+def _row(group: Sequence[NodeReport], plugins: Sequence[str], resolvable: str) -> tuple[str, ...]:
     first, names = group[0], [node.node for node in group]
     alone = len(group) == 1
     return (
         first.node if alone else f"{len(group)} nodes",
         *_marks(first.blockers, plugins),
-        "may help" if all(blocker.resolvable for blocker in first.blockers) else "no help",
+        resolvable if all(blocker.resolvable for blocker in first.blockers) else "no help",
         "" if alone else format_some(names),
         missing(group),
     )

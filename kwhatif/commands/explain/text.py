@@ -46,6 +46,7 @@ from kwhatif.results.explain import (
 )
 from kwhatif.results.outcome import FITS, Outcome, lead_with
 from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.scheduling.victim_search import NO_VICTIMS
 
 MOST_HOMES = 4
 """The nodes of a workload are named up to this number."""
@@ -323,7 +324,9 @@ def _nodes(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
         return
     total = nodes if len(report.nodes) == nodes else None
     yield from feasible_blocks([node for node in report.nodes if node.feasible], total, everything=everything)
-    yield from rejected_blocks([node for node in report.nodes if not node.feasible], total, everything=everything)
+    victims = bool(report.evictions) or NO_VICTIMS not in report.placement.message
+    rejected = [node for node in report.nodes if not node.feasible]
+    yield from rejected_blocks(rejected, total, everything=everything, victims=victims)
 
 
 # --- two nodes
