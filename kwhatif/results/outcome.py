@@ -15,6 +15,9 @@ from kwhatif.results.base import ManifestResult, Result, ResultStruct
 Lead = tuple[str, str]
 """How a verdict begins: of a good outcome (``Fits``), and of a bad one (``Does not fit``)."""
 
+NO_VICTIMS = "No preemption victims found for incoming pod"
+"""What the message of a pod says of nodes where preemption was tried in vain."""
+
 FITS = ("Fits", "Does not fit")
 DIFFERS = ("No difference", "Differs")
 

@@ -21,6 +21,7 @@ from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.status import Diagnosis, Status, fit_message
 from kwhatif.framework.victim_rules import VictimRules
+from kwhatif.results.outcome import NO_VICTIMS
 from kwhatif.scheduling.preemption_candidates import (
     PRIORITY_SHIFT,
     Candidates,
@@ -34,7 +35,6 @@ from kwhatif.scheduling.ruled_search import RuledSearch, expected_victim
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import Extenders
 
-NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _AT_ONCE = 512
 """So many changes of a node are looked at together, or one of each node."""

@@ -44,9 +44,8 @@ from kwhatif.results.explain import (
     PodReport,
     WorkloadReport,
 )
-from kwhatif.results.outcome import FITS, Outcome, lead_with
+from kwhatif.results.outcome import FITS, NO_VICTIMS, Outcome, lead_with
 from kwhatif.results.place import Placement, ScaleUp
-from kwhatif.scheduling.victim_search import NO_VICTIMS
 
 MOST_HOMES = 4
 """The nodes of a workload are named up to this number."""
