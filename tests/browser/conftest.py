@@ -23,7 +23,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     missing = [] if importlib.util.find_spec("playwright") else ["playwright"]
     missing += [] if CHROMIUM else ["Chromium"]
     for item in items:
-        if missing and Path(__file__).parent in item.path.parents:
+        if Path(__file__).parent not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.long)
+        if missing:
             item.add_marker(pytest.mark.skip(reason=f"no {' and no '.join(missing)}: make test-browser installs it"))
 
 
