@@ -5,6 +5,8 @@ Upstream: apis/config/v1beta2/configuration_types.go.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from kwhatif.api.meta import Base, LabelSelector
@@ -49,6 +51,15 @@ class Configuration(Base):
     fair_sharing: FairSharingSettings | None = None
     resources: ResourceSettings = msgspec.field(default_factory=ResourceSettings)
     integrations: Integrations = msgspec.field(default_factory=Integrations)
+    feature_gates: dict[str, bool] | None = None
+    wait_for_pods_ready: dict[str, Any] | None = None
+
+    @property
+    def frameworks(self) -> list[str] | None:
+        """The kinds of jobs that are managed; None where no Configuration says it, and so all are taken to be."""
+        if self.kind is None:
+            return None
+        return self.integrations.frameworks or ["batch/job"]
 
     @property
     def is_fair(self) -> bool:

@@ -250,7 +250,9 @@ class Workload:
                 key: FlavorResource = admission.flavors.get(resource, ""), resource
                 quota[key] = add(quota.get(key, 0), amount)
             if admission.topology is not None:
-                requests = own.get(admission.name) or divide(admission.usage, admission.count)
+                requests = own.get(admission.name)
+                if requests is None:
+                    requests = divide(admission.usage, admission.count)
                 uses = [DomainUse(values, requests, count) for values, count in admission.topology.domains]
                 for flavor in sorted(set(admission.flavors.values())):
                     domains.setdefault(flavor, []).extend(uses)

@@ -135,6 +135,16 @@ CASES: dict[str, tuple[dict[str, Any], list[WorkloadPodSet], list[str]]] = {
             "should be equal"
         ],
     ),
+    "a Workload that is there already, of no name": (
+        job("JobSet", labels={f"{K}prebuilt-workload-name": ""}),
+        [],
+        [f'metadata.labels[{K}prebuilt-workload-name]: Invalid value: "": a lowercase RFC 1123 subdomain'],
+    ),
+    "what is wrong with an MPIJob by field": (
+        job("MPIJob", labels={f"{K}queue-name": "Q"}, elastic__job="true"),
+        [],
+        [f"metadata.annotations[{K}elastic-job]: ", f"metadata.labels[{K}queue-name]: "],
+    ),
     "a slice larger than the pod set": (
         job("JobSet", {"replicatedJobs": [{"name": "a"}, {"name": "b"}]}),
         [pod_set("a"), pod_set("b", 2, {SLICE: "cloud/rack", SIZE: "3"})],
@@ -181,6 +191,16 @@ def test_a_webhook_says(name: str) -> None:
     problems = list(kind_problems(obj, pod_sets, queued=True))
     assert len(problems) == len(expected)
     assert all(problem.startswith(start) for problem, start in zip(problems, expected, strict=True)), problems
+
+
+@pytest.mark.parametrize("word", ["required", "preferred", "unconstrained"])
+def test_an_elastic_job_asks_for_no_domain(word: str) -> None:
+    annotations = {f"{K}podset-{word}-topology": "true"}
+    template = {"metadata": {"annotations": annotations}}
+    problems = list(BATCH_JOB.problems(job("Job", {"template": template}, elastic__job="true"), True))
+    path = f"spec.template.metadata.annotations.{K}podset-{word}-topology"
+    expected = f"{path}: Forbidden: {word} topology is not supported with elastic jobs"
+    assert problems == ([] if word == "unconstrained" else [expected])
 
 
 def test_without_a_queue_a_ray_cluster_may_have_its_autoscaler() -> None:

@@ -15,7 +15,13 @@ from kwhatif.golang.formatting import go_quote
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
 from kwhatif.kueue.jobs.job_webhooks import ELASTIC, job_problems
-from kwhatif.kueue.jobs.topology_annotations import slice_size_problems, topology_problems, topology_request
+from kwhatif.kueue.jobs.topology_annotations import (
+    PREFERRED,
+    REQUIRED,
+    slice_size_problems,
+    topology_problems,
+    topology_request,
+)
 from kwhatif.versions.gates import BOOLEANS
 
 MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
@@ -60,6 +66,12 @@ def problems(job: Object, queued: bool) -> Iterator[str]:
     annotations = section(template, "metadata", "annotations")
     path = ROOT.child("spec", "template", "metadata")
     wrong = list(topology_problems(path, annotations))
+    if not wrong and _annotations(job).get(ELASTIC) == "true":
+        wrong += [
+            path.child("annotations", annotation).forbidden(f"{word} topology is not supported with elastic jobs")
+            for word, annotation in (("required", REQUIRED), ("preferred", PREFERRED))
+            if annotation in annotations
+        ][:1]
     yield from wrong or slice_size_problems(path, annotations, pod_count(job))
 
 

@@ -42,13 +42,14 @@ _SCHEDULING = "scheduling.k8s.io"
 @dataclass(frozen=True, slots=True)
 class JobKind:
     """A kind of job: how its pod sets are found, and what its webhook refuses; the second argument is whether Kueue
-    manages the job.
+    manages the job. ``priority_class`` is that of the job, which comes before those of its pods.
     """
 
     kind: str
     group: str
     pod_sets: Callable[[Object], Sequence[WorkloadPodSet]]
     problems: Callable[[Object, bool], Iterator[str]]
+    priority_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class JobFramework:
     def _construct(
         self, metadata: Object, labels: Mapping[str, str], kind: JobKind, pod_sets: list[WorkloadPodSet]
     ) -> JobOutcome:
-        priority = self._priority(labels, pod_sets)
+        priority = self._priority(labels, kind.priority_class, pod_sets)
         if isinstance(priority, str):
             return JobOutcome(failed=priority)
         reference, value = priority
@@ -158,7 +159,7 @@ class JobFramework:
         )
 
     def _priority(
-        self, labels: Mapping[str, str], pod_sets: Sequence[WorkloadPodSet]
+        self, labels: Mapping[str, str], own: str, pod_sets: Sequence[WorkloadPodSet]
     ) -> tuple[PriorityClassRef | None, int] | str:
         """Class and value, or what was not found."""
         if name := labels.get(PRIORITY_CLASS_LABEL):
@@ -166,7 +167,7 @@ class JobFramework:
                 return f'workloadpriorityclasses.kueue.x-k8s.io "{name}" not found'
             return PriorityClassRef(group=GROUP, kind="WorkloadPriorityClass", name=name), self._classes[name]
         named = (pod_set.template.spec.priority_class_name for pod_set in pod_sets)
-        name = next((class_name for class_name in named if class_name), "")
+        name = own or next((class_name for class_name in named if class_name), "")
         if not name:
             if self._default_class is None:
                 return None, 0

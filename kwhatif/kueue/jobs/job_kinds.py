@@ -1,8 +1,8 @@
-"""The kinds of jobs besides batch/v1 Job that Kueue manages: a table of how their pods are parted into pod sets.
+"""The kinds of jobs besides batch/v1 Job that Kueue manages: a table of their Workloads and pod sets.
 
-The pods themselves are made by the operators' table (``workloads/operators``), so that a kind is understood once.
-Upstream: pkg/controller/jobs, each kind's PodSets; for pods also pod/pod_controller.go, for groups of
-LeaderWorkerSets leaderworkerset_reconciler.go.
+A pod set is what the object says (``spec_pod_sets``), else what its pods are, which the operators' table makes
+(``workloads/operators``); the labels of pods tell which pod set is theirs. Upstream: pkg/controller/jobs; for pods
+also pod/pod_controller.go, for groups of LeaderWorkerSets leaderworkerset_reconciler.go.
 """
 
 from __future__ import annotations
@@ -13,19 +13,26 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.api.decode import convert
 from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.objects import section
 from kwhatif.kueue.jobs.go_integers import atoi
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
-from kwhatif.kueue.jobs.job_webhooks import POD_GROUP_COUNT, POD_GROUP_NAME, kind_problems
+from kwhatif.kueue.jobs.job_webhooks import MOST_POD_SETS, POD_GROUP_COUNT, POD_GROUP_NAME, kind_problems
+from kwhatif.kueue.jobs.spec_pod_sets import (
+    MAIN,
+    SpecPodSets,
+    driver_and_executors,
+    leader_and_workers,
+    ray_groups,
+    replica_types,
+    replicated_jobs,
+)
 from kwhatif.kueue.jobs.topology_annotations import topology_request
 from kwhatif.kueue.pod_amounts import encode_shape
 
-MAIN = "main"
 _FAST = "kueue.x-k8s.io/pod-group-fast-admission"
-_FIRST = ("chief", "master", "ps", "launcher", "leader", "driver", "head")
-"""Pod sets that come before others of their job, in this order."""
 
 
 def _by(label: str, default: str = MAIN, names: Mapping[str, str] | None = None) -> Callable[[Mapping[str, str]], str]:
@@ -39,46 +46,76 @@ def _leader_or_worker(labels: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class JobRow:
-    """A kind: its ``framework`` is what Kueue's Configuration calls it, ``index_label`` that by which a topology orders
-    its pods. Pods of different values of the label ``apart`` have Workloads of their own; with ``single`` each has one.
+    """A kind: its ``framework`` is what Kueue's Configuration calls it, ``pod_set`` names the pod set of a pod by its
+    labels. Pods of different values of the label ``apart`` have Workloads of their own; with ``single`` each has one.
+    Of pods a topology orders those of a pod set by ``index_label``.
 
-    ``optional``: objects without a queue are of no concern to Kueue.
+    ``optional``: objects without a queue are of no concern to Kueue. ``gate`` is the feature gate that it takes.
     """
 
     kind: str
     group: str
     framework: str
     pod_set: Callable[[Mapping[str, str]], str] = lambda labels: MAIN
+    spec_pod_sets: SpecPodSets | None = None
     index_label: str | None = None
     apart: str = ""
     single: bool = False
     optional: bool = False
+    gate: str = ""
 
 
-_REPLICA_TYPE, _REPLICA_INDEX = "training.kubeflow.org/replica-type", "training.kubeflow.org/replica-index"
-_RAY = _by("ray.io/group", "submitter", {"headgroup": "head"})
+_REPLICA_TYPE = "training.kubeflow.org/replica-type"
 _JOB_SETS = _by("jobset.sigs.k8s.io/replicatedjob-name")
-_COMPLETION = "batch.kubernetes.io/job-completion-index"
-_KUBEFLOW = ("PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
+_TRAINING = {
+    "PyTorchJob": replica_types("pytorchReplicaSpecs", "Master", "Worker"),
+    "TFJob": replica_types("tfReplicaSpecs", "Chief", "Master", "PS", "Worker", "Evaluator"),
+    "XGBoostJob": replica_types("xgbReplicaSpecs", "Master", "Worker"),
+    "PaddleJob": replica_types("paddleReplicaSpecs", "Master", "Worker"),
+    "JAXJob": replica_types("jaxReplicaSpecs", "Worker"),
+}
+_RAY = {
+    "RayCluster": ray_groups(),
+    "RayJob": ray_groups("rayClusterSpec"),
+    "RayService": ray_groups("rayClusterConfig"),
+}
 
 POD_ROW = JobRow("Pod", "", "pod", index_label="kueue.x-k8s.io/pod-group-pod-index", single=True, optional=True)
 
 ROWS: tuple[JobRow, ...] = (
-    JobRow("JobSet", "jobset.x-k8s.io", "jobset.x-k8s.io/jobset", _JOB_SETS, _COMPLETION),
-    JobRow("TrainJob", "trainer.kubeflow.org", "trainer.kubeflow.org/trainjob", _JOB_SETS, _COMPLETION),
+    JobRow("JobSet", "jobset.x-k8s.io", "jobset.x-k8s.io/jobset", _JOB_SETS, replicated_jobs),
+    JobRow("TrainJob", "trainer.kubeflow.org", "trainer.kubeflow.org/trainjob", _JOB_SETS, replicated_jobs),
     *(
-        JobRow(kind, "kubeflow.org", f"kubeflow.org/{kind.lower()}", _by(_REPLICA_TYPE), _REPLICA_INDEX)
-        for kind in _KUBEFLOW
+        JobRow(kind, "kubeflow.org", f"kubeflow.org/{kind.lower()}", _by(_REPLICA_TYPE), pod_sets)
+        for kind, pod_sets in _TRAINING.items()
     ),
-    JobRow("MPIJob", "kubeflow.org", "kubeflow.org/mpijob", _by(_REPLICA_TYPE, "launcher"), _REPLICA_INDEX),
-    *(JobRow(kind, "ray.io", f"ray.io/{kind.lower()}", _RAY) for kind in ("RayCluster", "RayJob", "RayService")),
-    JobRow("SparkApplication", "sparkoperator.k8s.io", "sparkoperator.k8s.io/sparkapplication", _by("spark-role")),
+    JobRow(
+        "MPIJob",
+        "kubeflow.org",
+        "kubeflow.org/mpijob",
+        _by(_REPLICA_TYPE, "launcher"),
+        replica_types("mpiReplicaSpecs", "Launcher", "Worker"),
+    ),
+    *(
+        JobRow(
+            kind, "ray.io", f"ray.io/{kind.lower()}", _by("ray.io/group", "submitter", {"headgroup": "head"}), pod_sets
+        )
+        for kind, pod_sets in _RAY.items()
+    ),
+    JobRow(
+        "SparkApplication",
+        "sparkoperator.k8s.io",
+        "sparkoperator.k8s.io/sparkapplication",
+        _by("spark-role"),
+        driver_and_executors,
+        gate="SparkApplicationIntegration",
+    ),
     JobRow(
         "LeaderWorkerSet",
         "leaderworkerset.x-k8s.io",
         "leaderworkerset.x-k8s.io/leaderworkerset",
         _leader_or_worker,
-        "leaderworkerset.sigs.k8s.io/worker-index",
+        leader_and_workers,
         apart="leaderworkerset.sigs.k8s.io/group-index",
         optional=True,
     ),
@@ -126,17 +163,20 @@ def pod_sets_of(row: JobRow, job: Object, pods: Sequence[Pod]) -> tuple[list[Wor
     if row.kind == "AppWrapper":
         return _components_of(str(section(job, "metadata").get("name")), pods)
     has_leader = bool(section(job, "spec", "leaderWorkerTemplate").get("leaderTemplate"))
-    names: dict[str, str] = {}
-    first: dict[str, Pod] = {}
-    counts: dict[str, int] = {}
-    for pod in pods:
-        name = MAIN if row.apart and not has_leader else row.pod_set(pod.metadata.labels or {})
-        names[pod.key] = name
-        first.setdefault(name, pod)
-        counts[name] = counts.get(name, 0) + 1
-    # The submitter of a RayJob comes last, whatever was made first.
-    order = sorted(first, key=lambda name: (name == "submitter", _FIRST.index(name) if name in _FIRST else len(_FIRST)))
-    return [_pod_set(name, first[name], counts[name], row.index_label) for name in order], names
+    names = {pod.key: MAIN if row.apart and not has_leader else row.pod_set(pod.metadata.labels or {}) for pod in pods}
+    said = list(row.spec_pod_sets(dict(job))) if row.spec_pod_sets is not None else []
+    if not said:
+        return [_pod_set(MAIN, _template_of(pods[0]), len(pods), row.index_label)], names
+    return [
+        _pod_set(each.name, convert(each.template, WorkloadPodTemplate), each.count, each.index_label) for each in said
+    ], names
+
+
+def failure_of(row: JobRow, job: Object, pods: Sequence[Pod]) -> str:
+    """Why no Workload is made of a job that was not refused; empty if there is one."""
+    if row.kind == "RayJob" and section(job, "spec").get("clusterSelector"):
+        return "its webhook suspends a RayJob that uses an existing cluster, and Kueue never starts one"
+    return group_failure(pods) if row.single else ""
 
 
 def group_failure(pods: Sequence[Pod]) -> str:
@@ -148,11 +188,13 @@ def group_failure(pods: Sequence[Pod]) -> str:
     if not _is_fast(first) and len(pods) < count:
         return f"'{group}' group has fewer runnable pods than expected"
     for pod in pods[1:]:
-        if (other := _group_count(pod)) != count:
-            return f"pods '{first.name}' and '{pod.name}' has different '{POD_GROUP_COUNT}' values: {count}!={other}"
         queues = [(each.metadata.labels or {}).get(QUEUE_LABEL, "") for each in (first, pod)]
         if queues[0] != queues[1]:
             return f"pods '{first.name}' and '{pod.name}' has different queue names: {queues[0]}!={queues[1]}"
+        if (other := _group_count(pod)) != count:
+            return f"pods '{first.name}' and '{pod.name}' has different '{POD_GROUP_COUNT}' values: {count}!={other}"
+    if not _is_fast(first) and len({encode_shape(pod.spec) for pod in pods[:count]}) > MOST_POD_SETS:
+        return f"pod group can't include more than {MOST_POD_SETS} roles"
     return ""
 
 
@@ -166,18 +208,19 @@ def _is_fast(pod: Pod) -> bool:
 
 
 def _roles_of(pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]]:
-    """A pod set for pods of one shape. Upstream calls it by a hash of the shape; here roles are numbered."""
-    shapes: dict[bytes, list[Pod]] = {}
-    for pod in pods:
-        shapes.setdefault(encode_shape(pod.spec), []).append(pod)
-    names = {shape: MAIN if len(shapes) == 1 else f"role-{number}" for number, shape in enumerate(shapes, 1)}
+    """A pod set for pods of one shape. Upstream calls it by a hash of the shape; here roles are numbered.
+
+    Pods beyond the group's count are deleted; the first of a group that is admitted fast stands for all.
+    """
+    total, is_fast = _group_count(pods[0]) or len(pods), _is_fast(pods[0])
+    shapes = [encode_shape(pod.spec) for pod in pods]
+    roles = list(dict.fromkeys(shapes[:1] if is_fast else shapes[:total]))
+    names = {shape: MAIN if len(roles) == 1 else f"role-{number}" for number, shape in enumerate(roles, 1)}
     pod_sets = []
-    for shape, members in shapes.items():
-        count = (_group_count(pods[0]) or len(pods)) if _is_fast(pods[0]) else len(members)
-        pod_sets.append(_pod_set(names[shape], members[0], count, POD_ROW.index_label))
-        if _is_fast(pods[0]):
-            return pod_sets, {pod.key: names[shape] for pod in pods}
-    return pod_sets, {pod.key: names[shape] for shape, members in shapes.items() for pod in members}
+    for shape in roles:
+        count = total if is_fast else shapes[:total].count(shape)
+        pod_sets.append(_pod_set(names[shape], _template_of(pods[shapes.index(shape)]), count, POD_ROW.index_label))
+    return pod_sets, {pod.key: names.get(shape, names[roles[0]]) for pod, shape in zip(pods, shapes, strict=True)}
 
 
 def _components_of(wrapper: str, pods: Sequence[Pod]) -> tuple[list[WorkloadPodSet], dict[str, str]]:
@@ -192,24 +235,29 @@ def _components_of(wrapper: str, pods: Sequence[Pod]) -> tuple[list[WorkloadPodS
     pod_sets: list[WorkloadPodSet] = []
     names: dict[str, str] = {}
     for index, members in enumerate(components.values()):
-        pod_sets.append(_pod_set(f"{wrapper}-{index}", members[0], len(members), None))
+        pod_sets.append(_pod_set(f"{wrapper}-{index}", _template_of(members[0]), len(members), None))
         names |= {pod.key: f"{wrapper}-{index}" for pod in members}
     return pod_sets, names
 
 
-def _pod_set(name: str, pod: Pod, count: int, index_label: str | None) -> WorkloadPodSet:
-    annotations = pod.metadata.annotations
-    kept = ObjectMeta(labels=pod.metadata.labels, annotations=annotations)
-    template = WorkloadPodTemplate(metadata=kept, spec=replace(pod.spec, node_name=None))
-    return WorkloadPodSet(
-        name=name,
-        template=template,
-        count=count,
-        topology_request=topology_request(annotations or {}, index_label),
-    )
+def _template_of(pod: Pod) -> WorkloadPodTemplate:
+    kept = ObjectMeta(labels=pod.metadata.labels, annotations=pod.metadata.annotations)
+    return WorkloadPodTemplate(metadata=kept, spec=replace(pod.spec, node_name=None))
 
 
-def job_kind(row: JobRow, pod_sets: Sequence[WorkloadPodSet]) -> JobKind:
+def _pod_set(name: str, template: WorkloadPodTemplate, count: int, index_label: str | None) -> WorkloadPodSet:
+    request = topology_request(template.metadata.annotations or {}, index_label)
+    return WorkloadPodSet(name=name, template=template, count=count, topology_request=request)
+
+
+def job_kind(row: JobRow, job: Object, pod_sets: Sequence[WorkloadPodSet]) -> JobKind:
     """The kind of a job with these pod sets."""
     kind, group = ("Pod", "") if row.single else (row.kind, row.group)
-    return JobKind(kind, group, lambda job: pod_sets, lambda job, queued: kind_problems(job, pod_sets, queued=queued))
+    policy = section(job, "spec", "runPolicy", "schedulingPolicy")
+    return JobKind(
+        kind,
+        group,
+        lambda job: pod_sets,
+        lambda job, queued: kind_problems(job, pod_sets, queued=queued),
+        str(policy.get("priorityClass") or "") if group == "kubeflow.org" else "",
+    )

@@ -32,7 +32,7 @@ _PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 _LABELS, _ANNOTATIONS = ROOT.child("metadata", "labels"), ROOT.child("metadata", "annotations")
 _ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
 _WITHOUT_PREBUILT = ("JAXJob", "SparkApplication")
-_MOST_POD_SETS, _MOST_GROUPS = 18, 1_000_000
+MOST_POD_SETS, _MOST_GROUPS = 18, 1_000_000
 _PATH_OF_DOMAIN = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 
 
@@ -41,10 +41,10 @@ def job_problems(job: Object) -> Iterator[str]:
     labels = _labels_of(job)
     yield from queue_problems(job)
     path, name = _prebuilt_of(job)
-    if name:
+    if name or _PREBUILT in labels:
         yield from _name_problems(path, name)
-        if job.get("kind") in _WITHOUT_PREBUILT:
-            yield path.forbidden(f"Is not supported for {go_quote(_version_and_kind(job))}")
+    if name and job.get("kind") in _WITHOUT_PREBUILT:
+        yield path.forbidden(f"Is not supported for {go_quote(_version_and_kind(job))}")
     if MAX_TIME in labels:
         seconds = atoi(labels[MAX_TIME])
         if seconds is None:
@@ -105,6 +105,14 @@ def kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: bo
 
     ``queued``: it names a queue, or Kueue manages jobs without one; otherwise Ray's and Spark's are looked at less.
     """
+    problems = _kind_problems(job, pod_sets, queued=queued)
+    if job.get("kind") == "MPIJob":
+        # Alone of all kinds, by the field.
+        return iter(sorted(problems, key=lambda problem: problem.partition(": ")[0]))
+    return problems
+
+
+def _kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: bool) -> Iterator[str]:
     kind = job.get("kind") or ""
     if kind in ("Deployment", "StatefulSet"):
         yield from queue_problems(job)
@@ -276,9 +284,9 @@ def _ray_problems(job: Object) -> Iterator[str]:
             )
         yield path.child("enableInTreeAutoscaling").invalid(True, detail)
     groups = cluster.get("workerGroupSpecs") or ()
-    if len(groups) + 1 > _MOST_POD_SETS:
+    if len(groups) + 1 > MOST_POD_SETS:
         text = path.child("workerGroupSpecs").text
-        yield f"{text}: Too many: {len(groups) + 1}: must have at most {_MOST_POD_SETS} items"
+        yield f"{text}: Too many: {len(groups) + 1}: must have at most {MOST_POD_SETS} items"
     for index, group in enumerate(groups):
         if group.get("groupName") == "head":
             name = path.child("workerGroupSpecs").index(index).child("groupName")

@@ -18,7 +18,7 @@ from kwhatif.kueue.jobs.job_framework import JobFramework, JobKind, JobOutcome, 
 from kwhatif.kueue.jobs.job_kinds import (
     POD_ROW,
     JobRow,
-    group_failure,
+    failure_of,
     job_kind,
     part_pods,
     pod_group_of,
@@ -31,6 +31,8 @@ from kwhatif.simulation.queueing.decisions import AskedJob
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.workloads.objects import group_of, labels_of, name_of, namespace_of
+from kwhatif.workloads.operators.train_jobs import job_set_of
+from kwhatif.workloads.workload_kind import Companions
 
 _BATCH = "batch/job"
 
@@ -42,7 +44,8 @@ class AskedJobs:
         self, scenario: PreparedScenario, kueue_objects: KueueObjects, pod_classes: Sequence[PriorityClass], now: int
     ) -> None:
         self._scenario, self._now = scenario, now
-        self._frameworks = kueue_objects.configuration.integrations.frameworks
+        self._configuration = kueue_objects.configuration
+        self._companions = Companions(map(complete_object, scenario.all_manifests))
         classes = kueue_objects.priority_classes
         self._framework = JobFramework(
             kueue_objects.configuration, kueue_objects.namespaces, kueue_objects.local_queues, classes, pod_classes
@@ -105,8 +108,9 @@ class AskedJobs:
     def _parts_of(self, row: JobRow, obj: Object, origin: str, pods: Sequence[Pod]) -> Iterator[AskedJob]:
         """A job for each Workload."""
         for part, members in part_pods(row, pods).items():
-            pod_sets, names = pod_sets_of(row, obj, members)
-            kind = job_kind(row, pod_sets)
+            source = job_set_of(obj, self._companions) if row.kind == "TrainJob" else None
+            pod_sets, names = pod_sets_of(row, source or obj, members)
+            kind = job_kind(row, obj, pod_sets)
             # An object of another kind may not say its namespace, which its pods have.
             metadata = {**section(obj, "metadata"), "namespace": members[0].namespace}
             own = {**obj, "metadata": metadata}
@@ -117,9 +121,9 @@ class AskedJobs:
                 name = f"Pod {members[0].namespace}/{part}"
             elif row.apart:
                 name = f"{name} group {part}"
-            outcome = self._make(own, kind, row.framework)
-            if row.single and outcome.workload is not None and (missing := group_failure(members)):
-                outcome = JobOutcome(failed=missing)
+            outcome = self._make(own, kind, row.framework, row.gate)
+            if outcome.workload is not None and (why := failure_of(row, obj, members)):
+                outcome = JobOutcome(failed=why)
             if row.apart and outcome.workload is not None:
                 made = outcome.workload.metadata
                 called = workload_name(name_of(obj), made.uid or "", kind, part)
@@ -127,9 +131,12 @@ class AskedJobs:
                 outcome = JobOutcome(named)
             yield AskedJob(name, origin, obj, outcome, names)
 
-    def _make(self, job: Object, kind: JobKind, framework: str) -> JobOutcome:
-        if self._frameworks is not None and framework not in self._frameworks:
+    def _make(self, job: Object, kind: JobKind, framework: str, gate: str = "") -> JobOutcome:
+        frameworks, gates = self._configuration.frameworks, self._configuration.feature_gates or {}
+        if frameworks is not None and framework not in frameworks:
             return JobOutcome(unmanaged=f"integration {framework} is not enabled")
+        if gate and not gates.get(gate):
+            return JobOutcome(unmanaged=f"integration {framework} takes feature gate {gate}, which is off by default")
         metadata = dict(section(job, "metadata"))
         metadata["uid"] = metadata.get("uid") or f"{namespace_of(job)}/{name_of(job)}"
         metadata["creationTimestamp"] = format_time(self._now // SECOND)

@@ -140,7 +140,7 @@ class _QueuedScenario:
                 yield item
 
     def _of_workload(self, item: PodToSchedule, workload: Workload, name: str) -> Iterator[PodToSchedule]:
-        """The pod as it is, nothing where partial admission leaves it out."""
+        """The pod as it is, nothing where partial admission leaves it out or its group has enough pods."""
         if workload.status not in _STARTED or workload.admission is None:
             yield self._hold(item, describe_wait(workload))
             return
@@ -148,7 +148,7 @@ class _QueuedScenario:
         self._taken[workload.key, name] += 1
         if name not in sets:
             yield item
-        elif self._taken[workload.key, name] <= sets[name].count:
+        elif self._taken[workload.key, name] <= sets[name].count or not (workload.can_shrink or pod_group_of(item.pod)):
             yield self._change(item, sets[name].release(item.pod))
 
     def _sets_of(self, workload: Workload) -> dict[str, AdmittedPodSet]:

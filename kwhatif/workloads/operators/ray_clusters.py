@@ -17,6 +17,7 @@ from kwhatif.workloads.operators.operator_kind import items_of, resources, size_
 from kwhatif.workloads.workload_kind import Companions, child, child_pod
 
 _MOST = 2**31 - 1
+SUBMITTER_JOB, SUBMITTER_SIDECAR = "K8sJobMode", "SidecarMode"
 
 
 def ray_cluster_children(cluster: Object, companions: Companions) -> Iterator[Object]:
@@ -26,14 +27,8 @@ def ray_cluster_children(cluster: Object, companions: Companions) -> Iterator[Ob
         return
     head = section(spec, "headGroupSpec", "template")
     check_part(head, "core.v1.PodTemplateSpec", "$.spec.headGroupSpec.template")
-    pod = child_pod(cluster, head, f"{name_of(cluster)}-head")
+    pod = child_pod(cluster, head_template(spec), f"{name_of(cluster)}-head")
     _label(pod, cluster, "head", "headgroup")
-    if spec.get("enableInTreeAutoscaling"):
-        autoscaler_resources = section(spec, "autoscalerOptions").get("resources") or resources("500m", "512Mi")
-        part_of(pod, "spec").setdefault("containers", []).append(
-            {"name": "autoscaler", "resources": deep_copy_json(autoscaler_resources)}
-        )
-        part_of(pod, "spec")["containers"][-1]["image"] = section(spec, "autoscalerOptions").get("image") or _image(pod)
     yield pod
     for place, group in enumerate(items_of(spec, "workerGroupSpecs")):
         template = section(group, "template")
@@ -47,6 +42,17 @@ def ray_cluster_children(cluster: Object, companions: Companions) -> Iterator[Ob
             waits = {"name": "wait-gcs-ready", "image": _image(pod), "resources": resources("200m", "256Mi")}
             part_of(pod, "spec")["initContainers"] = [*(part_of(pod, "spec").get("initContainers") or ()), waits]
             yield pod
+
+
+def head_template(spec: Object) -> Object:
+    """The template of the head of a RayCluster's spec, with the container of the autoscaler that it asks for."""
+    head: Object = deep_copy_json(section(spec, "headGroupSpec", "template"))
+    if spec.get("enableInTreeAutoscaling"):
+        options = section(spec, "autoscalerOptions")
+        own = deep_copy_json(options.get("resources") or resources("500m", "512Mi"))
+        container = {"name": "autoscaler", "resources": own, "image": options.get("image") or _image(head)}
+        head["spec"] = {**section(head, "spec"), "containers": [*items_of(head, "spec", "containers"), container]}
+    return head
 
 
 def _workers(cluster: Object, group: Object) -> int:
@@ -87,30 +93,39 @@ def ray_job_children(job: Object, companions: Companions) -> Iterator[Object]:
     spec = section(job, "spec")
     if spec.get("suspend"):
         return
-    mode = spec.get("submissionMode") or "K8sJobMode"
+    mode = submission_mode(spec)
     if not spec.get("clusterSelector"):
         for pod in ray_cluster_children(_cluster_of(job, section(spec, "rayClusterSpec")), companions):
-            if mode == "SidecarMode" and section(pod, "metadata", "labels").get("ray.io/node-type") == "head":
-                part_of(pod, "spec")["containers"] += items_of(_submitter(spec), "spec", "containers")
+            if mode == SUBMITTER_SIDECAR and section(pod, "metadata", "labels").get("ray.io/node-type") == "head":
+                part_of(pod, "spec")["containers"] += [submitter_container(spec)]
             yield pod
-    if mode == "K8sJobMode":
-        yield child(job, "batch/v1", "Job", name_of(job), {"backoffLimit": 2, "template": _submitter(spec)})
+    if mode == SUBMITTER_JOB:
+        yield child(job, "batch/v1", "Job", name_of(job), {"backoffLimit": 2, "template": submitter_template(spec)})
 
 
-def _submitter(spec: Object) -> Object:
+def submission_mode(spec: Object) -> str:
+    """How a RayJob submits what it runs."""
+    return str(spec.get("submissionMode") or SUBMITTER_JOB)
+
+
+def submitter_template(spec: Object) -> Object:
+    """The template of the Job that submits a RayJob."""
     template = section(spec, "submitterPodTemplate")
     if template:
         check_part(template, "core.v1.PodTemplateSpec", "$.spec.submitterPodTemplate")
         submitter = deep_copy_json(template)
         submitter["spec"] = {"restartPolicy": "Never", **section(submitter, "spec")}
         return dict(submitter)
-    head = section(spec, "rayClusterSpec", "headGroupSpec", "template")
-    container = {
+    return {"metadata": {}, "spec": {"containers": [submitter_container(spec)], "restartPolicy": "Never"}}
+
+
+def submitter_container(spec: Object) -> Object:
+    """The container that submits a RayJob, whose own template counts for a Job alone."""
+    return {
         "name": "ray-job-submitter",
-        "image": _image(head),
+        "image": _image(section(spec, "rayClusterSpec", "headGroupSpec", "template")),
         "resources": {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
     }
-    return {"metadata": {}, "spec": {"containers": [container], "restartPolicy": "Never"}}
 
 
 def ray_service_children(service: Object, companions: Companions) -> Iterator[Object]:

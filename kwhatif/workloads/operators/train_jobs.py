@@ -31,9 +31,15 @@ def _runtime_of(job: Object, companions: Companions) -> Object | None:
 
 def train_job_children(job: Object, companions: Companions) -> Iterator[Object]:
     """The Jobs of the JobSet that a TrainJob becomes; none while it is suspended."""
+    job_set = job_set_of(job, companions)
+    if job_set is not None and not section(job, "spec").get("suspend"):
+        yield from job_set_children(job_set, companions)
+
+
+def job_set_of(job: Object, companions: Companions) -> Object | None:
+    """The JobSet that a TrainJob becomes; None if its runtime is not known."""
     runtime = _runtime_of(job, companions)
-    if runtime is not None and not section(job, "spec").get("suspend"):
-        yield from job_set_children(_job_set_of(job, runtime), companions)
+    return None if runtime is None else _job_set_of(job, runtime)
 
 
 def train_job_doubts(job: Object, companions: Companions) -> Iterator[Doubt]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+import yaml
 
 import kwhatif
 from kwhatif.api.kueue import QUEUE_LABEL
 from tests.commands.queue.test_queue import cluster_queue, queues, there
-from tests.workloads.operators.examples import example
+from tests.workloads.operators.examples import RUNTIME, example, read
 
 QUEUE = {QUEUE_LABEL: "a"}
 CONTAINER = {"name": "main", "image": "main", "resources": {"requests": {"cpu": "1"}}}
@@ -77,8 +79,7 @@ def fixed_cluster() -> dict[str, Any]:
         ([example("JobSet.jobset.x-k8s.io")], [[("driver", 1), ("workers", 4)]]),
         ([example("PyTorchJob.kubeflow.org")], [[("master", 1), ("worker", 2)]]),
         ([example("MPIJob.kubeflow.org")], [[("launcher", 1), ("worker", 2)]]),
-        ([fixed_cluster()], [[("head", 1), ("small", 2)]]),
-        ([example("SparkApplication.sparkoperator.k8s.io")], [[("driver", 1), ("executor", 2)]]),
+        ([fixed_cluster()], [[("head", 1), ("small", 1)]]),
         ([replicated("StatefulSet", 3)], [[("main", 3)]]),
         ([replicated("Deployment", 2)], [[("main", 1)], [("main", 1)]]),
         ([pod("one")], [[("main", 1)]]),
@@ -90,7 +91,7 @@ def fixed_cluster() -> dict[str, Any]:
     ],
     ids=[
         *("a JobSet by its replicated jobs", "a PyTorchJob by its roles", "an MPIJob", "a RayCluster by its groups"),
-        *("a SparkApplication", "a StatefulSet as one", "a Deployment by pods", "a pod", "pods of a group together"),
+        *("a StatefulSet as one", "a Deployment by pods", "a pod", "pods of a group together"),
         *("a group by its roles", "a group by its first pod", "a JAXJob", "an AppWrapper by its objects"),
     ],
 )
@@ -160,15 +161,64 @@ def test_what_names_no_queue_is_not_managed_by_kueue(kind: str, why: str) -> Non
     assert [each.job for each in result.workloads] == [f"{kind} ml/web"]
 
 
-def test_only_kinds_whose_integration_is_on_are_managed(tmp_path: Any) -> None:
-    path = tmp_path / "kueue.yaml"
-    text = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
-    path.write_text(f"{text}integrations: {{frameworks: [batch/job]}}\n")
-    asked = queued(example("JobSet.jobset.x-k8s.io"))
-    made = there(*queues(cluster_queue("a", "0")))
-    result = kwhatif.queue([asked], snapshot=made, kueue_config=str(path))
-    assert [each.status for each in result.workloads] == ["unmanaged"]
-    assert result.verdict == "Not managed by Kueue: integration jobset.x-k8s.io/jobset is not enabled."
+JOB_SET, SPARK = "jobset.x-k8s.io/jobset", "sparkoperator.k8s.io/sparkapplication"
+
+
+@pytest.mark.parametrize(
+    ("kind", "configuration", "why"),
+    [
+        ("JobSet.jobset.x-k8s.io", "integrations: {frameworks: [batch/job]}", f"integration {JOB_SET} is not enabled"),
+        ("JobSet.jobset.x-k8s.io", "", f"integration {JOB_SET} is not enabled"),
+        ("JobSet.jobset.x-k8s.io", f"integrations: {{frameworks: [{JOB_SET}]}}", ""),
+        (
+            "SparkApplication.sparkoperator.k8s.io",
+            f"integrations: {{frameworks: [{SPARK}]}}",
+            f"integration {SPARK} takes feature gate SparkApplicationIntegration, which is off by default",
+        ),
+        (
+            "SparkApplication.sparkoperator.k8s.io",
+            f"{{integrations: {{frameworks: [{SPARK}]}}, featureGates: {{SparkApplicationIntegration: true}}}}",
+            "",
+        ),
+    ],
+    ids=["listed others", "only Jobs by default", "listed", "an alpha integration", "an alpha integration that is on"],
+)
+def test_only_kinds_whose_integration_is_on_are_managed(tmp_path: Any, kind: str, configuration: str, why: str) -> None:
+    path = tmp_path / "kueue.json"
+    known = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
+    path.write_text(json.dumps({**known, **(yaml.safe_load(configuration) or {})}))
+    made = there(*queues(plenty()))
+    result = kwhatif.queue([queued(example(kind))], snapshot=made, kueue_config=str(path))
+    assert [each.status for each in result.workloads] == ["unmanaged" if why else "admitted"]
+    assert not why or result.verdict == f"Not managed by Kueue: {why}."
+
+
+def test_a_train_job_counts_the_replicated_jobs_of_its_runtime_that_come_before() -> None:
+    runtime = read(RUNTIME)
+    del runtime["metadata"]["namespace"]
+    spec = runtime["spec"]["template"]["spec"]
+    load = {"name": "load", "template": {"spec": {"template": {"spec": {"containers": [CONTAINER]}}}}}
+    (node,) = spec["replicatedJobs"]
+    spec["replicatedJobs"] = [load, {**node, "dependsOn": [{"name": "load", "status": "Complete"}]}]
+    manifests = [runtime, queued(example("TrainJob.trainer.kubeflow.org"))]
+    (workload,) = kwhatif.queue(manifests, snapshot=there(*queues(plenty()))).workloads
+    assert [each.pod_set for each in workload.pod_sets] == ["load", "node"]
+
+
+def test_a_training_job_has_the_priority_class_of_its_policy() -> None:
+    asked = queued(example("PyTorchJob.kubeflow.org"))
+    asked["spec"] = {**asked["spec"], "runPolicy": {"schedulingPolicy": {"priorityClass": "high"}}}
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
+    (workload,) = kwhatif.queue([asked], snapshot=there(high, *queues(plenty()))).workloads
+    assert workload.priority == 7
+
+
+def test_a_ray_job_in_a_cluster_of_others_stays_suspended() -> None:
+    asked = queued(example("RayJob.ray.io"))
+    submitter = {"spec": {"containers": [CONTAINER]}}
+    asked["spec"] = {"clusterSelector": {"ray.io/cluster": "there"}, "submitterPodTemplate": submitter}
+    (workload,) = kwhatif.queue([asked], snapshot=there(*queues(plenty()))).workloads
+    assert "Kueue never starts one" in (workload.message or "")
 
 
 def test_a_job_that_the_api_server_names_is_asked_about() -> None:
