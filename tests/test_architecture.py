@@ -252,8 +252,6 @@ UPSTREAM_WORDS = {
     "replicated": "cluster-autoscaler's drainability rule; each rule is the function with its upstream name",
     "requested": "NodeInfo.Requested: the sum of the requests of a node's pods",
     "required": "field.Required, the constructor of a field error",
-    "unsupported": "field.NotSupported, which errors of schemas name",
-    "reseed": "a verb",
 }
 """Functions that are one participle, and why."""
 

@@ -82,8 +82,8 @@ def deep_copy_json(value: Any) -> Any:
 
 def each(parent: Object | None, key: str) -> list[Object]:
     """The objects of a list that may be absent or null."""
-    found = (parent or {}).get(key)
-    return found if isinstance(found, list) else []
+    value = (parent or {}).get(key)
+    return value if isinstance(value, list) else []
 
 
 def containers_of(spec: Object, path: str) -> list[tuple[str, Object]]:
@@ -94,7 +94,7 @@ def containers_of(spec: Object, path: str) -> list[tuple[str, Object]]:
 
 def within(parent: Object, key: str) -> Object:
     """The object under a key, made there if it is absent or null."""
-    found = parent.get(key)
-    if not isinstance(found, dict):
-        found = parent[key] = {}
-    return found
+    value = parent.get(key)
+    if not isinstance(value, dict):
+        value = parent[key] = {}
+    return value

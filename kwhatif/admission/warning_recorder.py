@@ -37,7 +37,7 @@ class WarningRecorder:
         self._written += min(len(text), _MOST_EACH) if self._cuts else len(text)
         if self._written > _MOST and not self._cuts:
             self._cuts = True
-            self._written = sum(min(len(each), _MOST_EACH) for each in self._texts)
+            self._written = sum(min(len(texts_of_pod), _MOST_EACH) for texts_of_pod in self._texts)
 
     def extend(self, texts: Iterable[str]) -> None:
         """Add warnings as far as they are sent; what makes them goes no further."""

@@ -30,12 +30,12 @@ class ClusterTypes(Types):
     ) -> None:
         super().__init__(minor, gates)
         self._absent = frozenset(absent)
-        found = (
+        resources = (
             (definition, _type_elsewhere(*definition))
             for definition in additional
             if super(ClusterTypes, self).api_resource_of(*definition) is None
         )
-        self._additional = {definition: type_ for definition, type_ in found if type_ is not None}
+        self._additional = {definition: type_ for definition, type_ in resources if type_ is not None}
 
     def api_resource_of(self, api_version: str, kind: str) -> ApiResource | None:
         """The kind; None if this cluster does not serve it in that version."""
@@ -51,13 +51,13 @@ class ClusterTypes(Types):
     def versions(self) -> Mapping[str, tuple[str, ...]]:
         """Kind -> the API versions that serve it."""
         there = super().versions
-        found = {
-            kind: [each for each in versions if (each.rpartition("/")[0], kind) not in self._absent]
+        by_kind = {
+            kind: [v for v in versions if (v.rpartition("/")[0], kind) not in self._absent]
             for kind, versions in there.items()
         }
         for version, kind in self._additional:
-            found.setdefault(kind, []).append(version)
-        return {kind: tuple(versions) for kind, versions in found.items() if versions}
+            by_kind.setdefault(kind, []).append(version)
+        return {kind: tuple(versions) for kind, versions in by_kind.items() if versions}
 
     @cached_property
     def groups(self) -> frozenset[str]:

@@ -106,10 +106,10 @@ class Types:
     def api_resource_of(self, api_version: str, kind: str) -> ApiResource | None:
         """The kind; None if this minor does not serve it in that version."""
         key = f"{api_version} {kind}"
-        found = self._value_in_minor(_table()["kinds"].get(key))
+        versions = self._value_in_minor(_table()["kinds"].get(key))
         for gated in self._behind_gates:
-            found = gated["kinds"].get(key) or found
-        return None if found is None else ApiResource(*found)
+            versions = gated["kinds"].get(key) or versions
+        return None if versions is None else ApiResource(*versions)
 
     def fields(self, name: str) -> Mapping[str, FieldType]:
         """The fields of a type by name."""
@@ -124,16 +124,16 @@ class Types:
     @cached_property
     def versions(self) -> Mapping[str, tuple[str, ...]]:
         """Kind -> the API versions that serve it."""
-        found: dict[str, list[str]] = {}
+        by_kind: dict[str, list[str]] = {}
         for key, value in _table()["kinds"].items():
             version, kind = key.split(" ")
             if self._value_in_minor(value) is not None:
-                found.setdefault(kind, []).append(version)
+                by_kind.setdefault(kind, []).append(version)
         for gated in self._behind_gates:
             for key in gated["kinds"]:
                 version, kind = key.split(" ")
-                found.setdefault(kind, []).append(version)
-        return {kind: tuple(versions) for kind, versions in found.items()}
+                by_kind.setdefault(kind, []).append(version)
+        return {kind: tuple(versions) for kind, versions in by_kind.items()}
 
     @cached_property
     def groups(self) -> frozenset[str]:

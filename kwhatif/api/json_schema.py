@@ -46,12 +46,12 @@ def components(*types: Any, opaque: Collection[type] = ()) -> tuple[list[Schema]
     def schema_of(type_: type[Any]) -> Schema:
         return {"type": "object"} if type_ in opaque else _of_quantity(type_)
 
-    found, definitions = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template="#/$defs/{name}")
+    schemas, definitions = msgspec.json.schema_components(types, schema_hook=schema_of, ref_template="#/$defs/{name}")
     for definition in definitions.values():
         if "description" in definition:
             # A docstring: its lines are broken as the code has them, and indented unless Python is 3.13 or later.
             definition["description"] = " ".join(definition["description"].split())
-    return list(found), definitions
+    return list(schemas), definitions
 
 
 def document_schema(
@@ -144,14 +144,14 @@ def drop_nulls(value: Any) -> Any:
 
 def find_schema_errors(value: Any, validator: Validator) -> Iterator[tuple[str, str]]:
     """Place and text of all that a schema does not allow, sorted by place."""
-    found: dict[tuple[str, str], list[str]] = {}
+    problems: dict[tuple[str, str], list[str]] = {}
     for error in validator.iter_errors(value):
         for leaf in _leaves(error):
             place = "".join(f"[{key}]" if isinstance(key, int) else step(key) for key in leaf.absolute_path)
             # Numbers padded, so that the tenth element comes after the second.
-            found.setdefault((f"${place}", _describe_error(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
+            problems.setdefault((f"${place}", _describe_error(leaf)), [str(key).zfill(6) for key in leaf.absolute_path])
     # A misspelt field also leaves a required one missing: only the first is reported.
-    yield from sorted(found, key=lambda misfit: (found[misfit], not misfit[1].startswith("unknown"), misfit))
+    yield from sorted(problems, key=lambda misfit: (problems[misfit], not misfit[1].startswith("unknown"), misfit))
 
 
 def validator(schema: Schema) -> Validator:

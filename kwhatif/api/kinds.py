@@ -339,10 +339,10 @@ class Objects:
             return [obj for obj in self.list_kind(kind) if obj.namespace in namespaces]
 
         def sort() -> dict[str, list[Resource]]:
-            found: dict[str, list[Resource]] = {}
+            by_kind: dict[str, list[Resource]] = {}
             for obj in self.list_kind(kind):
-                found.setdefault(obj.namespace, []).append(obj)
-            return found
+                by_kind.setdefault(obj.namespace, []).append(obj)
+            return by_kind
 
         (namespace,) = namespaces
         return self.share(("namespaces", kind), (kind,), sort).get(namespace, [])

@@ -141,8 +141,8 @@ class ClusterQueueSpec(Base):
     def checks(self) -> dict[str, tuple[str, ...]]:
         """The admission checks, each with the flavors that it is for; empty for all flavors."""
         rules = self.admission_checks_strategy.admission_checks if self.admission_checks_strategy else None
-        found = {rule.name: tuple(rule.on_flavors or ()) for rule in rules or ()}
-        return {**found, **dict.fromkeys(self.admission_checks or (), ())}
+        by_name = {rule.name: tuple(rule.on_flavors or ()) for rule in rules or ()}
+        return {**by_name, **dict.fromkeys(self.admission_checks or (), ())}
 
     @property
     def is_stopped(self) -> bool:

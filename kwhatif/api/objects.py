@@ -31,11 +31,11 @@ def part_of(value: Any, *path: str) -> Any:
 
 def list_at(value: Mapping[str, Any], key: str) -> list[Any]:
     """The list of a field; an empty one where there is none."""
-    found = value.get(key)
-    return found if isinstance(found, list) else []
+    entries = value.get(key)
+    return entries if isinstance(entries, list) else []
 
 
 def text_at(value: Mapping[str, Any], key: str) -> str:
     """The text of a field; empty where there is none."""
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""

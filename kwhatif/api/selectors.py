@@ -303,14 +303,14 @@ class TolerationIndex:
 
     def _compare(self, taint: Taint) -> bool:
         identity = (taint.key, taint.value or "", taint.effect)
-        found = self._asked.get(identity)
-        if found is None:
-            found = self._asked[identity] = any(
+        verdict = self._asked.get(identity)
+        if verdict is None:
+            verdict = self._asked[identity] = any(
                 tolerates(toleration, taint, comparison_operators=True)
                 for key in {taint.key, ""}
                 for toleration in self._comparing.get(key, {}).values()
             )
-        return found
+        return verdict
 
 
 def find_untolerated_taints(

@@ -173,5 +173,5 @@ def _struct_in(want: Any) -> tuple[type[msgspec.Struct] | None, bool]:
     if get_origin(want) is Annotated:
         return _struct_in(arguments[0])
     if get_origin(want) in (Union, UnionType):
-        return next((found for argument in arguments if (found := _struct_in(argument))[0] is not None), (None, False))
+        return next((inner for argument in arguments if (inner := _struct_in(argument))[0] is not None), (None, False))
     return None, False

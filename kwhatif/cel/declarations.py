@@ -221,6 +221,6 @@ def define(
 def merge_definitions(*definitions: Iterator[tuple[str, Overload]]) -> Table:
     """All of them as one table."""
     table: Table = {}
-    for name, overload in (each for some in definitions for each in some):
+    for name, overload in (definition for some in definitions for definition in some):
         table.setdefault(name, []).append(overload)
     return table

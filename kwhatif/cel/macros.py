@@ -79,10 +79,10 @@ class _Walk:
         if not isinstance(over, list | dict):
             raise Fault(NO_OVERLOAD)
         if pairs:
-            each: Any = over.items() if isinstance(over, dict) else enumerate(over)
+            items: Any = over.items() if isinstance(over, dict) else enumerate(over)
         else:
-            each = ((item,) for item in over)
-        for values in each:
+            items = ((item,) for item in over)
+        for values in items:
             for slot, value in zip(self._slots, values, strict=True):
                 scope.values[slot] = value
             yield values
@@ -188,17 +188,17 @@ def _map_maker(*, entries: bool) -> Macro:
         test = _condition(compiler, call.args[2], walk.codes[0]) if len(call.args) == 4 else _always
 
         def run(scope: Scope) -> dict[Any, Any]:
-            found: dict[Any, Any] = {}
+            result: dict[Any, Any] = {}
             for key, _ in walk.elements(scope):
                 if test(scope):
                     value = made.run(scope)
                     for new, item in value.items() if entries else ((key, value),):
-                        if new in found:
+                        if new in result:
                             raise Fault(f"insert failed: key {new} already exists")
-                        found[new] = item
+                        result[new] = item
                     scope.spend(1)
                 scope.spend(1)
-            return found
+            return result
 
         return Code(made.kind if entries else map_of(walk.kinds[0], made.kind), run)
 

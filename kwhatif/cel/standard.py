@@ -107,8 +107,8 @@ def _clause(verb: str, precision: str | None, value: Any) -> str:
             if whole:
                 return format(int(value), verb)
             if kind in ("string", "bytes"):
-                found: str = (value.encode() if kind == "string" else value).hex()
-                return found.upper() if verb == "X" else found
+                hexadecimal: str = (value.encode() if kind == "string" else value).hex()
+                return hexadecimal.upper() if verb == "X" else hexadecimal
         case "d" | "f" | "e" | "b" | "o":
             pass
         case _:

@@ -82,9 +82,9 @@ class ClusterFlags(ConnectionOptions, _SnapshotFlags):
         if self.live or connecting:
             return self._live(), None
         variable = os.environ.get(VARIABLE, "")
-        found = [variable] if os.path.exists(variable) else variable.split()
-        if found:
-            return found, None
+        paths = [variable] if os.path.exists(variable) else variable.split()
+        if paths:
+            return paths, None
         rules = read_rules()
         if rules.cluster:
             return rules.cluster, rules.policy.kubernetes_version

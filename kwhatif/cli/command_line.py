@@ -98,29 +98,29 @@ class CommandLine:
     def _options(self) -> Iterator[Parameter]:
         """Every option: the command's own, those of the answer, and what the command takes."""
         own = parameters_of(self.question)
-        names = {each.name for each in own}
-        yield from (_with_f(each) for each in own)
+        names = {option.name for option in own}
+        yield from (_with_f(option) for option in own)
         for parameter in own:
             if isinstance(parameter.flag, Argument) and parameter.flag.repeats:
                 yield _repeating(parameter)
         yield from Answer.options(self.question.prints)
         if takes_cluster(self.question):
-            yield from (each for each in _CLUSTER if each.name not in {*names, *self.question.lacks})
+            yield from (option for option in _CLUSTER if option.name not in {*names, *self.question.lacks})
         if takes_edits(self.question):
             yield from _EDITS
 
     def _read(self, words: Values) -> Values:
         """The values of fields, by what typer has read. What is not given is left out. Raises UsageError."""
-        found: Values = {}
+        values: Values = {}
         for option in self._options():
             if (value := words.get(option.name)) is not None:
                 made = value_of(option.type, option.flag, value)
                 if made or not _takes_several(option):
-                    found[option.name] = made
+                    values[option.name] = made
         for parameter in self._own:
             if isinstance(parameter.flag, Argument) and parameter.flag.repeats:
-                _join(parameter, found)
-        return found
+                _join(parameter, values)
+        return values
 
     def _ask_server(self, command: Command[Any], chosen: Command[Any], values: Values, answer: Answer) -> Result:
         """The answer of a server. Raises UsageError for options about another cluster, and for pages."""
@@ -212,18 +212,18 @@ def _repeating(parameter: Parameter) -> Parameter:
     return Parameter("filename", parameter.type, () if several else None, flag, own=True)
 
 
-def _join(parameter: Parameter, found: Values) -> None:
+def _join(parameter: Parameter, values: Values) -> None:
     """Put what ``-f`` names to the argument. Raises UsageError if nothing is named, or more than there may be."""
-    more = found.pop("filename", None)
+    more = values.pop("filename", None)
     if _takes_several(parameter):
-        found[parameter.name] = [*found.get(parameter.name, ()), *(more or ())]
-    elif more is not None and parameter.name in found:
+        values[parameter.name] = [*values.get(parameter.name, ()), *(more or ())]
+    elif more is not None and parameter.name in values:
         raise UsageError(
-            f"one {parameter.flag.metavar} is looked at: name it as {found[parameter.name]} or with -f {more}"
+            f"one {parameter.flag.metavar} is looked at: name it as {values[parameter.name]} or with -f {more}"
         )
     elif more is not None:
-        found[parameter.name] = more
-    if parameter.flag.required and not found.get(parameter.name):
+        values[parameter.name] = more
+    if parameter.flag.required and not values.get(parameter.name):
         raise build_missing_argument(parameter.flag.metavar)
 
 

@@ -213,8 +213,8 @@ def sections(command: Any, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
         for name, (param, record) in records.items()
         if record and param.param_type_name != "argument" and name not in known
     ]
-    found = [("Arguments", arguments), ("Options", own)]
-    found += [
+    parts = [("Arguments", arguments), ("Options", own)]
+    parts += [
         (
             title,
             [
@@ -225,7 +225,7 @@ def sections(command: Any, ctx: Any) -> list[tuple[str, list[tuple[str, str]]]]:
         )
         for title, names in groups
     ]
-    return [(title, rows) for title, rows in found if rows]
+    return [(title, rows) for title, rows in parts if rows]
 
 
 def _record(param: Any, ctx: Any) -> tuple[str, str] | None:

@@ -25,7 +25,7 @@ def main() -> None:
         "COMP_WORDS": shlex.join(words),
         "COMP_CWORD": str(len(words) - 1),
     }
-    found = io.StringIO()
-    with contextlib.redirect_stdout(found), contextlib.suppress(SystemExit):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
         app(prog_name="kwhatif")
-    print(*(line for line in found.getvalue().splitlines() if line), _NO_DIRECTIVE, sep="\n")
+    print(*(line for line in output.getvalue().splitlines() if line), _NO_DIRECTIVE, sep="\n")

@@ -69,7 +69,7 @@ def _read_type(type_: Any, flag: Flag) -> Any:
         return list[str] | None
     if choices := _choices_of(type_, flag):
         make_enum: Any = StrEnum
-        choice = make_enum("Choice", {each: each for each in choices})
+        choice = make_enum("Choice", {value: value for value in choices})
         return choice | None if type(None) in get_args(type_) else choice
     return type_
 

@@ -196,8 +196,8 @@ class NodeColumns:
         self.name_rank[sorted(range(size), key=self.names.__getitem__)] = np.arange(size)
         self.unschedulable = np.fromiter((bool(n.spec.unschedulable) for n in self.nodes), np.bool_, size)
         self._amounts = [known.get(node.name) or self._allocatable(node) for node in self.nodes]
-        for found, _ in self._amounts:
-            resources.add(found)
+        for requested, _ in self._amounts:
+            resources.add(requested)
         self.allowed_pods = np.fromiter((pods for _, pods in self._amounts), np.int64, size)
         self._allocatable_matrix = self._matrix()
 
@@ -265,8 +265,8 @@ class NodeColumns:
         """int64[N, R]: the amounts of all nodes, most of which name the same resources."""
         matrix = np.zeros((len(self.nodes), len(self._resources)), np.int64)
         naming: dict[tuple[str, ...], list[int]] = {}
-        for row, (found, _) in enumerate(self._amounts):
-            naming.setdefault(tuple(found), []).append(row)
+        for row, (requested, _) in enumerate(self._amounts):
+            naming.setdefault(tuple(requested), []).append(row)
         for names, rows in naming.items():
             columns = [self._resources.column(name) for name in names]
             matrix[np.ix_(rows, columns)] = [list(self._amounts[row][0].values()) for row in rows]

@@ -233,7 +233,7 @@ class Tallies:
             for tally, selection, weight in self._selecting.selecting(shape.namespace, shape.labels)
             if not (selection.staying and shape.terminating)
         ]
-        held = (found for term in shape.terms for found in self._by_term.get(term, ()))
+        held = (tally_row for term in shape.terms for tally_row in self._by_term.get(term, ()))
         return [*shared, *held, *own]
 
     # --- copies

@@ -45,7 +45,7 @@ _EDITS = Flag("--edits", file="manifests", help="What-if edits: documents by the
 def keywords_of(question: type[Command[Any]]) -> tuple[Parameter, ...]:
     """The parameters of the function: what comes without a name first, then the cluster, then all other options."""
     options = [parameter for parameter in parameters_of(question) if not parameter.flag.shell]
-    first = sorted((option for option in options if option.flag.positional), key=lambda each: not is_needed(each))
+    first = sorted((option for option in options if option.flag.positional), key=lambda option: not is_needed(option))
     keywords = list(first)
     if takes_cluster(question) and "snapshot" not in {parameter.name for parameter in first}:
         needed = dataclasses.replace(_CLUSTER, required=question.needs_cluster)

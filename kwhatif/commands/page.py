@@ -179,22 +179,22 @@ def sections_of(result: Result, blocks: Sequence[Block]) -> list[Section]:
     their own.
     """
     elsewhere = Heading("A IS BASED ON"), Heading("B IS BASED ON")
-    found: list[tuple[str, list[Block]]] = []
-    for block in flatten_blocks(each for each in blocks if not isinstance(each, Gaps)):
+    sections: list[tuple[str, list[Block]]] = []
+    for block in flatten_blocks(part for part in blocks if not isinstance(part, Gaps)):
         if isinstance(block, Verdict) or block in elsewhere:
             continue
         section = block.section if isinstance(block, Heading) else ""
-        if section and found and found[-1][0] == section:
-            found[-1][1].append(block)
+        if section and sections and sections[-1][0] == section:
+            sections[-1][1].append(block)
         elif section:
-            found.append((section, [block]))
+            sections.append((section, [block]))
         elif isinstance(block, Heading):
-            found.append((sentence(block.text), []))
-        elif not found:
-            found.append((page_of(result).title, [block]))
+            sections.append((sentence(block.text), []))
+        elif not sections:
+            sections.append((page_of(result).title, [block]))
         else:
-            found[-1][1].append(block)
-    return [Section(title, content) for title, content in found]
+            sections[-1][1].append(block)
+    return [Section(title, content) for title, content in sections]
 
 
 def sentence(heading: str) -> str:

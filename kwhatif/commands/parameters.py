@@ -71,9 +71,9 @@ def takes_edits(question: type[Command[Any]]) -> bool:
 
 def input_files(question: Command[Any], given: Any) -> list[Any]:
     """What an asked command reads, as named by its options: any of them may be ``-``."""
-    found: list[Any] = []
+    paths: list[Any] = []
     for parameter in parameters_of(type(question)):
         if parameter.flag.file in ("in", "manifests", "cluster"):
             value = getattr(question if parameter.own else given, parameter.name)
-            found += value if isinstance(value, list | tuple) else [value]
-    return found
+            paths += value if isinstance(value, list | tuple) else [value]
+    return paths

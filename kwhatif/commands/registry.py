@@ -55,11 +55,11 @@ class Entry:
         """
         module = import_module(f"{self.package}.question")
         own = [var for var in vars(module).values() if isinstance(var, type) and var.__module__ == module.__name__]
-        found = [class_ for class_ in own if issubclass(class_, Command) and not class_.__name__.startswith("_")]
-        if len(found) != 1:
-            names = ", ".join(class_.__name__ for class_ in found) or "none"
+        classes = [class_ for class_ in own if issubclass(class_, Command) and not class_.__name__.startswith("_")]
+        if len(classes) != 1:
+            names = ", ".join(class_.__name__ for class_ in classes) or "none"
             raise KwhatifError(f"{module.__name__}: expected one class that is a Command, found {names}")
-        return found[0]
+        return classes[0]
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -109,22 +109,22 @@ def results_of(question: type[Command[Any]]) -> tuple[type[Result], ...]:
         for generic in vars(base).get("__orig_bases__", ()):
             if isinstance(get_origin(generic), type) and issubclass(get_origin(generic), Command):
                 (answer,) = get_args(generic)
-                found = tuple(argument for argument in (answer, *get_args(answer)) if isinstance(argument, type))
-                if found and all(issubclass(class_, Result) for class_ in found):
-                    return found
+                types = tuple(argument for argument in (answer, *get_args(answer)) if isinstance(argument, type))
+                if types and all(issubclass(class_, Result) for class_ in types):
+                    return types
     raise KwhatifError(f"{question.__name__}: expected a Command[Result], found a result that is not named")
 
 
 @cache
 def all_results() -> tuple[type[Result], ...]:
     """Every result with a schema."""
-    found = [
+    results = [
         result
         for entry in all_commands().values()
         for question in (entry.command, *entry.functions.values())
         for result in results_of(question)
     ]
-    return tuple(dict.fromkeys(class_ for class_ in found if class_.schema))
+    return tuple(dict.fromkeys(class_ for class_ in results if class_.schema))
 
 
 def load(path: str, package: str = commands.__name__) -> Any:
@@ -142,10 +142,10 @@ def _find_entries(package: str, above: str) -> Iterator[Entry]:
     for info in pkgutil.iter_modules(import_module(package).__path__):
         if not info.ispkg:
             continue
-        found = import_module(f"{package}.{info.name}")
-        if hasattr(found, "POSITION"):
+        module = import_module(f"{package}.{info.name}")
+        if hasattr(module, "POSITION"):
             name = f"{above} {info.name}".strip()
-            purpose, _, text = (found.__doc__ or "").strip().partition("\n\n")
-            default = getattr(found, "DEFAULT", "")
-            yield Entry(name, purpose, found.POSITION, found.__name__, default, text or purpose)
-            yield from _find_entries(found.__name__, name)
+            purpose, _, text = (module.__doc__ or "").strip().partition("\n\n")
+            default = getattr(module, "DEFAULT", "")
+            yield Entry(name, purpose, module.POSITION, module.__name__, default, text or purpose)
+            yield from _find_entries(module.__name__, name)

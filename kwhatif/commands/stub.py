@@ -98,7 +98,7 @@ def _words(type_: Any) -> Iterator[str]:
     elif origin is Literal:
         yield f"Literal[{', '.join(map(repr, arguments))}]"
     elif origin is Mapping:
-        yield f"Mapping[{', '.join(' | '.join(_words(each)) for each in arguments)}]"
+        yield f"Mapping[{', '.join(' | '.join(_words(argument)) for argument in arguments)}]"
     elif origin is Sequence:
         yield f"Sequence[{' | '.join(_words(arguments[0]))}]"
     else:

@@ -96,7 +96,7 @@ class Descheduler:
         if len(self._nodes) < LEAST_NODES:
             return Cycle(skipped=True)
         utilization: list[Utilization] = []
-        runs = self._runs = [(each, self._handle(each, utilization)) for each in self._policy.profiles]
+        runs = self._runs = [(profile, self._handle(profile, utilization)) for profile in self._policy.profiles]
         cycle = Cycle(nodes=[node.name for node in self._nodes])
         if with_protected:
             cycle.protected = {profile.name: self._protected_pods(evictor) for profile, (_, evictor) in runs}

@@ -128,8 +128,8 @@ def _decoded_policy(document: Any) -> DeschedulerPolicy:
             "apiVersion",
         )
     if version != API_VERSION or kind != KIND:
-        found = f"{version or 'nothing'}, {kind or 'nothing'}"
-        raise DeschedulerPolicyError(f"expected apiVersion {API_VERSION} and kind {KIND}, found {found}")
+        version_and_kind = f"{version or 'nothing'}, {kind or 'nothing'}"
+        raise DeschedulerPolicyError(f"expected apiVersion {API_VERSION} and kind {KIND}, found {version_and_kind}")
     policy = _decode(DeschedulerPolicy, document, "")
     for attribute, key in _UNSIGNED.items():
         _insist_unsigned(getattr(policy, attribute), key, key)

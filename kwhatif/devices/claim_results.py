@@ -43,7 +43,7 @@ def allocations(
     assert outcome.picks is not None
     start = int(inventory.starts[row])
     node = inventory.columns.names[row]
-    found = []
+    shared = []
     for claim, picks in zip(claims, outcome.picks, strict=True):
         units = [inventory.units[int(inventory.flat[start + pick.place])] for pick in picks]
         results = [
@@ -51,8 +51,8 @@ def allocations(
             for place, (pick, unit) in enumerate(zip(picks, units, strict=True))
         ]
         devices = DeviceResults(results=results or None)
-        found.append(Allocation(devices=devices, node_selector=_node_selector(units, node)))
-    return found
+        shared.append(Allocation(devices=devices, node_selector=_node_selector(units, node)))
+    return shared
 
 
 def _result(pick: DevicePick, unit: Unit, seed: str, features: Features) -> DeviceResult:

@@ -41,11 +41,11 @@ def run(study: Study[Base, Task, Row], executor: Executor, rows: RowsFile | None
             for index in range(len(study.tasks)):
                 while index not in ready:
                     report_progress(study.name, "worlds", done, len(study.tasks))
-                    found = course.next_results()
+                    results = course.next_results()
                     if rows is not None:
-                        rows.add(found)
-                    ready.update(found)
-                    done += len(found)
+                        rows.add(results)
+                    ready.update(results)
+                    done += len(results)
                 yield ready.pop(index)
 
 
@@ -79,7 +79,7 @@ class _Dispatcher:
         wait(self._under_way, return_when=FIRST_COMPLETED)
         done = [(future, self._under_way.pop(future)) for future in list(self._under_way) if future.done()]
         errors = [(batch, error) for future, batch in done if (error := _error_of(future)) is not None]
-        found = [
+        results = [
             collect_answer
             for future, batch in done
             if not _error_of(future)
@@ -91,12 +91,12 @@ class _Dispatcher:
                 raise verdict
             if isinstance(verdict, LostError):
                 # The others will not come back either.
-                lost = [each for each, _ in errors] + list(self._under_way.values())
+                lost = [world for world, _ in errors] + list(self._under_way.values())
                 self._under_way.clear()
                 self._pool.renew()
-                return [*found, *self._handle_lost_batches(lost, str(verdict))]
-            found += self._fatal(batch, str(verdict))
-        return found
+                return [*results, *self._handle_lost_batches(lost, str(verdict))]
+            results += self._fatal(batch, str(verdict))
+        return results
 
     # --- out
 

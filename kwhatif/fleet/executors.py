@@ -140,11 +140,11 @@ class _GrowingPool:
             if self._seconds / self._asked * left > _WORTH_IT and (cores := min(cores_here(), left)) > 1:
                 self._pool = self._stack.enter_context(_processes(self._study, cores))
             self._seconds = 0.0
-        found = self._pool.submit(worlds, avoid)
+        future = self._pool.submit(worlds, avoid)
         if isinstance(self._pool, _ThisProcess):
-            self._seconds += found.result().seconds
+            self._seconds += future.result().seconds
             self._asked += len(worlds)
-        return found
+        return future
 
     def verdict(self, error: BaseException) -> Exception:
         return self._pool.verdict(error)
@@ -184,7 +184,7 @@ def _shut_down_in_order() -> Iterator[None]:
         return
     ends = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     # What is ignored, as SIGHUP is under nohup, stays ignored.
-    before = {end: found for end in ends if (found := signal.getsignal(end)) is not signal.SIG_IGN}
+    before = {end: handlers for end in ends if (handlers := signal.getsignal(end)) is not signal.SIG_IGN}
     for signals in before:
         signal.signal(signals, lambda number, _: sys.exit(128 + number))
     try:
@@ -210,8 +210,8 @@ class _Processes:
             executor = self._apart = self._apart or _executor(1, self._base)
         # Processes are started here, and by a thread that is.
         with _no_interrupts():
-            found: Future[BatchResult] = executor.submit(_answer_batch, self._key, worlds)
-        return found
+            future: Future[BatchResult] = executor.submit(_answer_batch, self._key, worlds)
+        return future
 
     def verdict(self, error: BaseException) -> Exception:
         from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -311,5 +311,5 @@ def _answer_batch(key: str, worlds: Sequence[Any]) -> BatchResult:
 
 
 def _load_base() -> tuple[Ask, Any]:
-    found: tuple[Ask, Any] = pickle.loads(_handed_over.pop())
-    return found
+    task: tuple[Ask, Any] = pickle.loads(_handed_over.pop())
+    return task

@@ -80,12 +80,12 @@ class _DaskPool:
         return ClusterError(f"dask://{self._address}: {describe_failure(error)}")
 
 
-def _hand_over(found: Future[BatchResult], task: Any) -> None:
+def _hand_over(future: Future[BatchResult], task: Any) -> None:
     """The outcome of a Dask task. (Dask's own executor forgets futures whose results are lost.)"""
     try:
-        found.set_result(task.result())
+        future.set_result(task.result())
     except BaseException as error:
-        found.set_exception(error)
+        future.set_exception(error)
 
 
 def _answer_dask_batch(base: tuple[Ask, Any], worlds: Sequence[Any]) -> BatchResult:
@@ -154,9 +154,9 @@ class _RayPool:
 
     def _nodes_but(self, node: str) -> list[str]:
         return sorted(
-            part_of(each, "NodeID")
-            for each in self._ray.nodes()
-            if part_of(each, "Alive") and part_of(each, "NodeID") != node
+            part_of(member, "NodeID")
+            for member in self._ray.nodes()
+            if part_of(member, "Alive") and part_of(member, "NodeID") != node
         )
 
     def verdict(self, error: BaseException) -> Exception:

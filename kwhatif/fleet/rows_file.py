@@ -96,12 +96,12 @@ class RowsFile:
             raise self._unwritable(error) from None
         return kept
 
-    def add(self, found: Iterable[tuple[int, Any]]) -> None:
+    def add(self, rows: Iterable[tuple[int, Any]]) -> None:
         """Write rows to the disk. Raises UsageError where that fails."""
         assert self._study is not None
         assert self._file is not None
         encode, added = msgspec.json.encode, {}
-        for index, row in found:
+        for index, row in rows:
             line = _Line(self._study.digest, index, self._world(index))
             if isinstance(row, FailedTask):
                 line.error = row.error

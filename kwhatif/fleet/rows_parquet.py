@@ -70,8 +70,8 @@ def _check_columns(whole: Any, most: int) -> None:
             if column.path_in_schema != _LINE:
                 continue
             if column.physical_type != "BYTE_ARRAY" or column.compression != "UNCOMPRESSED":
-                found = f"{column.physical_type}, {column.compression}"
-                raise InputError(f"expected lines as texts that are not packed, found {found}")
+                format_ = f"{column.physical_type}, {column.compression}"
+                raise InputError(f"expected lines as texts that are not packed, found {format_}")
 
 
 def write_parquet(lines: Sequence[bytes], file: IO[bytes]) -> None:

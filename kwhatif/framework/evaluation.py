@@ -213,9 +213,9 @@ class Evaluation:
         self.refusal = refused or self._framework.unprepared
         self.reached = frozenset(reached)
         if names is not None:
-            found = (self.cluster.columns.row(name) for name in names)
+            positions = (self.cluster.columns.row(name) for name in names)
             self.narrowed_names = names
-            rows = np.array(sorted(row for row in found if row is not None), np.intp)
+            rows = np.array(sorted(row for row in positions if row is not None), np.intp)
             self.narrowed = rows[~self.cluster.left_out[rows]]
 
     @property

@@ -94,13 +94,13 @@ def slots(struct: type[msgspec.Struct]) -> dict[str, StructField]:
     """The fields of a Struct by their key in YAML, sorted by it."""
     info = inspect.type_info(struct)
     assert isinstance(info, inspect.StructType)
-    found = {}
+    fields = {}
     for field in sorted(info.fields, key=lambda field: field.encode_name):
         extra = _extra(field.type)
         go, always = _API_FIELDS.get((struct.__name__, field.name), (extra.get("go", ""), extra.get("always", False)))
         kind = _kind(field.type, go)
-        found[field.encode_name] = StructField(field.name, field.encode_name, kind, always, extra.get("embedded", ""))
-    return found
+        fields[field.encode_name] = StructField(field.name, field.encode_name, kind, always, extra.get("embedded", ""))
+    return fields
 
 
 def _extra(node: inspect.Type) -> dict[str, Any]:

@@ -86,8 +86,8 @@ def parse(text: str) -> Schedule | None:
         return _descriptor(text)
     fields = text.split()
     if len(fields) != len(_FIELDS):
-        found = f"{len(fields)}: [{' '.join(fields)}]"
-        raise CronError(f"expected exactly {len(_FIELDS)} fields, found {found}")
+        count = f"{len(fields)}: [{' '.join(fields)}]"
+        raise CronError(f"expected exactly {len(_FIELDS)} fields, found {count}")
     minutes, hours, days, months, weekdays = (
         frozenset(n for term in filter(None, field.split(",")) for n in _range(term, least, most, names))
         for field, (least, most, names) in zip(fields, _FIELDS, strict=True)

@@ -74,10 +74,10 @@ def order_of(resource: str) -> tuple[int, str]:
     """Where a resource stands in requests: Kueue keeps them by the FNV-1a hash of the name, which decides which flavor
     is looked for first.
     """
-    found = 0xCBF29CE484222325
+    digest = 0xCBF29CE484222325
     for byte in resource.encode():
-        found = (found ^ byte) * 0x100000001B3 & (2**64 - 1)
-    return found, resource
+        digest = (digest ^ byte) * 0x100000001B3 & (2**64 - 1)
+    return digest, resource
 
 
 def sort_requests(requests: Mapping[str, int]) -> Requests:

@@ -159,19 +159,19 @@ class ClusterQueue(QuotaNode):
             self.inactive_reason = problems[0][0], f"Can't admit new workloads: {said}."
 
     def _remote_problems(self, remote: Sequence[str], provisioning: Sequence[str]) -> list[tuple[str, str]]:
-        found = []
+        problems = []
         if len(remote) > 1:
             message = "Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found: "
-            found.append(("MultipleMultiKueueAdmissionChecks", message + ",".join(remote)))
+            problems.append(("MultipleMultiKueueAdmissionChecks", message + ",".join(remote)))
         if partial := [name for name in remote if self.checks[name] != self.flavors]:
             message = f"Cannot specify MultiKueue AdmissionCheck per flavor, found: {','.join(partial)}"
-            found.append(("MultiKueueAdmissionCheckAppliedPerFlavor", message))
+            problems.append(("MultiKueueAdmissionCheckAppliedPerFlavor", message))
         if remote and provisioning:
             message = "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: "
-            found.append(
+            problems.append(
                 ("MultiKueueWithProvisioningRequest", f"{message}{','.join(remote)}, {','.join(provisioning)}")
             )
-        return found
+        return problems
 
     # --- what is used
 
@@ -233,12 +233,12 @@ class ClusterQueue(QuotaNode):
         Flavors whose lowest level is the node share what is assumed, since they may share nodes.
         """
         shared: Assumed = {}
-        found: PlacementResults = {}
+        placements: PlacementResults = {}
         for flavor in sorted(requests):
             topology = self.topologies[flavor]
             assumed = shared if topology.tree.ends_in_nodes else {}
-            found.update(topology.place(requests[flavor], assumed, empty=empty))
-        return found
+            placements.update(topology.place(requests[flavor], assumed, empty=empty))
+        return placements
 
 
 def height_of(cohort: CohortNode) -> int:
@@ -257,10 +257,10 @@ def active_members(cohort: CohortNode) -> tuple[ClusterQueue, ...]:
 
 def active_queues(cohort: CohortNode) -> list[ClusterQueue]:
     """All active ClusterQueues of a subtree."""
-    found = [*active_members(cohort)]
+    queues = [*active_members(cohort)]
     for child in cohort.cohorts:
-        found += active_queues(child)
-    return found
+        queues += active_queues(child)
+    return queues
 
 
 def _preemption_of(spec: api.ClusterQueuePreemption | None) -> Preemption:

@@ -113,7 +113,7 @@ def _evict_for_checks(workload: Workload, now: int) -> bool:
 
 
 def _checks_message(workload: Workload, state: str) -> str:
-    checks = sorted((check for check in workload.checks if check.state == state), key=lambda each: each.name)
+    checks = sorted((check for check in workload.checks if check.state == state), key=lambda check: check.name)
     parts = [f'"{check.name}" ({check.message})' if check.message else f'"{check.name}"' for check in checks]
     return f"AdmissionCheck{'s' * (len(parts) > 1)} in {state} state: {'; '.join(parts)}" if parts else ""
 
@@ -209,7 +209,7 @@ def answer_provisioning(state: KueueState, workload: Workload) -> bool:
     queue = state.queues.get(workload.cluster_queue)
     if queue is None or workload.status != "quotaReserved" or waits_for_topology(state, workload):
         return False
-    open_checks = [each for each in workload.checks if each.name in queue.provisioning and each.state == "Pending"]
+    open_checks = [check for check in workload.checks if check.name in queue.provisioning and check.state == "Pending"]
     for check in open_checks:
         check.state, check.message = "Ready", "the autoscaler has the nodes"
     return bool(open_checks)

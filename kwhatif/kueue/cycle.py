@@ -159,11 +159,11 @@ class SchedulingCycle:
         """For all pods, else for as many as can be; and whom to preempt (upstream: getInitialAssignments)."""
 
         def attempt(counts: Sequence[int] | None) -> tuple[Assignment, list[Target] | None]:
-            found = assigner.assign(counts)
-            if found.mode is Mode.FIT:
-                return found, []
-            targets = self._oracle.targets(workload, queue, found) if found.mode is Mode.PREEMPT else []
-            return found, targets or None
+            assignment = assigner.assign(counts)
+            if assignment.mode is Mode.FIT:
+                return assignment, []
+            targets = self._oracle.targets(workload, queue, assignment) if assignment.mode is Mode.PREEMPT else []
+            return assignment, targets or None
 
         full, targets = attempt(None)
         if targets is not None:
@@ -171,8 +171,8 @@ class SchedulingCycle:
         if workload.can_shrink:
 
             def fits(counts: list[int]) -> tuple[Assignment, list[Target]] | None:
-                found, targets = attempt(counts)
-                return None if targets is None else (found, targets)
+                assignment, targets = attempt(counts)
+                return None if targets is None else (assignment, targets)
 
             partial = find_most(workload.pod_sets, fits)
             if partial is not None:
@@ -295,16 +295,16 @@ def _place_preemptor(assignment: Assignment, queue: ClusterQueue, targets: Seque
 
 def _quota_to_reserve(assignment: Assignment, queue: ClusterQueue) -> Quantities:
     """What of free quota a workload without candidates keeps from others (upstream: quotaResourcesToReserve)."""
-    found: Quantities = {}
+    quantities: Quantities = {}
     for key, amount in assignment.quota.items():
         quota, used = queue.quota(key), queue.used_amount(key)
         if assignment.borrowing_level > 0:
             limit = UNLIMITED if quota.borrowing_limit is None else quota.borrowing_limit
             most = amount if quota.borrowing_limit is None else subtract(add(quota.nominal, limit), used)
-            found[key] = min(amount, most)
+            quantities[key] = min(amount, most)
         else:
-            found[key] = max(0, min(amount, subtract(quota.nominal, used)))
-    return found
+            quantities[key] = max(0, min(amount, subtract(quota.nominal, used)))
+    return quantities
 
 
 class _Snapshot:

@@ -295,7 +295,7 @@ def _is_preferred(left: GranularMode, right: GranularMode, fungibility: Fungibil
     if left.preemption_mode is PreemptionMode.NO_FIT or right.preemption_mode is PreemptionMode.NO_FIT:
         return left.preemption_mode is not PreemptionMode.NO_FIT
     # Preemption without candidates gives nothing now, however little it would borrow.
-    in_vain = [each.preemption_mode is PreemptionMode.NO_PREEMPTION_CANDIDATES for each in (left, right)]
+    in_vain = [flavor.preemption_mode is PreemptionMode.NO_PREEMPTION_CANDIDATES for flavor in (left, right)]
     if in_vain[0] != in_vain[1]:
         return in_vain[1]
     if fungibility.prefers_preemption and left.borrowing_level != right.borrowing_level:

@@ -39,14 +39,14 @@ class FlavorMatcher:
     def problem(self, name: str, group: Group, queue: ClusterQueue, workload: Workload, pod_set: int) -> str:
         """Why the flavor is not for this pod set of the workload; nothing if it is."""
         key = name, group, queue.has_only_topologies, workload.shape, pod_set
-        found = self._known.get(key)
-        if found is None:
+        text = self._known.get(key)
+        if text is None:
             flavor = self._flavors.get(name)
             pods, requests = workload.pod_sets[pod_set], workload.pod_requests[pod_set]
             missing = f"flavor {name} not found"
-            found = missing if flavor is None else _flavor_problem(queue, group, flavor, pods, requests)
-            self._known[key] = found
-        return found
+            text = missing if flavor is None else _flavor_problem(queue, group, flavor, pods, requests)
+            self._known[key] = text
+        return text
 
 
 def _flavor_problem(

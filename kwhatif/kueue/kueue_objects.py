@@ -101,7 +101,7 @@ class KueueState:
         for queue in self.queues.values():
             queue.set_up(self.flavors, self.topologies, checks)
         self.local_queues = {
-            each.key: each for each in sorted(objects.local_queues, key=lambda local_queue: local_queue.key)
+            queue_.key: queue_ for queue_ in sorted(objects.local_queues, key=lambda local_queue: local_queue.key)
         }
         self.pending = {name: PendingQueue(queue.strategy) for name, queue in self.queues.items()}
         self.items: dict[str, set[str]] = {
@@ -229,14 +229,14 @@ class KueueState:
 
 def _overheads(classes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Quantity]]:
     overheads = {}
-    for each in classes:
-        overhead = convert(section(each, "overhead"), dict[str, Any]).get("podFixed")
-        overheads[str(part_of(each, "metadata", "name"))] = convert(overhead or {}, dict[str, Quantity])
+    for class_ in classes:
+        overhead = convert(section(class_, "overhead"), dict[str, Any]).get("podFixed")
+        overheads[str(part_of(class_, "metadata", "name"))] = convert(overhead or {}, dict[str, Quantity])
     return overheads
 
 
 def _topologies(objects: KueueObjects, flavors: Mapping[str, api.ResourceFlavor]) -> dict[str, FlavorTopology]:
-    by_name = {each.name: each for each in objects.topologies}
+    by_name = {definition.name: definition for definition in objects.topologies}
     topologies = {}
     for name, flavor in sorted(flavors.items()):
         topology = by_name.get(flavor.spec.topology_name or "")
@@ -257,8 +257,8 @@ def _topologies(objects: KueueObjects, flavors: Mapping[str, api.ResourceFlavor]
 def _quota_trees(objects: KueueObjects) -> tuple[dict[str, ClusterQueue], dict[str, CohortNode]]:
     """All ClusterQueues by name, and the Cohorts. A queue below a Cohort that is its own ancestor has no parent."""
     cohorts = {
-        each.name: CohortNode(each.name, each.spec.resource_groups or (), each.spec.fair_sharing)
-        for each in sorted(objects.cohorts, key=lambda cohort: cohort.name)
+        cohort_.name: CohortNode(cohort_.name, cohort_.spec.resource_groups or (), cohort_.spec.fair_sharing)
+        for cohort_ in sorted(objects.cohorts, key=lambda cohort: cohort.name)
     }
     parents = {cohort.name: cohort.spec.parent_name or cohort.spec.parent or "" for cohort in objects.cohorts}
     forest: QuotaForest[ClusterQueue] = QuotaForest(cohorts, dict(sorted(parents.items())))

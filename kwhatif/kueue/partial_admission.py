@@ -30,9 +30,9 @@ def find_most(pod_sets: Sequence[WorkloadPodSet], fits: Callable[[list[int]], R 
     while low < high:
         middle = (low + high) // 2
         counts = [pod_set.count - part * middle // total for pod_set, part in zip(pod_sets, spare, strict=True)]
-        found = fits(counts)
-        if found is None:
+        result = fits(counts)
+        if result is None:
             low = middle + 1
         else:
-            last, last_index, high = found, middle, middle
+            last, last_index, high = result, middle, middle
     return last if low == last_index else None

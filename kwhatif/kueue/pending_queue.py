@@ -112,7 +112,7 @@ class PendingQueue:
     def _set_aside(self, shape: int) -> None:
         """All like it would fare alike."""
         self._shapes_aside.add(shape)
-        for workload in [each for each in self._in_line.values() if each.shape == shape]:
+        for workload in [workload_alike for workload_alike in self._in_line.values() if workload_alike.shape == shape]:
             del self._in_line[workload.key]
             self.aside[workload.key] = workload
 
@@ -128,7 +128,7 @@ class PendingQueue:
     def bring_back(self, is_selected: Callable[[Workload], bool], now: int) -> int:
         """Put those set aside back in line, and say how many."""
         self._shapes_aside.clear()
-        back = [each for each in self.aside.values() if is_selected(each) and _may_try(each, now)]
+        back = [workload for workload in self.aside.values() if is_selected(workload) and _may_try(workload, now)]
         self._known_state = None
         for workload in back:
             del self.aside[workload.key]

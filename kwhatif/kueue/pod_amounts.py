@@ -66,8 +66,8 @@ class NamespaceLimits:
 
     def __init__(self, ranges: Iterable[Mapping[str, Any]]) -> None:
         self._summaries: dict[str, dict[str, LimitSummary]] = {}
-        for each in ranges:
-            limit_range = convert(each, LimitRange)
+        for range_ in ranges:
+            limit_range = convert(range_, LimitRange)
             of_namespace = self._summaries.setdefault(limit_range.namespace, {})
             for limits in limit_range.spec.limits:
                 known = of_namespace.get(limits.type)
@@ -79,10 +79,10 @@ class NamespaceLimits:
 
 
 def _merge(left: ResourceList, right: ResourceList, choose: Callable[[Quantity, Quantity], Quantity]) -> ResourceList:
-    found = dict(left)
+    merged = dict(left)
     for name, quantity in right.items():
-        found[name] = choose(found[name], quantity) if name in found else quantity
-    return found
+        merged[name] = choose(merged[name], quantity) if name in merged else quantity
+    return merged
 
 
 _encode = msgspec.json.Encoder(enc_hook=plain_quantity).encode
@@ -134,8 +134,8 @@ class PodCounter:
 
     def count(self, pod_set: WorkloadPodSet, namespace: str) -> CountedPodSet:
         key = namespace, _encode(pod_set)
-        found = self._known.get(key)
-        if found is None:
+        sized = self._known.get(key)
+        if sized is None:
             spec = self._adjust(pod_set.template.spec, namespace)
             adjusted = replace(pod_set, template=replace(pod_set.template, spec=spec))
             requests = spec_requests(spec)
@@ -143,7 +143,7 @@ class PodCounter:
             count = max(pod_set.count, 0)
             affinity = spec.affinity.node_affinity if spec.affinity else None
             constraints = _encode_in_order((spec.node_selector, affinity, spec.tolerations))
-            found = self._known[key] = CountedPodSet(
+            sized = self._known[key] = CountedPodSet(
                 adjusted,
                 requests,
                 counted,
@@ -153,7 +153,7 @@ class PodCounter:
                 _encode_in_order((constraints, requests, pod_set.topology_request)),
                 bool(resource_problems([adjusted], self.limits.of(namespace))),
             )
-        return found
+        return sized
 
     def number_shape(self, shape: Hashable) -> int:
         """The same number for all that is of one shape: numbers are compared and looked up fast."""

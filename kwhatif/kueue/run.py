@@ -52,8 +52,10 @@ class KueueRun:
         self._number = 0
         self._released: set[str] = set()
         made = [state.make_workload(kueue_workload) for kueue_workload in workloads]
-        self._began_with = {each.key: each.admission for each in made if each.counts and each.status == "admitted"}
-        for workload in sorted(made, key=lambda each: each.key):
+        self._began_with = {
+            workload.key: workload.admission for workload in made if workload.counts and workload.status == "admitted"
+        }
+        for workload in sorted(made, key=lambda started: started.key):
             state.add(workload, now)
         for workload in list(state.workloads.values()):
             self._reconcile(workload)

@@ -88,7 +88,7 @@ def _lendable(node: QuotaNode) -> dict[str, int]:
     root = node
     while root.parent is not None:
         root = root.parent
-    found: dict[str, int] = {}
+    lendable: dict[str, int] = {}
     for key in root.subtree_quota:
-        found[key[1]] = add(found.get(key[1], 0), node.potential_available(key))
-    return found
+        lendable[key[1]] = add(lendable.get(key[1], 0), node.potential_available(key))
+    return lendable

@@ -297,5 +297,5 @@ def _extender(extender: Mapping[Any, Any], place: str) -> Json:
 
 
 def _select_fields(fields: Mapping[Any, Any], names: Mapping[str, str]) -> Json:
-    found = ((names.get(str(key).lower()), value) for key, value in fields.items())
-    return {name: value for name, value in found if name is not None}
+    options = ((names.get(str(key).lower()), value) for key, value in fields.items())
+    return {name: value for name, value in options if name is not None}

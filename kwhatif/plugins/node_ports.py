@@ -75,7 +75,7 @@ def _clashing(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> list[Host
     def clashes(ip: str, wanted: set[str]) -> bool:
         return bool(wanted) and (ip == ANY or ip in wanted or ANY in wanted)
 
-    return [each for each in used if clashes(each[0], addresses.get(each[1:], set()))]
+    return [port for port in used if clashes(port[0], addresses.get(port[1:], set()))]
 
 
 def _shares_port(waiting: PodInfo, happening: EventOccurrence) -> bool:

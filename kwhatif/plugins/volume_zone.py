@@ -85,10 +85,10 @@ class VolumeZone(Plugin[Topologies, None]):
                 if refusal is not None:
                     return refusal
                 continue
-            found = storage.volumes.get(claim.spec.volume_name)
-            if found is None:
+            bound_volume = storage.volumes.get(claim.spec.volume_name)
+            if bound_volume is None:
                 return Status.unresolvable(f'persistentvolume "{claim.spec.volume_name}" not found')
-            wanted += _topologies(claim.name, found)
+            wanted += _topologies(claim.name, bound_volume)
         return Topologies(tuple(wanted)) if wanted else SKIP
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: Topologies | None) -> Iterator[Rejection]:

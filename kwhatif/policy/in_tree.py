@@ -74,7 +74,7 @@ class InTreePlugins(msgspec.Struct, frozen=True):
     def default_plugins(self) -> tuple[tuple[str, int], ...]:
         """multiPoint's, in order, with weights (0: none is set)."""
         by_default = {name: plugin.by_default(self.features) for name, plugin in self.own.items()}
-        placed = sorted((found.place, name, found.weight) for name, found in by_default.items() if found is not None)
+        placed = sorted((place.place, name, place.weight) for name, place in by_default.items() if place is not None)
         return tuple((name, weight) for _, name, weight in placed)
 
     @property

@@ -202,7 +202,7 @@ def without(
         point: PluginSet(tuple(ref for ref in plugin_set.enabled if ref.name not in names), plugin_set.disabled)
         for point, plugin_set in profile.plugins.items()
     }
-    args = {name: each for name, each in profile.args.items() if name not in names}
+    args = {name: arguments for name, arguments in profile.args.items() if name not in names}
     rest = replace(profile, plugins=FrozenMap(plugins), args=FrozenMap(args))
     known = {ref.name: _points_of(ref.name, implements) for plugin in plugins.values() for ref in plugin.enabled}
     stand_ins = {}

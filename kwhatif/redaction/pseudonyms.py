@@ -125,10 +125,10 @@ def _memoize(work_out: Callable[[Pseudonyms, str], str]) -> Callable[[Pseudonyms
     @functools.wraps(work_out)
     def look_up(names: Pseudonyms, raw: str) -> str:
         known = names.known[method]
-        found = known.get(raw)
-        if found is None:
-            found = known[raw] = work_out(names, raw)
-        return found
+        pseudonym = known.get(raw)
+        if pseudonym is None:
+            pseudonym = known[raw] = work_out(names, raw)
+        return pseudonym
 
     return look_up
 
@@ -151,11 +151,11 @@ class Pseudonyms:
     def settle(self) -> bool:
         """Whether nothing was collected that has no pseudonym yet; if there was, it has one from now on."""
         compared, self._compared = self._compared, len(self.translation.numeric)
-        found = self.translation.settle() or compared != self._compared
-        if found:
+        is_changed = self.translation.settle() or compared != self._compared
+        if is_changed:
             self.known.clear()
             self._values.clear()
-        return not found
+        return not is_changed
 
     # --- names of objects and whatever else is free to choose
 
@@ -259,10 +259,10 @@ class Pseudonyms:
 
     def label_value(self, key: str, raw: str) -> str:
         """The value of a label or a taint with this key."""
-        found = self._values.get((key, raw))
-        if found is None:
-            found = self._values[key, raw] = self._label_value(key, raw)
-        return found
+        pseudonym = self._values.get((key, raw))
+        if pseudonym is None:
+            pseudonym = self._values[key, raw] = self._label_value(key, raw)
+        return pseudonym
 
     def _label_value(self, key: str, raw: str) -> str:
         if key in wellknown.NODE_KEYS:

@@ -94,13 +94,13 @@ def _redact_until_settled(
     names = Pseudonyms(translation.copy() if translation else Translation())
     # More than twice only if a name comes out too long: it is then taken for a single word, which may be a new one.
     while True:
-        found = once(names)
+        result = once(names)
         if names.settle():
             break
     if warn is not None:
         for text in _doubts(names, translation):
             warn(text)
-    return found, names.translation
+    return result, names.translation
 
 
 def _doubts(names: Pseudonyms, before: Translation | None) -> Iterator[str]:

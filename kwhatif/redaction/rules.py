@@ -100,7 +100,7 @@ def each(rule: Rule) -> Rule:
     def apply(value: Any, names: Pseudonyms) -> Any:
         if not isinstance(value, list):
             return GONE
-        return [found for item in value if (found := rule(item, names)) is not GONE]
+        return [redacted for item in value if (redacted := rule(item, names)) is not GONE]
 
     return apply
 
@@ -119,9 +119,9 @@ class fields:
             rule = self.rules.get(key)
             if rule is None or item is None:
                 continue
-            found = rule(item, names)
-            if found is not GONE:
-                kept[key] = found
+            redacted = rule(item, names)
+            if redacted is not GONE:
+                kept[key] = redacted
         return kept
 
 
@@ -133,9 +133,9 @@ def table(key: Callable[[Pseudonyms, str], str], rule: Rule) -> Rule:
             return GONE
         kept = {}
         for raw, item in value.items():
-            found = rule(item, names)
-            if isinstance(raw, str) and found is not GONE:
-                kept[key(names, raw)] = found
+            redacted = rule(item, names)
+            if isinstance(raw, str) and redacted is not GONE:
+                kept[key(names, raw)] = redacted
         return kept
 
     return apply
@@ -259,12 +259,12 @@ def _taints_text(value: Any, names: Pseudonyms) -> Any:
     """``key=value:Effect,...``, as annotations of Cluster API have them."""
     if not isinstance(value, str):
         return GONE
-    found = []
+    texts = []
     for part in value.split(","):
         label, _, effect = part.rpartition(":")
         key, equals, text = label.partition("=")
-        found.append(f"{names.label_key(key)}{equals}{names.label_value(key, text)}:{EFFECTS(effect, names)}")
-    return ",".join(found)
+        texts.append(f"{names.label_key(key)}{equals}{names.label_value(key, text)}:{EFFECTS(effect, names)}")
+    return ",".join(texts)
 
 
 def _option(value: Any, names: Pseudonyms) -> Any:

@@ -86,8 +86,8 @@ def _until(value: Any, names: Pseudonyms) -> Any:
 
 
 def _amount_or_share(value: Any, names: Pseudonyms) -> Any:
-    found = amount(value, names)
-    return share(value, names) if found is GONE else found
+    redacted = amount(value, names)
+    return share(value, names) if redacted is GONE else redacted
 
 
 def _threshold(names: Pseudonyms, raw: str) -> str:

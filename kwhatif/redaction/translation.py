@@ -75,11 +75,11 @@ class OrderedCodes:
         """The code of a word. One without a code is noted for ``settle``; until then its code is empty."""
         if word in self._as_they_are:
             return word
-        found = self.codes.get(word)
-        if found is None:
+        code = self.codes.get(word)
+        if code is None:
             self._wanted.add(word)
             return ""
-        return found
+        return code
 
     def settle(self) -> bool:
         """Assign codes to all noted words; returns whether there were any."""
@@ -241,8 +241,8 @@ def read_translation(path: str) -> Translation:
             part: OrderedCodes = getattr(translation, name)
             part.codes.update(getattr(file, name))
             for word, problem in part.faults():
-                found = describe_value(part.codes[word])
-                raise InputError(f"{problem}, found {found}", place=f"$.{name}{step(word)}")
+                value = describe_value(part.codes[word])
+                raise InputError(f"{problem}, found {value}", place=f"$.{name}{step(word)}")
         for name, numbered in (("uids", translation.uids), ("addresses", translation.addresses)):
             if sorted(numbered.numbers.values()) != list(range(1, len(numbered.numbers) + 1)):
                 raise InputError(f"expected the numbers 1 to {len(numbered.numbers)}, each once", place=f"$.{name}")

@@ -161,9 +161,9 @@ def flatten_blocks(blocks: Iterable[Block]) -> list[Block]:
 def inline_gaps(blocks: Iterable[Block], *, whole: bool = False) -> list[Block]:
     """The blocks with the gaps in their places, in full if ``whole``."""
     return [
-        each
+        shown
         for block in blocks
-        for each in ((block.blocks if whole else block.brief) if isinstance(block, Gaps) else (block,))
+        for shown in ((block.blocks if whole else block.brief) if isinstance(block, Gaps) else (block,))
     ]
 
 

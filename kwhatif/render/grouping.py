@@ -138,10 +138,10 @@ def _common(rows: Sequence[Sequence[str]], column: int, pod: bool) -> str:
 
 def _span(amounts: Sequence[str]) -> str:
     """``100m to 2``, or nothing if some are no amounts."""
-    found = [match for match in map(_AMOUNT.fullmatch, amounts) if match]
-    if not found or len(found) < len(amounts):
+    matches = [match for match in map(_AMOUNT.fullmatch, amounts) if match]
+    if not matches or len(matches) < len(amounts):
         return ""
-    sized = sorted((_size(match[1], match[2]), match[0]) for match in found)
+    sized = sorted((_size(match[1], match[2]), match[0]) for match in matches)
     least, most = sized[0][1], sized[-1][1]
     return least if least == most else f"{least} to {most}"
 

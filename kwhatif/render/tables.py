@@ -194,7 +194,7 @@ def _fitting(table: Table, screen: Screen) -> Table:
     headers, and for the first ``_CELL_PREFIX`` characters of each cell. So a wider terminal never shows less.
     """
     table = _select_columns(table, [i for i in range(len(table.columns)) if not i or _has_content(table, i)])
-    for gone in sorted((column for column in table.columns if column.drop_order), key=lambda each: each.drop_order):
+    for gone in sorted((column for column in table.columns if column.drop_order), key=lambda column: column.drop_order):
         rows = [
             [cell[:_CELL_PREFIX] for cell in row] for row in (*_fold_headers(table.headers), *table.rows[:SAMPLED_ROWS])
         ]

@@ -192,7 +192,7 @@ class Result(ResultStruct, frozen=True, kw_only=True):
     @property
     def fidelities(self) -> tuple[Fidelity, ...]:
         """The fidelity of all that was asked for this answer."""
-        return tuple(found for found in (getattr(self, "fidelity", None),) if found is not None)
+        return tuple(fidelity for fidelity in (getattr(self, "fidelity", None),) if fidelity is not None)
 
     def with_refusals(self, **refused: Sequence[Any]) -> Self:
         """The answer with the API server's ``refusals`` and the pods that controllers ``failed`` to make, if it has
@@ -234,8 +234,8 @@ class Result(ResultStruct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as plain values, with the keys of ``-o json``."""
-        found: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, context=msgspec.UNSET))
-        return found
+        fields: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, context=msgspec.UNSET))
+        return fields
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The main rows of the answer as plain values: pods, nodes, differences or findings."""

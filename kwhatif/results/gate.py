@@ -222,8 +222,8 @@ class GateResult(Result, frozen=True, kw_only=True):
     @property
     def counts(self) -> dict[str, int]:
         """How many objects were added, changed, removed, kept and left as they are."""
-        found = Counter(change.what for change in self.changes)
-        return {what: found[what] for what in ("added", "changed", "removed", "kept", "unchanged")}
+        counts = Counter(change.what for change in self.changes)
+        return {what: counts[what] for what in ("added", "changed", "removed", "kept", "unchanged")}
 
     @property
     def exit_code(self) -> int:

@@ -320,13 +320,13 @@ class FailedCreate(ResultStruct, frozen=True, kw_only=True):
 
 def failures_left(failed: Iterable[FailedCreate], created: Mapping[FailedCreate, int]) -> tuple[FailedCreate, ...]:
     """The failures that remain, less the pods of each that were ``created`` later."""
-    done, found = Counter(created), []
+    done, failures = Counter(created), []
     for failed_create in failed:
         less = min(failed_create.pods, done[failed_create])
         done[failed_create] -= less
         if failed_create.pods > less or not less:
-            found.append(msgspec.structs.replace(failed_create, pods=failed_create.pods - less))
-    return tuple(found)
+            failures.append(msgspec.structs.replace(failed_create, pods=failed_create.pods - less))
+    return tuple(failures)
 
 
 class RolloutStep(ResultStruct, frozen=True, kw_only=True):

@@ -205,13 +205,13 @@ def evictions(
     The chosen one is always among them: upstream may not look at all nodes, and so miss better ones.
     """
     budgets = Budgets(diagnosis.cluster)
-    found = []
+    victims = []
     for place, candidate in enumerate(Preemption(extenders).rank_candidates(pod, diagnosis)):
         if place >= most and candidate.node != chosen:
             continue
         broken = budgets.broken_by(candidate.victims)
         first = min((v for v in candidate.victims if v.priority == candidate.top), key=lambda v: v.start)
-        found.append(
+        victims.append(
             Eviction(
                 node=candidate.node,
                 victims=tuple(
@@ -226,4 +226,4 @@ def evictions(
                 behind=candidate.behind,
             )
         )
-    return tuple(found)
+    return tuple(victims)

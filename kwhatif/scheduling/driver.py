@@ -221,7 +221,7 @@ class Driver:
         """
         self.set_up_all()
         for scheduler in self.in_use:
-            scheduler.reseed(random)
+            scheduler.draw_from(random)
         self._race(random)
         self.begin_anew(random.randrange(max(len(self.cluster.node_order), 1)))
 

@@ -164,7 +164,7 @@ class RoundQueue:
     def _others(self, key: GroupKey, first: PendingPod) -> list[PendingPod]:
         members = self._groups.members(key)
         pods = (self._pods.get(uid) for uid in members)
-        return [each for each in pods if each is not None and each is not first]
+        return [pod for pod in pods if pod is not None and pod is not first]
 
     # --- gates
 

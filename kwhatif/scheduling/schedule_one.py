@@ -114,7 +114,7 @@ class Scheduler:
         """What chance draws from; None where the first by name stands for any."""
         return self._hosts.random
 
-    def reseed(self, random: Random | None) -> None:
+    def draw_from(self, random: Random | None) -> None:
         """Use this random generator from now on; None for the first by name."""
         self._hosts.random = random
         if self.profile.preemption is not None:

@@ -390,5 +390,5 @@ def _skip_alike(looks: IntpArray, turn: IntpArray) -> IntpArray:
     size = looks.shape[1]
     others = looks != np.take_along_axis(looks, turn[:, None], axis=1)
     others &= np.arange(size) > turn[:, None]
-    found: IntpArray = np.where(others.any(axis=1), others.argmax(axis=1), size)
-    return found
+    first: IntpArray = np.where(others.any(axis=1), others.argmax(axis=1), size)
+    return first

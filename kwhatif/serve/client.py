@@ -43,11 +43,11 @@ class ServerAddress(msgspec.Struct, frozen=True):
         Raises UsageError for what is not asked of servers, ClusterError where none answers, and what it answers.
         """
         known = routes().values()
-        found = [(each, chosen) for each in known if each.question is type(chosen)]
-        found += [(each, command) for each in known if isinstance(command, each.question)]
-        if not found:
+        served_routes = [(route_, chosen) for route_ in known if route_.question is type(chosen)]
+        served_routes += [(route_, command) for route_ in known if isinstance(command, route_.question)]
+        if not served_routes:
             raise UsageError("--server: this command does not ask a server")
-        route, options = found[0]
+        route, options = served_routes[0]
         body = msgspec.json.encode(dict(_fields(route, options, given)))
         return self._result(route, *self._send(route, body))
 
@@ -86,8 +86,8 @@ class ServerAddress(msgspec.Struct, frozen=True):
                 return result.with_context(notes=tuple(answer.notes))
             problem = decode_json(body, Problem)
         except InputError:
-            found = f"expected an answer of kwhatif {__version__}, found another one (status {status})"
-            raise ClusterError(f"--server {self.url}: {found}") from None
+            message = f"expected an answer of kwhatif {__version__}, found another one (status {status})"
+            raise ClusterError(f"--server {self.url}: {message}") from None
         raise KwhatifError(problem.detail if status < 500 else f"--server {self.url}: {problem.detail}")
 
 
@@ -102,7 +102,7 @@ def _fields(route: Route, command: Command[Any], given: Mapping[str, Any]) -> It
             raise UsageError(f"{parameter.flag.name or parameter.flag.metavar}: cannot be used with --server")
         yield fields[parameter.name].name, _json_value(fields[parameter.name], value)
     for name, field in fields.items():
-        if field.parameter.name not in {each.name for each in parameters_of(route.question)}:
+        if field.parameter.name not in {parameter.name for parameter in parameters_of(route.question)}:
             value = given.get("in_" if name == "in" else name)
             if value:
                 yield field.name, _json_value(field, value)

@@ -107,8 +107,8 @@ class Route:
 @cache
 def routes() -> dict[str, Route]:
     """The questions that a server answers, by name: those about a cluster whose options can all be said in JSON."""
-    found = (Route(name.replace("_", "-"), question) for name, question in functions_by_name().items())
-    return {route.name: route for route in found if _is_answered(route.question)}
+    all_routes = (Route(name.replace("_", "-"), question) for name, question in functions_by_name().items())
+    return {route.name: route for route in all_routes if _is_answered(route.question)}
 
 
 def route_of(name: str) -> Route:

@@ -94,7 +94,9 @@ class _QuestionSamples(msgspec.Struct, frozen=True):
             survived = Counter(failure.outcome.good for failure in answer.failures)
             yield "kwhatif_failures", {**label, "survived": "true"}, survived[True]
             yield "kwhatif_failures", {**label, "survived": "false"}, survived[False]
-            worst = sorted(answer.failures, key=lambda each: (-len(each.outcome.pending), each.kind, each.name))
+            worst = sorted(
+                answer.failures, key=lambda failure: (-len(failure.outcome.pending), failure.kind, failure.name)
+            )
             for failure in worst[:MOST]:
                 labels = {**label, "kind": failure.kind, "name": failure.name}
                 yield "kwhatif_failure_pending_pods", labels, len(failure.outcome.pending)

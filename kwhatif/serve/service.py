@@ -43,10 +43,10 @@ class Service(msgspec.Struct):
 
     def app(self) -> App:
         """All doors behind the guard."""
-        found: list[Route] = []
+        routes: list[Route] = []
         for door in DOORS:
-            found += import_module(f"kwhatif.serve.{door}").routes(self)
-        return Guard(Starlette(routes=found), self.access, self.limits, log=self.log)
+            routes += import_module(f"kwhatif.serve.{door}").routes(self)
+        return Guard(Starlette(routes=routes), self.access, self.limits, log=self.log)
 
 
 def response_of(reply: Reply) -> Response:

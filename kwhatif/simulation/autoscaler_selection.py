@@ -51,9 +51,9 @@ def find_autoscalers(scenario: PreparedScenario, notes: Notes) -> Autoscalers:
             groups.append(node_groups.groups_in(document, snapshot.objects.list_all(Node), now))
         else:
             sort = sort_of_kind(*head) if head[1] else sort_of_document(decode(document.value, dict[str, Any]))
-            found = str(sort) if sort is not None else describe_value(head[1]) if head[1] else "none"
-            found += advice_on_machines([head[1]])
-            problem = f"expected NodeGroups, InstanceTypes, or NodePools of Karpenter, found {found}"
+            kind = str(sort) if sort is not None else describe_value(head[1]) if head[1] else "none"
+            kind += advice_on_machines([head[1]])
+            problem = f"expected NodeGroups, InstanceTypes, or NodePools of Karpenter, found {kind}"
             raise InputError(problem, source=source, place="$.kind")
     files = ", ".join(scenario.inputs.autoscale)
     for what, number in ((node_groups.KIND, len(groups)), (catalogues.KIND, len(offered))):

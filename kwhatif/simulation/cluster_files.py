@@ -78,9 +78,9 @@ def require_pod_list(scenario: PreparedScenario) -> None:
     if known or not snapshot.source or not snapshot.objects.list_all(Node):
         return
     why = snapshot.unreadable.get("Pod")
-    found = f"that they could not be read: {why}" if why else "no list of them"
+    actual = f"that they could not be read: {why}" if why else "no list of them"
     problem = (
-        f"expected the pods that run on the nodes, found {found}: what is free is not known; read them, too "
+        f"expected the pods that run on the nodes, found {actual}: what is free is not known; read them, too "
         "(kubectl get nodes,pods -A -o json), or say --assume-empty"
     )
     raise InputError(problem, source=snapshot.source)

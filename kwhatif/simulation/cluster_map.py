@@ -49,8 +49,8 @@ class MapBase(msgspec.Struct, frozen=True):
         cluster = Cluster.load(snapshot.objects, features)
         seen = observe_cluster(cluster, snapshot)
         on = dict(zip(cluster.columns.names, cluster.pods_on, strict=True))
-        found = build_map({"now": seen}, topology_key_of_groups(snapshot))
-        return cls(found, seen, list(snapshot.objects.list_all(Pod)), on)
+        cluster_map = build_map({"now": seen}, topology_key_of_groups(snapshot))
+        return cls(cluster_map, seen, list(snapshot.objects.list_all(Pod)), on)
 
     @property
     def without_changes(self) -> ClusterMap:
@@ -65,13 +65,13 @@ class MapBase(msgspec.Struct, frozen=True):
         names, before = cluster.columns.names, self.pods_on
         rows = [row for row, name in enumerate(names) if cluster.pods_on[row] != before.get(name)]
         left = [before.get(names[row], []) for row in rows] + [before[name] for name in before.keys() - set(names)]
-        found = dict.fromkeys(_waiting(cluster, changes.gone), GONE)
-        found.update((info.key, GONE) for infos in left for info in infos)
-        found.update(_waiting(cluster, changes.came))
-        found.update(_places_of(cluster, ((info, row) for row in rows for info in cluster.pods_on[row])))
+        waiting = dict.fromkeys(_waiting(cluster, changes.gone), GONE)
+        waiting.update((info.key, GONE) for infos in left for info in infos)
+        waiting.update(_waiting(cluster, changes.came))
+        waiting.update(_places_of(cluster, ((info, row) for row in rows for info in cluster.pods_on[row])))
         known = self.observation.pods
         return ClusterObservation(
-            _rooms(cluster), {name: entry for name, entry in found.items() if entry != known.get(name)}
+            _rooms(cluster), {name: entry for name, entry in waiting.items() if entry != known.get(name)}
         )
 
     def build(self, looks: Mapping[str, ClusterObservation], by: str = "") -> ClusterMap:
@@ -90,17 +90,17 @@ class MapBase(msgspec.Struct, frozen=True):
 
         names: set[str] = set().union(*(look.pods for look in looks.values()))
         states = resolve(names)
-        found = build_map(states, by, self.cluster_map)
-        if found.resources != self.cluster_map.resources:
+        cluster_map = build_map(states, by, self.cluster_map)
+        if cluster_map.resources != self.cluster_map.resources:
             return build_map(resolve(names | known.keys()), by)
-        return replace(found, gone=tuple(sorted(names.difference(*(look.pods for look in states.values())))))
+        return replace(cluster_map, gone=tuple(sorted(names.difference(*(look.pods for look in states.values())))))
 
 
 def observe_cluster(cluster: Cluster, snapshot: Snapshot) -> ClusterObservation:
     """A cluster as it is now, without inactive nodes, and with the snapshot's waiting pods."""
-    found = _waiting(cluster, snapshot.objects.list_all(Pod))
-    found.update(_places_of(cluster, cluster.pods()))
-    return ClusterObservation(_rooms(cluster), found)
+    waiting = _waiting(cluster, snapshot.objects.list_all(Pod))
+    waiting.update(_places_of(cluster, cluster.pods()))
+    return ClusterObservation(_rooms(cluster), waiting)
 
 
 def _rooms(cluster: Cluster) -> list[tuple[Node, Amounts]]:

@@ -67,7 +67,7 @@ def skews_of(cluster: Cluster) -> dict[str, int]:
         owner = _workload(info)
         if owner and zones[row]:
             counts.setdefault(owner, Counter())[zones[row]] += 1
-    return {owner: max(found.values()) - min(found[zone] for zone in known) for owner, found in counts.items()}
+    return {owner: max(zones.values()) - min(zones[zone] for zone in known) for owner, zones in counts.items()}
 
 
 def _workload(info: PodInfo) -> str:

@@ -105,7 +105,7 @@ def flags_of(group: type) -> Iterator[tuple[str, Any, Flag]]:
     for name, hint in hints_of(group).items():
         if get_origin(hint) is Annotated:
             plain, *more = get_args(hint)
-            yield from ((name, plain, each) for each in more if isinstance(each, Flag))
+            yield from ((name, plain, flag) for flag in more if isinstance(flag, Flag))
 
 
 def marked_field(group: type, mark: type) -> str:

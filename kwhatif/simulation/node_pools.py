@@ -44,10 +44,10 @@ def pool_of(node: Node, by: str = "") -> str:
     labels = node.metadata.labels or {}
     if by:
         return labels.get(by, "")
-    found = _first(labels, POOL_LABELS)
-    if not found:
-        found = ",".join(sorted(key.removeprefix(ROLE_PREFIX) for key in labels if key.startswith(ROLE_PREFIX)))
-    return found or type_of(node)
+    pool = _first(labels, POOL_LABELS)
+    if not pool:
+        pool = ",".join(sorted(key.removeprefix(ROLE_PREFIX) for key in labels if key.startswith(ROLE_PREFIX)))
+    return pool or type_of(node)
 
 
 def pool_selector_of(node: Node) -> str:
@@ -125,8 +125,8 @@ def resource_order_of(resource: str) -> tuple[int, str]:
 
 def pods_by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     """Node name -> the unfinished pods bound to it."""
-    found: dict[str, list[Pod]] = {}
+    pods_of: dict[str, list[Pod]] = {}
     for pod in pods:
         if pod.spec.node_name and not pod.is_finished:
-            found.setdefault(pod.spec.node_name, []).append(pod)
-    return found
+            pods_of.setdefault(pod.spec.node_name, []).append(pod)
+    return pods_of

@@ -248,13 +248,13 @@ def answer(state: PipelineState) -> PipelineState:
     """Answer the question with the scheduler, by one or more runs; plugins from outside that none of them used are
     named.
     """
-    found = state.question.answer(state.prepared, state.notes)
+    answered = state.question.answer(state.prepared, state.notes)
     if state.question.schedules:
         opened = [scenario for scenario in state.prepared if scenario.scheduler_options.plugins]
         outside = {name for scenario in opened for name in scenario.setup.outside}
         for name in sorted(outside.difference(*(scenario.setup.used for scenario in state.prepared))):
             state.notes.warn(f"plugin {name} is enabled in no profile that was used: it changed nothing")
-    return structs.replace(state, answer=found)
+    return structs.replace(state, answer=answered)
 
 
 def result(state: PipelineState) -> PipelineState:
@@ -264,12 +264,12 @@ def result(state: PipelineState) -> PipelineState:
     fields = first.refusal_fields
     if ends:
         fields["failed"] = failures_left(fields["failed"], ends[0].end.created_later)
-    found: Result = state.answer.result.with_refusals(**fields)
-    if found.lacks_nodes and not first.inputs.autoscale:
+    complete: Result = state.answer.result.with_refusals(**fields)
+    if complete.lacks_nodes and not first.inputs.autoscale:
         from kwhatif.simulation.autoscaler_notes import note_autoscalers
 
         note_autoscalers(first.snapshot, state.notes)
-    return structs.replace(state, result=found)
+    return structs.replace(state, result=complete)
 
 
 def _mapped_by(

@@ -78,7 +78,7 @@ class PodReference(msgspec.Struct, frozen=True):
     def several(self) -> bool:
         """Whether it names a kind that makes several pods."""
         kind, slash, _ = self.text.partition("/")
-        return bool(slash) and any(is_kind(kind, each) for each in _OF_SEVERAL)
+        return bool(slash) and any(is_kind(kind, plural) for plural in _OF_SEVERAL)
 
     def unknown(self, among: Sequence[Pod], owners: Owners, where: str = "the snapshot") -> InputError | UsageError:
         """The error for a word that selects nothing."""
@@ -87,7 +87,7 @@ class PodReference(msgspec.Struct, frozen=True):
         if self.several:
             kind, _, name = self.text.partition("/")
             names = {_workload_name_of(owners, pod, kind, name) for pod in among} - {""}
-            hint = suggest_spelling(self.text, {f"{kind}/{each}" for each in names})
+            hint = suggest_spelling(self.text, {f"{kind}/{plural}" for plural in names})
             if not hint and (workload := _kind_called(name, among, owners)):
                 hint = f"; did you mean {workload.lower()}/{name}?"
             return UsageError(f"{self.text} has no pods in {where}{hint}")
@@ -139,8 +139,8 @@ def _kind_called(name: str, among: Sequence[Pod], owners: Owners) -> str:
 
 def _workload_name_of(owners: Owners, pod: Pod, kind: str, name: str) -> str:
     """The name of the workload of this kind that a pod belongs to, written as ``name`` is; nothing if there is none."""
-    found = next((owner for of, owner in _above(pod, owners) if is_kind(kind, of)), "")
-    return f"{pod.namespace}/{found}" if found and "/" in name else found
+    owner_name = next((owner for of, owner in _above(pod, owners) if is_kind(kind, of)), "")
+    return f"{pod.namespace}/{owner_name}" if owner_name and "/" in name else owner_name
 
 
 R_co = TypeVar("R_co", bound=Result, covariant=True)

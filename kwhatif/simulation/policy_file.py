@@ -32,11 +32,11 @@ def read_policy(file: str) -> tuple[Any, str, tuple[str, ...]]:
     values = [plain_document(document.value, source) for document in documents]
     maps = [value for value in values if _is_config_map(value)]
     if maps and not legacy_format(values[0]):
-        found = [(*entry, _name(value)) for value in maps for entry in _configurations(value, source)]
-        if len(found) == 1:
-            document, key, name = found[0]
+        configurations = [(*entry, _name(value)) for value in maps for entry in _configurations(value, source)]
+        if len(configurations) == 1:
+            document, key, name = configurations[0]
             return document, f"{source} (ConfigMap {name}, {key})", ()
-        raise InputError(_not_one(maps, found), source=source)
+        raise InputError(_not_one(maps, configurations), source=source)
     value = values[0]
     if len(documents) == 1:
         return value, source, ()
@@ -81,13 +81,13 @@ def _configurations(config_map: dict[str, Any], source: str) -> Iterator[tuple[A
 _KINDS = ("KubeSchedulerConfiguration", "Policy")
 
 
-def _not_one(maps: list[dict[str, Any]], found: list[tuple[Any, str, str]]) -> str:
+def _not_one(maps: list[dict[str, Any]], named: list[tuple[Any, str, str]]) -> str:
     """The error for ConfigMaps that do not hold exactly one configuration."""
-    if found:
-        places = ", ".join(f"{key} of ConfigMap {name}" for _, key, name in found)
-        return f"{len(found)} scheduler configurations in ConfigMaps: {places}; give one of them in a file of its own"
+    if named:
+        places = ", ".join(f"{key} of ConfigMap {name}" for _, key, name in named)
+        return f"{len(named)} scheduler configurations in ConfigMaps: {places}; give one of them in a file of its own"
     kinds = " or ".join(_KINDS)
-    keys = ", ".join(str(key) for each in maps for key in section(each, "data"))
+    keys = ", ".join(str(key) for config_map in maps for key in section(config_map, "data"))
     return f"ConfigMap {_name(maps[0])}: no {kinds} under any key of data ({keys or 'it has none'})"
 
 

@@ -163,9 +163,9 @@ class ReadPolicy(msgspec.Struct, frozen=True):
 
     def path_beside(self, path: str, place: str) -> str:
         """A path that the file names at a place, as it is seen from here. Raises InputError for one of elsewhere."""
-        found = beside(self.source, path)
-        check_named_files([(found, place)], checkout_of(beside(self.source, "")), self.source)
-        return found
+        joined = beside(self.source, path)
+        check_named_files([(joined, place)], checkout_of(beside(self.source, "")), self.source)
+        return joined
 
     @property
     def cluster(self) -> Sequence[str]:
@@ -195,17 +195,17 @@ def find_policy(directory: str) -> str | None:
     Outside of a repository one counts only if nobody else can have put it there. Raises InputError for a link that
     leads out of the repository.
     """
-    found = next((path for path, problem in _policies_above(directory) if not problem), None)
-    if found is None:
+    policy = next((path for path, problem in _policies_above(directory) if not problem), None)
+    if policy is None:
         return None
-    check_named_files([(found, "")], checkout_of(found), FILE_NAME)
-    return os.path.relpath(found, directory)
+    check_named_files([(policy, "")], checkout_of(policy), FILE_NAME)
+    return os.path.relpath(policy, directory)
 
 
 def describe_distrust(directory: str) -> str:
     """Which ``.kwhatif.yaml`` is passed over on the way to the one that counts, and why; empty if none is."""
-    found = takewhile(lambda policy: policy[1], _policies_above(directory))
-    return "; ".join(f"{display_path(path)} is not read, as {problem}" for path, problem in found)
+    distrusted = takewhile(lambda policy: policy[1], _policies_above(directory))
+    return "; ".join(f"{display_path(path)} is not read, as {problem}" for path, problem in distrusted)
 
 
 def _policies_above(directory: str) -> Iterator[tuple[str, str]]:

@@ -111,7 +111,9 @@ class PreparedScenario(LoadedScenario):
     @classmethod
     def from_loaded(cls, loaded: LoadedScenario, expanded: ExpandedManifests, **more: Any) -> Self:
         """A loaded scenario with its expanded manifests."""
-        known = {each.name: getattr(loaded, each.name) for each in dataclasses.fields(LoadedScenario)}
+        known = {
+            state_field.name: getattr(loaded, state_field.name) for state_field in dataclasses.fields(LoadedScenario)
+        }
         return cls(**known, expanded=expanded, **more)
 
     @property

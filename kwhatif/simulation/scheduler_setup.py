@@ -81,13 +81,13 @@ def minors_of_kubelets(snapshot: Snapshot) -> dict[str, str]:
     """The minors of the nodes' kubelets, the newest first, each with the first version found of it."""
 
     def find() -> dict[str, str]:
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for node in snapshot.objects.list_all(Node):
             version = node.status.node_info.kubelet_version if node.status.node_info is not None else None
             with contextlib.suppress(UsageError):
                 if version:
-                    found.setdefault(minor_of(version), version)
-        return {minor: found[minor] for minor in reversed(sort_minors(found))}
+                    names.setdefault(minor_of(version), version)
+        return {minor: names[minor] for minor in reversed(sort_minors(names))}
 
     return snapshot.objects.share(minors_of_kubelets, (Node.__name__,), find)
 

@@ -133,16 +133,16 @@ def _key(metadata: ObjectMeta) -> str:
 
 def _decode(kind: Kind, raw: msgspec.Raw) -> list[Any]:
     """An object in the forms in which its kind is kept, without what a list of its kind would not say of it."""
-    found: list[Any] = []
+    items: list[Any] = []
     if kind.struct is not None:
         obj = decode_json(raw, kind.struct)
         prune_object(obj)
         for name in ("api_version", "kind"):
             msgspec.structs.force_setattr(obj, name, None)
-        found.append(obj)
+        items.append(obj)
     if kind.whole:
         whole = decode_json(raw, dict[str, Any])
         # Each line has the version of its object, a list only those of some.
         prune_whole(whole, kind.name, set(), keep_templates=True)
-        found.append(whole)
-    return found
+        items.append(whole)
+    return items

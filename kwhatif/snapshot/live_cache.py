@@ -45,9 +45,9 @@ def cached_snapshot(
     wanted = DumpOptions()
     folder = directory()
     file = None if folder is None else folder / f"live-{_key(connection, wanted)}.json"
-    found = None if file is None else _read_cached(file, max_age)
-    if found is not None:
-        return found, []
+    snapshot = None if file is None else _read_cached(file, max_age)
+    if snapshot is not None:
+        return snapshot, []
     dumped = dump(connection, wanted, progress=progress, tell=tell)
     if not max_age:
         return dumped.snapshot, dumped.notes

@@ -100,13 +100,13 @@ class Recording(RecordingReader[msgspec.Raw]):
 
     def until(self, version: float = math.inf) -> Iterator[Change]:
         """The objects after all changes up to a version, those that existed first at the front."""
-        found: dict[tuple[str, tuple[str, str]], Change] = {}
+        changes: dict[tuple[str, tuple[str, str]], Change] = {}
         for change in chain(self.start, takewhile(lambda change: change.version <= version, self.changes)):
             if change.deleted:
-                found.pop((change.kind.name, change.key), None)
+                changes.pop((change.kind.name, change.key), None)
             else:
-                found[change.kind.name, change.key] = change
-        yield from found.values()
+                changes[change.kind.name, change.key] = change
+        yield from changes.values()
 
 
 def read_recording(lines: Lines) -> Recording:
@@ -237,14 +237,14 @@ class RecordedState(RecordingReader[Head]):
         else:
             self._put(kind, metadata, (version, number, text, -1))
 
-    def _put(self, kind: Kind, metadata: ObjectMeta, found: _Found) -> None:
+    def _put(self, kind: Kind, metadata: ObjectMeta, location: _Found) -> None:
         if kind.idle:
             return
         self._kinds[kind.name] = kind
         key = (kind.name, metadata.namespace, metadata.name)
         before = self._found.get(key)
-        if before is None or before[0] <= found[0]:
-            self._found[key] = found
+        if before is None or before[0] <= location[0]:
+            self._found[key] = location
 
     def settle(self) -> None:
         """All lines have been taken. Raises InputError for a moment beyond their span."""

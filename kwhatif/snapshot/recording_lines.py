@@ -192,8 +192,8 @@ class RecordingReader(ABC, Generic[T]):
         elif event is not None and event.type in EVENT_TYPES:
             self.on_event(kind, event.object, line, text, number, deleted=event.type == "DELETED")
         else:
-            found = "neither" if event is None else f"an event of type {describe_value(event.type)}"
-            raise InputError(f"expected a list or an event that is one of {', '.join(EVENT_TYPES)}, found {found}")
+            other = "neither" if event is None else f"an event of type {describe_value(event.type)}"
+            raise InputError(f"expected a list or an event that is one of {', '.join(EVENT_TYPES)}, found {other}")
 
     def on_annotation(self, line: Line[T]) -> None:
         """A line of our own."""

@@ -63,7 +63,7 @@ class Histogram:
             self._sort()
             # Room for as many again, so that sorting takes no more time than counting did.
             room = max(self.room, 2 * (self._used + len(bins)))
-            self._bins, self._counts = (np.resize(each, room) for each in (self._bins, self._counts))
+            self._bins, self._counts = (np.resize(column, room) for column in (self._bins, self._counts))
         self._bins[self._used : self._used + len(bins)] = bins
         self._counts[self._used : self._used + len(bins)] = counts
         self._used += len(bins)
@@ -104,5 +104,5 @@ def _count(bins: IntArray) -> tuple[IntArray, IntArray]:
         return np.unique(bins, return_counts=True)
     # Values of one container lie close together: no need to sort them.
     counts = np.bincount(bins - least)
-    found = np.flatnonzero(counts)
-    return found + least, counts[found]
+    filled = np.flatnonzero(counts)
+    return filled + least, counts[filled]

@@ -73,7 +73,9 @@ def is_url(source: str) -> bool:
 
 
 def _ask(address: WebAddress) -> Text:
-    shown, url = (each if each.endswith("/watcher") else f"{each}/watcher" for each in (address.shown, address.url))
+    shown, url = (
+        stated if stated.endswith("/watcher") else f"{stated}/watcher" for stated in (address.shown, address.url)
+    )
     headers = {"Accept": "application/json", "Accept-Encoding": "gzip"}
     if address.authorization:
         headers["Authorization"] = address.authorization
@@ -102,8 +104,8 @@ def _usages_of(value: Mapping[str, Any]) -> Iterator[tuple[_NodeUsage, int]]:
         yield _usage_of(value)
         return
     if kind not in ("NodeMetricsList", "List"):
-        found = f"an object of kind {kind}" if isinstance(kind, str) else describe_value(dict(value))
-        raise InputError(f"expected {_EXPECTED}; found {found}", place="$")
+        kind_text = f"an object of kind {kind}" if isinstance(kind, str) else describe_value(dict(value))
+        raise InputError(f"expected {_EXPECTED}; found {kind_text}", place="$")
     for place, item in enumerate(value.get("items") or ()):
         try:
             yield _usage_of(item)
@@ -126,7 +128,7 @@ def _work_out_load(
 ) -> tuple[WatcherMetrics, str]:
     """Latest figures in percent of the capacity; nodes that do not exist are left out."""
     capacities = {node.name: node.status.capacity or {} for node in nodes}
-    found: dict[str, NodeMetrics] = {}
+    loads: dict[str, NodeMetrics] = {}
     for use, _ in used:
         name = use.metadata.name
         has = capacities.get(name, {})
@@ -139,11 +141,11 @@ def _work_out_load(
             if amount is not None and capacity
         ]
         if metrics:
-            found[name] = NodeMetrics(metrics=metrics)
+            loads[name] = NodeMetrics(metrics=metrics)
     end = max(seconds for _, seconds in used)
-    load = WatcherMetrics(timestamp=end, window=MetricsWindow(start=end, end=end), data=MetricsData(nodes=found))
+    load = WatcherMetrics(timestamp=end, window=MetricsWindow(start=end, end=end), data=MetricsData(nodes=loads))
     return load, (
-        f"load: {source}, worked out from what metrics.k8s.io lists for {_share_of(found, nodes)}: use as a share of "
+        f"load: {source}, worked out from what metrics.k8s.io lists for {_share_of(loads, nodes)}: use as a share of "
         "capacity at one moment, no averages and no deviations"
     )
 

@@ -155,19 +155,19 @@ def _read_envelopes(outline: bytes, book: UsageBook, source: str) -> list[_Envel
     documents: list[_Envelope | None] = []
     for document in _documents_of(outline, source):
         try:
-            found = None if bytes(document.value).strip() == b"0" else decode_json(document.value, _Envelope)
+            envelope = None if bytes(document.value).strip() == b"0" else decode_json(document.value, _Envelope)
         except InputError as error:
             raise InputError(f"expected {_EXPECTED}: {error.problem}", source=source, place=error.place) from None
-        documents.append(found)
-        if found is None:
+        documents.append(envelope)
+        if envelope is None:
             continue
-        if found.status == "error":
-            words = found.error[:_LONGEST_WORDS] or "it does not say why"
+        if envelope.status == "error":
+            words = envelope.error[:_LONGEST_WORDS] or "it does not say why"
             raise InputError(f"Prometheus answered with an error: {words}", source=source, place="$.error")
-        result = (found.data.result if found.data else None) or found.result or ()
+        result = (envelope.data.result if envelope.data else None) or envelope.result or ()
         if any(bytes(raw).strip()[:1] == b"{" for raw in result):
             raise InputError("expected series with their labels first, then their values", source=source)
-        if found.is_partial or found.warnings:
+        if envelope.is_partial or envelope.warnings:
             book.complaints.partial += 1
     return documents
 

@@ -113,12 +113,12 @@ class Timeline:
         if factor == 1:
             return
         self.step *= factor
-        for each in self._rows.values():
-            each.coarsen(factor)
-        self._cells = sum(len(each.cells) for each in self._rows.values())
+        for merged_row in self._rows.values():
+            merged_row.coarsen(factor)
+        self._cells = sum(len(other.cells) for other in self._rows.values())
         if self._rows:
-            self._begin = min(each.start for each in self._rows.values())
-            self._end = max(each.end for each in self._rows.values())
+            self._begin = min(other.start for other in self._rows.values())
+            self._end = max(other.end for other in self._rows.values())
 
     def together(self, pods: Iterable[str], resource: str) -> IntArray:
         """What these pods used together, int64[steps]; empty if there are samples of none of them."""

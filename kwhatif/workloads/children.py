@@ -57,7 +57,7 @@ def make_children(
     obj: Object, kind: WorkloadKind, companions: Companions, making: ObjectCreator, native: Native
 ) -> None:
     """Create the children of an object, and run their controllers. Raises InputError for an invalid object."""
-    for is_pod, some in groupby(children_of(obj, kind, companions), key=lambda each: part_of(each, "kind") == "Pod"):
+    for is_pod, some in groupby(children_of(obj, kind, companions), key=lambda child: part_of(child, "kind") == "Pod"):
         if is_pod:
             _make_pods(obj, list(some), making)
             continue

@@ -94,9 +94,9 @@ class DeploymentRollout(Rollout):
         admit: Admit,
         now: datetime | None = None,
     ) -> DeploymentRollout:
-        found: ReplicaSets = find_replica_sets(old, new, pods, replica_sets)
-        changed = found.current is None or any(s is not found.current and s.replicas for s in found.sets)
-        return cls(members_of(found, pods), admit, new, found.sets, found.current, changed, now)
+        sets: ReplicaSets = find_replica_sets(old, new, pods, replica_sets)
+        changed = sets.current is None or any(s is not sets.current and s.replicas for s in sets.sets)
+        return cls(members_of(sets, pods), admit, new, sets.sets, sets.current, changed, now)
 
     @property
     def replica_sets(self) -> tuple[Object, ...]:

@@ -164,7 +164,7 @@ def pod_autoscalers_of(workload: Object, world: ObjectStore) -> list[PodAutoscal
     key = str(workload.get("kind") or ""), namespace_of(workload), name_of(workload)
     there = (obj for index in _BY_TARGET for obj in world.find(index, key) if is_autoscaler(obj))
     autoscalers = (pod_autoscaler_of(obj) for obj in there if not _is_of_keda(obj, world))
-    return [each for each in autoscalers if each is not None and each.scales(workload)]
+    return [autoscaler for autoscaler in autoscalers if autoscaler is not None and autoscaler.scales(workload)]
 
 
 def _is_of_keda(obj: Object, world: ObjectStore) -> bool:

@@ -37,8 +37,8 @@ def device_claims(
     for resource_claim in pod.spec.resource_claims or ():
         if resource_claim.resource_claim_template_name is None or resource_claim.name in made:
             continue
-        found = template(resource_claim.resource_claim_template_name)
-        if found is None:
+        template_object = template(resource_claim.resource_claim_template_name)
+        if template_object is None:
             continue
         name = base = f"{pod.metadata.name}-{resource_claim.name}"
         number = 0
@@ -46,7 +46,7 @@ def device_claims(
             number += 1
             name = f"{base}-{number}"
         names.add(name)
-        meta = found.spec.metadata or ObjectMeta()
+        meta = template_object.spec.metadata or ObjectMeta()
         owner = OwnerReference(
             api_version="v1",
             kind="Pod",
@@ -66,7 +66,7 @@ def device_claims(
                 annotations={**(meta.annotations or {}), POD_CLAIM_NAME: resource_claim.name},
                 owner_references=[owner],
             ),
-            spec=found.spec.spec,
+            spec=template_object.spec.spec,
             status=ClaimStatus(),
         )
         yield PodResourceClaimStatus(name=resource_claim.name, resource_claim_name=name), claim
@@ -76,12 +76,12 @@ def plain_device_claims(
     pod: Object, template: Callable[[str], Object | None], taken: Callable[[str], bool]
 ) -> Iterator[Object]:
     """The same for a pod as the API server stores it, whose status is completed."""
-    if not any(each.get("resourceClaimTemplateName") for each in section(pod, "spec").get("resourceClaims") or ()):
+    if not any(claim.get("resourceClaimTemplateName") for claim in section(pod, "spec").get("resourceClaims") or ()):
         return
 
     def typed_template_of(name: str) -> ResourceClaimTemplate | None:
-        found = template(name)
-        return None if found is None else convert(found, ResourceClaimTemplate)
+        template_object = template(name)
+        return None if template_object is None else convert(template_object, ResourceClaimTemplate)
 
     for status, claim in device_claims(convert(pod, Pod), typed_template_of, taken):
         before = section(pod, "status")

@@ -167,9 +167,9 @@ def _count_of(pods: PodSet, place: _Place) -> int:
 def _children(pods: PodSet, place: _Place) -> Iterator[Object]:
     owner, count = place.owner, _count_of(pods, place)
     # Refused before there is one of them; they are counted when they are made.
-    each = max(1, stated_pods({**place.template, "kind": "Job"})) if pods.makes == "Job" else 1
+    pods_of_child = max(1, stated_pods({**place.template, "kind": "Job"})) if pods.makes == "Job" else 1
     with pods_to_make(pods_left()):
-        make_room(count * each, f"{owner.get('kind')} {name_of(owner)}")
+        make_room(count * pods_of_child, f"{owner.get('kind')} {name_of(owner)}")
     words = {
         "name": name_of(owner),
         "namespace": namespace_of(owner),

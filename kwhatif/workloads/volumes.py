@@ -67,7 +67,7 @@ def settle_volumes(objects: Objects, new: Iterable[object]) -> list[str]:
         claims.append(settled)
     objects.put_if_any(PersistentVolumeClaim, claims)
     objects.put_if_any(PersistentVolume, run.volumes.values())
-    return run.told
+    return run.notes
 
 
 def complete_bindings(objects: Objects) -> None:
@@ -228,7 +228,7 @@ def _shelves_of(volume: PersistentVolume) -> Iterator[Hashable]:
 class _Controller:
     def __init__(self, volumes: dict[str, PersistentVolume], classes: dict[str, StorageClass]) -> None:
         self.volumes, self._classes = volumes, classes
-        self.told: list[str] = []
+        self.notes: list[str] = []
 
     def waits(self, claim: PersistentVolumeClaim) -> bool:
         """Whether the scheduler chooses the claim's volume."""
@@ -247,7 +247,7 @@ class _Controller:
         known = (self.volumes[volume.name] for volume in among.may_fit(claim, selector, waits=waits))
         best = next((volume for volume in known if self._may_have(claim, volume, selector, waits)), None)
         if best is not None:
-            self.told.append(f"PersistentVolumeClaim {claim.namespace}/{claim.name} is bound to {best.name}")
+            self.notes.append(f"PersistentVolumeClaim {claim.namespace}/{claim.name} is bound to {best.name}")
             return self.bind(claim, best)
         if waits or not provision or claim.spec.volume_name or storage_class is None:
             return claim
@@ -255,7 +255,7 @@ class _Controller:
             return claim
         made = _provision(claim, storage_class, list(_terms(storage_class.allowed_topologies or ())))
         where = "where its class allows it" if made.spec.node_affinity else "in any zone"
-        self.told.append(
+        self.notes.append(
             f"PersistentVolumeClaim {claim.namespace}/{claim.name} gets a new volume at once, taken to be {where}: "
             f"StorageClass {storage_class.name} does not wait for the pod"
         )

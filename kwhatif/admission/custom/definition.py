@@ -209,9 +209,9 @@ def fill_defaults(value: Any, schema: Object | None) -> None:
             if default is not None and (key not in value or (value[key] is None and not _nullable(inner))):
                 value[key] = deep_copy_json(default)
         for key in value:
-            known, found = _inner(schema, key)
+            known, below = _inner(schema, key)
             if known:
-                fill_defaults(value[key], found)
+                fill_defaults(value[key], below)
     elif isinstance(value, list):
         for item in value:
             fill_defaults(item, schema.get("items"))
@@ -223,22 +223,22 @@ class SchemaTypes(Types):
 
     definition: Definition
     base: Types
-    found: dict[str, dict[str, FieldType]] = field(default_factory=dict)
+    structs: dict[str, dict[str, FieldType]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._struct("", self.definition.schema)
-        self.found[""] |= {
+        self.structs[""] |= {
             "apiVersion": FieldType("scalar", "string"),
             "kind": FieldType("scalar", "string"),
             "metadata": FieldType("struct", _METADATA),
         }
 
     def fields(self, name: str) -> Any:
-        return self.found[name] if name in self.found else self.base.fields(name)
+        return self.structs[name] if name in self.structs else self.base.fields(name)
 
     def _struct(self, name: str, schema: Object) -> FieldType:
         properties = section(schema, "properties")
-        self.found[name] = {key: self._type(f"{name}/{key}", inner) for key, inner in properties.items()}
+        self.structs[name] = {key: self._type(f"{name}/{key}", inner) for key, inner in properties.items()}
         return FieldType("struct", name)
 
     def _type(self, name: str, schema: Object) -> FieldType:

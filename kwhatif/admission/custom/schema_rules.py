@@ -105,15 +105,15 @@ def _value(value: Any, schema: Object, *, root: bool = False) -> Any:
             return {key: _value(item, more) for key, item in value.items()}
         if not properties and not root:
             return value
-        found = {
+        given_values = {
             name: _value(item, properties[key])
             for key, item in value.items()
             if key in properties
             for name in _names(key)
         }
         if root or schema.get("x-kubernetes-embedded-resource"):
-            found |= {key: value[key] for key in ("apiVersion", "kind", "metadata") if key in value}
-        return {key: item for key, item in found.items() if item is not None}
+            given_values |= {key: value[key] for key in ("apiVersion", "kind", "metadata") if key in value}
+        return {key: item for key, item in given_values.items() if item is not None}
     if isinstance(value, list):
         return [_value(item, section(schema, "items")) for item in value]
     if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
@@ -193,8 +193,8 @@ def broken_rules(
         before = old if isinstance(old, dict) else {}
         for key, item in value.items():
             if key in properties:
-                found = before.get(key, MISSING)
-                yield from broken_rules(item, properties[key], f"{path}.{key}", found, root=False)
+                earlier = before.get(key, MISSING)
+                yield from broken_rules(item, properties[key], f"{path}.{key}", earlier, root=False)
             elif isinstance(more, dict):
                 yield from broken_rules(item, more, f"{path}[{key}]", before.get(key, MISSING), root=False)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):

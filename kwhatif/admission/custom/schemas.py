@@ -45,7 +45,7 @@ class SchemaError(msgspec.Struct, frozen=True):
     @property
     def blocks(self) -> bool:
         """Whether CEL rules are no longer evaluated after this violation."""
-        return self.what in ("required", "unsupported", "too_long", "too_many", "type")
+        return self.what in ("required", "not_supported", "too_long", "too_many", "type")
 
 
 class _Result(msgspec.Struct):
@@ -112,9 +112,9 @@ def _all(value: Any, schema: Object, path: str, old: Any) -> _Result:
     return result
 
 
-def _misfit(path: str, wanted: str, found: str) -> SchemaError:
-    text = f"{path.removeprefix('.')} in body must be of type {wanted}: {json.dumps(found)}"
-    return SchemaError("type", path, (found, text))
+def _misfit(path: str, wanted: str, actual: str) -> SchemaError:
+    text = f"{path.removeprefix('.')} in body must be of type {wanted}: {json.dumps(actual)}"
+    return SchemaError("type", path, (actual, text))
 
 
 def _body(path: str, text: str) -> str:
@@ -244,7 +244,7 @@ def _enum(value: Any, schema: Object, path: str) -> list[SchemaError]:
     if not allowed or any(same(value, one) for one in allowed if one is not None):
         return []
     shown = [one if isinstance(one, str) else json.dumps(one) for one in allowed]
-    return [SchemaError("unsupported", path, (value, shown))]
+    return [SchemaError("not_supported", path, (value, shown))]
 
 
 def _list(value: list[Any], schema: Object, path: str, old: Any) -> _Result:

@@ -110,13 +110,13 @@ def _metric(problems: Problems, metric: Object, path: str) -> None:
     if not kind:
         problems.required(f"{path}.type", "must specify a metric source type")
     if kind not in _TYPES:
-        problems.unsupported(f"{path}.type", kind, sorted(_TYPES))
+        problems.not_supported(f"{path}.type", kind, sorted(_TYPES))
     present = [source for source in _SOURCES if metric.get(source) is not None]
     if present:
         _SOURCE[present[0]](problems, metric[present[0]], f"{path}.{present[0]}")
     expected = _TYPES.get(kind)
     if expected is None:
-        problems.unsupported(f"{path}.type", kind, sorted(_TYPES))
+        problems.not_supported(f"{path}.type", kind, sorted(_TYPES))
     elif metric.get(expected) is None:
         problems.required(f"{path}.{expected}", "must populate information for the given metric source")
     if len(present) != 1:

@@ -39,7 +39,7 @@ def _check(problems: Problems, obj: Object) -> None:
     for i, text in enumerate(networks):
         problems.invalid(f"spec.podCIDRs[{i}]", text, *network_rules(text, problems.features))
     if len(networks) > 1:
-        families = {found[0].version for found in map(read_network, networks) if found is not None}
+        families = {network[0].version for network in map(read_network, networks) if network is not None}
         if len(networks) > 2 or len(families) < 2:
             problems.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family")
 
@@ -55,7 +55,7 @@ def check_taints(problems: Problems, taints: list[Object], path: str) -> None:
         if not effect:
             problems.required(f"{where}.effect")
         elif effect not in _EFFECTS:
-            problems.unsupported(f"{where}.effect", effect, _EFFECTS)
+            problems.not_supported(f"{where}.effect", effect, _EFFECTS)
         if (key, effect) in seen:
             problems.duplicate(where, taint, "taints must be unique by key and effect pair")
         seen.add((key, effect))

@@ -60,7 +60,7 @@ def _capacity(problems: Problems, spec: Object, path: str) -> None:
     if not capacity:
         problems.required("spec.capacity")
     if list(capacity) != ["storage"]:
-        problems.unsupported("spec.capacity", spec.get("capacity"), ("storage",))
+        problems.not_supported("spec.capacity", spec.get("capacity"), ("storage",))
     for name, amount in sorted(capacity.items()):
         if amount < Quantity.from_units(0):
             problems.invalid(f"spec.capacity[{name}]", amount.value(), "must be a valid resource quantity")

@@ -53,7 +53,7 @@ def _pem(problems: Problems, text: str, path: str) -> None:
 
 def _usage(problems: Problems, usage: str, path: str) -> None:
     if usage not in _USAGES:
-        problems.unsupported(path, usage, _USAGES)
+        problems.not_supported(path, usage, _USAGES)
 
 
 def _signer(problems: Problems, name: str, path: str) -> None:

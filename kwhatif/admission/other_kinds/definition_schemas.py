@@ -110,7 +110,7 @@ def _check_words(problems: Problems, schema: Object, path: str, *, root: bool = 
     """``meta``: inside of ``metadata``; where no default may be, the reason, else empty."""
     type_ = schema.get("type")
     if type_ and type_ not in _TYPES:
-        problems.unsupported(f"{path}.type", type_, _TYPES)
+        problems.not_supported(f"{path}.type", type_, _TYPES)
     if meta and schema.get("default") is not None:
         problems.forbidden(f"{path}.default", f"must not be set {meta}")
     for word in _UNKNOWN:
@@ -161,9 +161,9 @@ def _check_lists(problems: Problems, schema: Object, path: str) -> None:
                 problems.required(f"{path}.type", why)
     map_type = schema.get("x-kubernetes-map-type")
     if map_type is not None and map_type not in ("atomic", "granular"):
-        problems.unsupported(f"{path}.x-kubernetes-map-type", map_type, ("atomic", "granular"))
+        problems.not_supported(f"{path}.x-kubernetes-map-type", map_type, ("atomic", "granular"))
     if kind is not None and kind not in ("atomic", "set", "map"):
-        problems.unsupported(f"{path}.x-kubernetes-list-type", kind, ("atomic", "set", "map"))
+        problems.not_supported(f"{path}.x-kubernetes-list-type", kind, ("atomic", "set", "map"))
     if keys and kind != "map":
         why = "must be map if x-kubernetes-list-map-keys is non-empty"
         if kind is None:
@@ -234,7 +234,7 @@ def _check_rule_fields(problems: Problems, schema: Object, path: str) -> None:
         if expression and not expression.strip():
             problems.required(f"{where}.messageExpression", "messageExpression must be non-empty if specified")
         if rule.get("reason") is not None and rule["reason"] not in _REASONS:
-            problems.unsupported(f"{where}.reason", rule["reason"], _REASONS)
+            problems.not_supported(f"{where}.reason", rule["reason"], _REASONS)
         place = str(rule.get("fieldPath") or "")
         if place and not place.strip():
             problems.invalid(f"{where}.fieldPath", place, "must be non-empty if specified")

@@ -97,13 +97,13 @@ def check_selectable(problems: Problems, fields: list[Object], path: str, schema
             problems.required(where)
             continue
         try:
-            names, found = field_at(text, schema, brackets=False)
+            names, shape = field_at(text, schema, brackets=False)
         except FieldNotFound as error:
             problems.invalid(where, text, f"is an invalid path: {error}")
             continue
         if names[0] == "metadata":
             problems.invalid(where, text, "must not point to fields in metadata")
-        if found.get("type") not in ("string", "boolean", "integer"):
+        if shape.get("type") not in ("string", "boolean", "integer"):
             problems.invalid(where, text, _SELECTABLE)
         if names in seen:
             problems.duplicate(where, text)

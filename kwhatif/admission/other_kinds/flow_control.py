@@ -31,7 +31,7 @@ def _schema_defaults(request: Request, spec: Object) -> None:
 
 def _method(problems: Problems, method: Object, path: str) -> None:
     if method.get("type") not in ("ByNamespace", "ByUser"):
-        problems.unsupported(f"{path}.type", method, ("ByNamespace", "ByUser"))
+        problems.not_supported(f"{path}.type", method, ("ByNamespace", "ByUser"))
 
 
 def _is_misplaced(obj: Object) -> bool:
@@ -41,7 +41,7 @@ def _is_misplaced(obj: Object) -> bool:
 def _subject(problems: Problems, subject: Object, path: str) -> None:
     kind = subject.get("kind") or ""
     if kind not in _SUBJECTS:
-        problems.unsupported(f"{path}.kind", kind, tuple(_SUBJECTS))
+        problems.not_supported(f"{path}.kind", kind, tuple(_SUBJECTS))
         return
     own = _SUBJECTS[kind]
     if subject.get(own) is None:
@@ -56,7 +56,7 @@ def _subject(problems: Problems, subject: Object, path: str) -> None:
 
 def _verbs(problems: Problems, verbs: Sequence[str], path: str) -> None:
     if "*" not in verbs and not set(verbs) <= set(_VERBS):
-        problems.unsupported(path, verbs, _VERBS)
+        problems.not_supported(path, verbs, _VERBS)
 
 
 def _is_mixed(values: Sequence[str]) -> bool:

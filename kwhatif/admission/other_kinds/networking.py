@@ -233,7 +233,7 @@ def check_networks(problems: Problems, spec: Object, path: str = "spec") -> None
     else:
         for i, text in enumerate(networks):
             problems.invalid(f"{path}[{i}]", text, *standard_network_rules(text))
-        families = [found[0].version for found in map(read_network, networks) if found is not None]
+        families = [network[0].version for network in map(read_network, networks) if network is not None]
         if len(families) == 2 and families[0] == families[1]:
             why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
             problems.invalid(path, networks, why)

@@ -254,7 +254,7 @@ def _check_mutable(problems: Problems, constraints: Object, path: str) -> None:
     for rule in each(constraints, "resourceRules"):
         for operation in rule.get("operations") or ():
             if operation not in ("CREATE", "UPDATE"):
-                problems.unsupported(f"{path}.resourceRules.operations", operation, ("CREATE", "UPDATE"))
+                problems.not_supported(f"{path}.resourceRules.operations", operation, ("CREATE", "UPDATE"))
 
 
 def _check_validations(problems: Problems, obj: Object, spec: Object, scenery: ExpressionEnvironment) -> None:
@@ -299,7 +299,7 @@ def _check_validation(problems: Problems, validation: Object, path: str, scenery
         problems.invalid(f"{path}.message", message, "must not contain line breaks")
     reason = validation.get("reason")
     if reason is not None and reason not in _REASONS:
-        problems.unsupported(f"{path}.reason", reason, _REASONS)
+        problems.not_supported(f"{path}.reason", reason, _REASONS)
 
 
 def _check_mutations(problems: Problems, obj: Object, spec: Object, scenery: ExpressionEnvironment) -> None:

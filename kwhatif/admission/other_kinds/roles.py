@@ -46,7 +46,7 @@ _BINDING = f"""
 
 
 def _core(problems: Problems, group: str, path: str) -> None:
-    problems.unsupported(path, group, ("",))
+    problems.not_supported(path, group, ("",))
 
 
 def _binding_defaults(request: Request, obj: Object) -> None:

@@ -11,7 +11,7 @@ from kwhatif.admission.response import Object, RequestRefusal
 
 _STEP = "Priority"
 _LOWER = "PreemptLowerPriority"
-_GLOBAL_DEFAULTS = Index("PriorityClass", lambda found: (True,) if found.get("globalDefault") else ())
+_GLOBAL_DEFAULTS = Index("PriorityClass", lambda priority_class: (True,) if priority_class.get("globalDefault") else ())
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 

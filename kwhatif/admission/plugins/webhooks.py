@@ -151,18 +151,18 @@ def _has_no_route(hook: Object, world: ObjectStore) -> bool:
     if not called:
         return False
     key = "Service", str(called.get("namespace") or ""), str(called.get("name") or "")
-    found = world.get(*key)
-    if found is None or world.is_sketch(found):
+    service = world.get(*key)
+    if service is None or world.is_sketch(service):
         return world.lacks(*key)
     return _no_route(called, called.get("port") or 443, world) != _NO_ANSWER
 
 
 def _no_route(service: Object, port: int, world: ObjectStore) -> str:
     name = service.get("name") or ""
-    found = world.get("Service", str(service.get("namespace") or ""), name)
-    if found is None:
+    service_object = world.get("Service", str(service.get("namespace") or ""), name)
+    if service_object is None:
         return f'service "{name}" not found'
-    spec = section(found, "spec")
+    spec = section(service_object, "spec")
     if spec.get("clusterIP") == "None":
         return 'cannot route to service with ClusterIP "None"'
     if all(listed.get("port") != port for listed in each(spec, "ports")):

@@ -51,8 +51,8 @@ class Policy(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def spec(self) -> Object:
-        found: Object = section(self.object, "spec")
-        return found
+        body: Object = section(self.object, "spec")
+        return body
 
     @property
     def ignores(self) -> bool:
@@ -92,16 +92,16 @@ class Policy(msgspec.Struct, frozen=True, dict=True):
     def expressions(self) -> Sequence[tuple[str, str, str]]:
         """The use of each expression, its text, and the type it has to return."""
         spec = self.spec
-        found = [("condition", c, "bool") for c in _texts(spec, "matchConditions", "expression")]
-        found += [("variable", v, "any") for v in _texts(spec, "variables", "expression")]
-        found += [("validation", v, "bool") for v in _texts(spec, "validations", "expression")]
-        found += [("message", v, "string") for v in _texts(spec, "validations", "messageExpression")]
+        texts = [("condition", c, "bool") for c in _texts(spec, "matchConditions", "expression")]
+        texts += [("variable", v, "any") for v in _texts(spec, "variables", "expression")]
+        texts += [("validation", v, "bool") for v in _texts(spec, "validations", "expression")]
+        texts += [("message", v, "string") for v in _texts(spec, "validations", "messageExpression")]
         for mutation in each(spec, "mutations"):
             for key, wanted in (("applyConfiguration", "Object"), ("jsonPatch", "JSONPatch")):
-                found += [
+                texts += [
                     ("mutation", t, wanted) for t in (str((mutation.get(key) or {}).get("expression") or ""),) if t
                 ]
-        return found
+        return texts
 
     @property
     def _programs(self) -> Iterator[tuple[str, str, ExpressionEnvironment]]:
@@ -121,15 +121,15 @@ class Policy(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def variables(self) -> Sequence[tuple[str, str, Program]]:
         """Name, text and program of each variable, which may use those before it."""
-        found: list[tuple[str, str, Program]] = []
+        programs: list[tuple[str, str, Program]] = []
         params, patches = self.spec.get("paramKind") is not None, bool(self.spec.get("mutations"))
         for variable in each(self.spec, "variables"):
-            kinds: tuple[tuple[str, Kind], ...] = tuple((name, program.kind) for name, _, program in found)
+            kinds: tuple[tuple[str, Kind], ...] = tuple((name, program.kind) for name, _, program in programs)
             text = str(variable.get("expression") or "")
             program = compile_expression(text, "any", ExpressionEnvironment(params, patches, kinds))
             if isinstance(program, Program):
-                found.append((str(variable.get("name")), text, program))
-        return found
+                programs.append((str(variable.get("name")), text, program))
+        return programs
 
     def with_variables(self, values: dict[str, Any]) -> dict[str, Any]:
         """``values`` and, in ``variables``, values that are evaluated on first use."""
@@ -161,8 +161,8 @@ def _register(kind: str, world: ObjectStore) -> ConstraintIndex[Policy]:
     for binding in sorted(world.all(f"{kind}Binding"), key=name_of):
         bound.setdefault(str(section(binding, "spec").get("policyName") or ""), []).append(binding)
     policies = sorted(world.all(kind), key=name_of)
-    found = [Policy(p, bound[name_of(p)]) for p in policies if name_of(p) in bound]
-    return ConstraintIndex(found, lambda policy, _: policy.spec.get("matchConstraints"))
+    bound_policies = [Policy(p, bound[name_of(p)]) for p in policies if name_of(p) in bound]
+    return ConstraintIndex(bound_policies, lambda policy, _: policy.spec.get("matchConstraints"))
 
 
 def find_matching_policies(kind: str, request: Request) -> Iterator[tuple[Policy, Object]]:
@@ -212,21 +212,21 @@ def params_of(policy: Policy, binding: Object, request: Request) -> list[Object 
         raise EvaluationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
     if ref.get("name"):
         one = request.store.get(name, home if namespaced else "", ref["name"])
-        found = [one] if one is not None else []
+        params = [one] if one is not None else []
         is_known = one is not None or request.store.lacks(name, home, ref["name"])
     else:
         listed = request.store.all(name, home if namespaced else "")
-        found = [p for p in listed if selects(ref.get("selector"), section(p, "metadata", "labels"))]
+        params = [p for p in listed if selects(ref.get("selector"), section(p, "metadata", "labels"))]
         is_known = request.store.knows(name, home)
     if not is_known:
         # Of a kind that is not in the snapshot, those that came with files or manifests are known, but no others.
-        if not found:
+        if not params:
             raise LookupError(name)
         what = f"{policy.kind} {policy.name} is asked with parameters that are known ({name}); there may be more"
         request.doubt(policy.kind, what, NO_MESSAGE)
-    if not found and ref.get("parameterNotFoundAction") == "Deny":
+    if not params and ref.get("parameterNotFoundAction") == "Deny":
         raise EvaluationError("no params found for policy binding with `Deny` parameterNotFoundAction")
-    return [to_unstructured(param) for param in found]
+    return [to_unstructured(param) for param in params]
 
 
 def _is_namespaced(kind: Mapping[str, Any], world: ObjectStore) -> bool | None:

@@ -158,7 +158,7 @@ class ConstraintIndex(Generic[T]):
         if known is None:
             pairs = ((thing, self._constraints(thing, request)) for thing in self._things)
             listed = ((thing, about, names_objects(about)) for thing, about in pairs)
-            known = [found for found in listed if found[2] or rules_match(found[1], request)]
+            known = [match for match in listed if match[2] or rules_match(match[1], request)]
             self._by_resource[key] = known
         for thing, about, names in known:
             if selectors_match(about, request) and not (names and not rules_match(about, request)):
@@ -169,13 +169,13 @@ class _IndexCache:
     """The constraint indexes of a cluster; one is rebuilt when an object of its kinds has changed."""
 
     def __init__(self, world: ObjectStore) -> None:
-        self.found: dict[tuple[str, ...], ConstraintIndex[Any]] = {}
+        self.indexes: dict[tuple[str, ...], ConstraintIndex[Any]] = {}
         world.watch(self._invalidate)
 
     def _invalidate(self, before: Object | None, after: Object | None) -> None:
         kind = (after or before or {}).get("kind")
-        for kinds in [kinds for kinds in self.found if kind in kinds]:
-            del self.found[kinds]
+        for kinds in [kinds for kinds in self.indexes if kind in kinds]:
+            del self.indexes[kinds]
 
 
 _KEPT: WeakKeyDictionary[ObjectStore, _IndexCache] = WeakKeyDictionary()
@@ -188,7 +188,7 @@ def constraint_index_of(
     kept = _KEPT.get(world)
     if kept is None:
         kept = _KEPT[world] = _IndexCache(world)
-    constraint_index = kept.found.get(kinds)
+    constraint_index = kept.indexes.get(kinds)
     if constraint_index is None:
-        constraint_index = kept.found[kinds] = make(world)
+        constraint_index = kept.indexes[kinds] = make(world)
     return constraint_index

@@ -152,11 +152,11 @@ def compile_expression(text: str, wanted: str, scenery: ExpressionEnvironment) -
     return f"must evaluate to one of [{' '.join(map(str, allowed))}] but got {program.kind}"
 
 
-def _is(found: Kind, wanted: Kind, text: str) -> bool:
+def _is(kind: Kind, wanted: Kind, text: str) -> bool:
     """A value whose type is known only at run time is refused if it is plainly of another type."""
-    if found.loose:
+    if kind.loose:
         return not isinstance(parse(text), Ident | Select)
-    return fits(found, wanted, {})
+    return fits(kind, wanted, {})
 
 
 @lru_cache(maxsize=4096)

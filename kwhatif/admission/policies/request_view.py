@@ -108,7 +108,7 @@ class RequestView:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.told: dict[tuple[str, ...], bytes] = {}
+        self.encoded: dict[tuple[str, ...], bytes] = {}
         """Parts of it, spelt out, by their paths."""
 
     @cached_property
@@ -208,25 +208,25 @@ class ExpressionCache:
                 self._values[key] = ask()
             except EvaluationError as problem:
                 self._values[key] = problem
-        found = self._values[key]
-        if isinstance(found, EvaluationError):
-            raise found
-        return found
+        value = self._values[key]
+        if isinstance(value, EvaluationError):
+            raise value
+        return value
 
     def _paths_read_by(self, text: str) -> list[Path]:
         own = _read_by(text)
-        found = own | self._variables if any(root == "variables" for root, *_ in own) else own
-        paths = {path for path in found if path[0] != "variables"}
+        reads = own | self._variables if any(root == "variables" for root, *_ in own) else own
+        paths = {path for path in reads if path[0] != "variables"}
         # What is read whole need not be listed again part by part.
         return sorted(p for p in paths if not any(p[:n] in paths for n in range(1, len(p))))
 
 
 def encode_part(view: RequestView, path: Path) -> bytes:
     """A part of the request as a key; with no path, what all expressions depend on."""
-    found = view.told.get(path)
-    if found is None:
-        found = view.told[path] = _encode_root(view, None, path)
-    return found
+    part = view.encoded.get(path)
+    if part is None:
+        part = view.encoded[path] = _encode_root(view, None, path)
+    return part
 
 
 def _encode_root(view: RequestView, params: Object | None, path: Path) -> bytes:

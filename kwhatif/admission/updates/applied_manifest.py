@@ -120,14 +120,14 @@ def apply_in_server(
             others.append((_format_manager(entry), own))
     if not entries and manager == "kubectl":
         mine = fields_of_manifests(live, type_, types)
-    found = [
+    conflicts = [
         (other_manager, path)
         for other_manager, theirs in others
         for path in leaves(said)
         if _owns(theirs, path) and value_at(manifest, path, type_, types) != value_at(live, path, type_, types)
     ]
-    if found:
-        return _conflict(found)
+    if conflicts:
+        return _conflict(conflicts)
     gone = minus(mine, said)
     for _, theirs in others:
         gone = minus(gone, theirs)
@@ -178,8 +178,8 @@ def _body(manifest: Object) -> Object:
     return {**rest, "metadata": kept} if kept else rest
 
 
-def _with_version(found: Any, manifest: Object) -> Object:
-    return {**found, "apiVersion": part_of(manifest, "apiVersion"), "kind": part_of(manifest, "kind")}
+def _with_version(document: Any, manifest: Object) -> Object:
+    return {**document, "apiVersion": part_of(manifest, "apiVersion"), "kind": part_of(manifest, "kind")}
 
 
 def _read(text: Any) -> Object:
@@ -209,19 +209,19 @@ def _format_manager(entry: Object) -> str:
     return text
 
 
-def _conflict(found: list[tuple[str, tuple[str, ...]]]) -> RequestRefusal:
-    causes = tuple(Cause(format_path(path), f"conflict with {manager}") for manager, path in found)
-    if len(found) == 1:
-        message = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {format_path(found[0][1])}"
+def _conflict(conflicts: list[tuple[str, tuple[str, ...]]]) -> RequestRefusal:
+    causes = tuple(Cause(format_path(path), f"conflict with {manager}") for manager, path in conflicts)
+    if len(conflicts) == 1:
+        message = f"Apply failed with 1 conflict: conflict with {conflicts[0][0]}: {format_path(conflicts[0][1])}"
     else:
-        message = f"Apply failed with {len(found)} conflicts: " + "\n".join(_lines(found))
+        message = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(_lines(conflicts))
     return RequestRefusal(409, "Conflict", message, causes)
 
 
-def _lines(found: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
-    for manager in sorted({other for other, _ in found}):
+def _lines(conflicts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+    for manager in sorted({other for other, _ in conflicts}):
         yield f"conflicts with {manager}:"
-        yield from (f"- {format_path(path)}" for other, path in found if other == manager)
+        yield from (f"- {format_path(path)}" for other, path in conflicts if other == manager)
 
 
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -258,16 +258,16 @@ def apply_update(
         proposed = apply_in_client(old, manifest, kind, types)
     if isinstance(proposed, RequestRefusal):
         return proposed
-    found: Object = deep_copy_json(proposed)
-    metadata = within(found, "metadata")
+    result: Object = deep_copy_json(proposed)
+    metadata = within(result, "metadata")
     for key in _SERVERS:
         if before.get(key) is not None:
             metadata[key] = before[key]
     if before.get("generation") is not None:
         metadata["generation"] = before["generation"]
     if "status" in old:
-        found["status"] = deep_copy_json(old["status"])
-    return found
+        result["status"] = deep_copy_json(old["status"])
+    return result
 
 
 def count_generation(new: Object, old: Object) -> bool:

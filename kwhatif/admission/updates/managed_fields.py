@@ -75,8 +75,8 @@ def item_key(item: Any, keys: Sequence[str]) -> str:
     if keys == ("*",):
         return f"v:{json.dumps(item)}"
     given = item if isinstance(item, dict) else {}
-    found = {key: given.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
-    fields = {key: value for key, value in found.items() if value is not None}
+    identity = {key: given.get(key, _KEY_DEFAULTS.get(key)) for key in sorted(keys)}
+    fields = {key: value for key, value in identity.items() if value is not None}
     return f"k:{json.dumps(fields, separators=(',', ':'))}"
 
 
@@ -194,7 +194,7 @@ def fields_of_manifests(live: Object, type_: FieldType, types: Types, excluded: 
     are not.
     """
     kind = str(live.get("kind") or "")
-    found: Fields = {}
+    owned: Fields = {}
     for key, item, inner in parts(live, type_, types):
         name = key[2:]
         if name in _SERVERS:
@@ -208,12 +208,12 @@ def fields_of_manifests(live: Object, type_: FieldType, types: Types, excluded: 
             fields = item
         own = _own(fields, inner, types)
         if own or _is_leaf(fields, inner, types):
-            found[key] = own
-    return found
+            owned[key] = own
+    return owned
 
 
 def _own(value: Any, type_: FieldType | None, types: Types) -> Fields:
-    found: Fields = {}
+    fields: Fields = {}
     for key, item, inner in parts(value, type_, types):
         name = key[2:] if key.startswith("f:") else ""
         filled = name and not _has_no_defaults(type_) and _is_server_filled(name, item)
@@ -222,10 +222,10 @@ def _own(value: Any, type_: FieldType | None, types: Types) -> Fields:
         own = _own(item, inner, types)
         if key.startswith("k:"):
             if not _is_token(item):
-                found[key] = {".": {}, **own}
+                fields[key] = {".": {}, **own}
         elif own or _is_leaf(item, inner, types):
-            found[key] = own
-    return found
+            fields[key] = own
+    return fields
 
 
 def _has_no_defaults(type_: FieldType | None) -> bool:

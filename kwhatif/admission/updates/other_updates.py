@@ -96,11 +96,11 @@ def _source(volume: Object) -> Object:
 
 def _general(affinity: Object | None) -> Object:
     """Node affinity with the labels' names of today."""
-    found: Object = deep_copy_json(affinity or {})
-    for term in each(found.get("required"), "nodeSelectorTerms"):
+    merged: Object = deep_copy_json(affinity or {})
+    for term in each(merged.get("required"), "nodeSelectorTerms"):
         for item in each(term, "matchExpressions"):
             item["key"] = _GENERAL_LABELS.get(str(item.get("key")), item.get("key"))
-    return found
+    return merged
 
 
 def _claim(problems: Problems, new: Object, old: Object) -> None:

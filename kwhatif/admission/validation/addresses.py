@@ -31,10 +31,10 @@ def read_address(text: str) -> Address | None:
     if "%" in text:
         return None
     try:
-        found = ip_address(text if ":" in text else _LEADING.sub("", text))
+        address = ip_address(text if ":" in text else _LEADING.sub("", text))
     except ValueError:
         return None
-    return getattr(found, "ipv4_mapped", None) or found
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def ip_rules(text: str, features: Features) -> list[str]:
@@ -66,13 +66,13 @@ def special_address_rules(text: str) -> list[str]:
     local_multicast = address.is_multicast and (
         int(address) >> 8 == 0xE00000 if address.version == 4 else (int(address) >> 112) & 0xF == 2
     )
-    found = (
+    checks = (
         (address.is_unspecified, f"may not be unspecified ({text})"),
         (address.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
         (address.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
         (local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
     )
-    return [why for bad, why in found if bad]
+    return [why for bad, why in checks if bad]
 
 
 def read_network(text: str) -> tuple[Address, Network] | None:
@@ -134,10 +134,10 @@ def address_warnings(path: str, text: str) -> list[str]:
 
 def network_warnings(path: str, text: str) -> list[str]:
     """The warning about a network that is not in its canonical form."""
-    found = read_network(text)
-    if found is None:
+    address_and_network = read_network(text)
+    if address_and_network is None:
         return []
-    address, network = found
+    address, network = address_and_network
     before, _, bits = text.partition("/")
     warnings = []
     if address != network.network_address:

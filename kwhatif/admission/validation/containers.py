@@ -86,7 +86,7 @@ def _propagation(problems: Problems, container: Object, mode: str | None, path: 
     if mode is None:
         return
     if mode not in _PROPAGATION:
-        problems.unsupported(path, mode, _PROPAGATION)
+        problems.not_supported(path, mode, _PROPAGATION)
     if mode == "Bidirectional" and not section(container, "securityContext").get("privileged"):
         problems.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
 
@@ -99,7 +99,7 @@ def _read_only(problems: Problems, mount: Object, path: str) -> None:
         if mount.get("mountPropagation") not in (None, "None"):
             problems.forbidden(path, "may only be specified when mountPropagation is None or not specified")
     elif mode is not None and mode not in _READ_ONLY:
-        problems.unsupported(path, mode, _READ_ONLY)
+        problems.not_supported(path, mode, _READ_ONLY)
 
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -142,14 +142,14 @@ def _handler(problems: Problems, handler: Object, kinds: tuple[str, ...], grace:
     if not given:
         problems.required(path, "must specify a handler type")
         return
-    first, found = f"{path}.{given[0]}", handler[given[0]]
+    first, handler_value = f"{path}.{given[0]}", handler[given[0]]
     if given[0] == "sleep":
-        seconds = found.get("seconds") or 0
+        seconds = handler_value.get("seconds") or 0
         if grace is not None and not 0 <= seconds <= grace:
             why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
             problems.invalid(first, seconds, why)
     else:
-        _HANDLERS[given[0]](problems, found, first)
+        _HANDLERS[given[0]](problems, handler_value, first)
     for kind in given[1:]:
         problems.forbidden(f"{path}.{kind}", "may not specify more than 1 handler type")
 

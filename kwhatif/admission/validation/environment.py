@@ -86,7 +86,7 @@ def check_field(problems: Problems, reference: Object, supported: Collection[str
     else:
         field = "spec.nodeName" if field == "spec.host" else field
         if field not in supported:
-            problems.unsupported(where, field, sorted(supported))
+            problems.not_supported(where, field, sorted(supported))
 
 
 def check_resource_field(problems: Problems, reference: Object, path: str, *, volume: bool) -> None:
@@ -97,7 +97,7 @@ def check_resource_field(problems: Problems, reference: Object, path: str, *, vo
     elif not resource:
         problems.required(f"{path}.resource")
     elif resource not in _RESOURCES and not resource.startswith(_HUGE):
-        problems.unsupported(f"{path}.resource", resource, _RESOURCES)
+        problems.not_supported(f"{path}.resource", resource, _RESOURCES)
     divisor = Quantity.from_json(reference.get("divisor") or "0")
     if divisor == Quantity.from_units(0):
         return

@@ -185,7 +185,7 @@ _DOMAIN_PATH = 'must be a domain-prefixed path (such as "acme.io/foo")'
 def check_choice(problems: Problems, value: Any, path: str, allowed: Sequence[str]) -> None:
     """One of a few words, if there is any."""
     if value is not None and value not in allowed:
-        problems.unsupported(path, value, allowed)
+        problems.not_supported(path, value, allowed)
 
 
 def check_port(problems: Problems, port: int | str, path: str) -> None:

@@ -236,14 +236,14 @@ def check_cron_job(problems: Problems, cron_job: Object) -> None:
     check_time_zone(problems, spec.get("timeZone"), "spec.timeZone")
     policy = spec.get("concurrencyPolicy")
     if policy not in ("Allow", "Forbid", "Replace"):
-        problems.unsupported("spec.concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))
+        problems.not_supported("spec.concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))
     job = section(spec, "jobTemplate", "spec")
     _job_spec(problems, job, "spec.jobTemplate.spec")
     if job.get("selector") is not None:
         shown = format_selector(job["selector"])
         problems.invalid("spec.jobTemplate.spec.selector", shown, "`selector` will be auto-generated")
     if job.get("manualSelector"):
-        problems.unsupported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
+        problems.not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
     not_negative(problems, spec, "successfulJobsHistoryLimit")
     not_negative(problems, spec, "failedJobsHistoryLimit")
     if len(name.encode()) > _LONGEST_CRON_JOB_NAME:
@@ -282,7 +282,7 @@ def _job_spec(problems: Problems, spec: Object, path: str) -> None:
             problems.too_long(f"{path}.managedBy", _LONGEST_MANAGER)
     mode = spec.get("completionMode")
     if mode is not None and mode not in _MODES:
-        problems.unsupported(f"{path}.completionMode", mode, _MODES)
+        problems.not_supported(f"{path}.completionMode", mode, _MODES)
     if mode == "Indexed":
         _check_indexed(problems, spec, path)
     if mode is None or mode == "NonIndexed":
@@ -327,6 +327,6 @@ def _restart_policy(problems: Problems, spec: Object, path: str) -> None:
     if policy == "Always":
         problems.required(path, 'valid values: "OnFailure", "Never"')
     elif policy not in ("OnFailure", "Never"):
-        problems.unsupported(path, policy, ("OnFailure", "Never"))
+        problems.not_supported(path, policy, ("OnFailure", "Never"))
     elif spec.get("podFailurePolicy") is not None and policy != "Never":
         problems.invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')

@@ -53,8 +53,8 @@ def check_named(problems: Problems, obj: Object, rule: Callable[[str], list[str]
 
 
 def annotations_of(obj: Object) -> Object:
-    found: Object = section(obj, "metadata", "annotations")
-    return found
+    texts: Object = section(obj, "metadata", "annotations")
+    return texts
 
 
 def object_table(

@@ -245,7 +245,7 @@ def only_always(problems: Problems, spec: Object, kind: str) -> None:
     """Pods that are replaced when they end restart their containers and have no deadline."""
     pod = section(spec, "template", "spec")
     if pod.get("restartPolicy") != "Always":
-        problems.unsupported("spec.template.spec.restartPolicy", pod.get("restartPolicy"), ("Always",))
+        problems.not_supported("spec.template.spec.restartPolicy", pod.get("restartPolicy"), ("Always",))
     if pod.get("activeDeadlineSeconds") is not None:
         why = f"activeDeadlineSeconds in {kind} is not Supported"
         problems.forbidden("spec.template.spec.activeDeadlineSeconds", why)

@@ -39,7 +39,7 @@ class Problems:
     def duplicate(self, path: str, value: Any, why: str = "") -> None:
         self._note(path, f"Duplicate value: {_format_value(value)}", why)
 
-    def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
+    def not_supported(self, path: str, value: Any, supported: Iterable[str]) -> None:
         self._note(
             path,
             f"Unsupported value: {_format_value(value)}",

@@ -135,7 +135,7 @@ def check_container_resource_name(problems: Problems, name: str, path: str) -> N
 
 def _pod_name(problems: Problems, name: str, path: str) -> None:
     if check_resource_name(problems, name, path) and not pod_level_resource(name):
-        problems.unsupported(path, name, ("cpu", "hugepages-", "memory"))
+        problems.not_supported(path, name, ("cpu", "hugepages-", "memory"))
 
 
 def _claims(problems: Problems, claims: list[Object], path: str, known: list[str]) -> None:

@@ -80,11 +80,11 @@ def each_item(*rules: Rule) -> Rule:
     limits = [rule for rule in rules if isinstance(rule, _Most)]
     others = [rule for rule in rules if not isinstance(rule, _Most)]
 
-    def check(problems: Problems, found: Sequence[Any], path: str) -> None:
-        if any(limit(problems, found, path) is STOP for limit in limits):
+    def check(problems: Problems, items: Sequence[Any], path: str) -> None:
+        if any(limit(problems, items, path) is STOP for limit in limits):
             return
         own = [rule.begin() if isinstance(rule, _Unique) else rule for rule in others]
-        for i, item in enumerate(found):
+        for i, item in enumerate(items):
             where = f"{path}[{i}]"
             for rule in own:
                 if rule(problems, item, where) is STOP:
@@ -130,9 +130,9 @@ def _read(line: str, functions_by_name: dict[str, Callable[..., Any]]) -> _Row:
     return _Row(".".join(outer), rule)
 
 
-def _nest(found: Sequence[_Row]) -> Iterator[Rule]:
+def _nest(rows: Sequence[_Row]) -> Iterator[Rule]:
     """Neighbouring rows about one object or list become one rule; only neighbours, to keep upstream's order."""
-    for head, group in groupby(found, key=lambda row: re.sub(r"(\?|\[\]).*", r"\1", row.path)):
+    for head, group in groupby(rows, key=lambda row: re.sub(r"(\?|\[\]).*", r"\1", row.path)):
         inner = list(group)
         if not head:
             yield from (row.rule for row in inner)
@@ -270,7 +270,7 @@ def _one_of(why: str, *given: str) -> Rule:
 
     def check(problems: Problems, value: Any, path: str) -> None:
         if value not in words:
-            problems.unsupported(path, value, words)
+            problems.not_supported(path, value, words)
 
     return check
 
@@ -308,8 +308,8 @@ def _stop(problems: Problems, value: Any, path: str) -> object:
 def _each_value(rule: Rule) -> Rule:
     """What holds for each item of a list, or each key of a map, reported at its own path."""
 
-    def check(problems: Problems, found: Collection[Any], path: str) -> None:
-        for item in sorted(found) if isinstance(found, dict) else found:
+    def check(problems: Problems, items: Collection[Any], path: str) -> None:
+        for item in sorted(items) if isinstance(items, dict) else items:
             rule(problems, item, path)
 
     return check

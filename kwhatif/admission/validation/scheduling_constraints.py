@@ -102,7 +102,7 @@ def _matched_label_keys(problems: Problems, constraint: Object, path: str) -> No
 
 def _operator(problems: Problems, operator: str, path: str) -> None:
     if operator not in ("Equal", "Exists"):
-        problems.unsupported(path, operator, ("Equal", "Exists", *(("Lt", "Gt") if operator in ("Lt", "Gt") else ())))
+        problems.not_supported(path, operator, ("Equal", "Exists", *(("Lt", "Gt") if operator in ("Lt", "Gt") else ())))
 
 
 def _value(value: str) -> list[str]:

@@ -43,7 +43,7 @@ def check_operating_system(problems: Problems, spec: Object, path: str) -> None:
     if not name:
         problems.required(f"{path}.os.name")
     elif name not in _SYSTEMS:
-        problems.unsupported(f"{path}.os", name, _SYSTEMS)
+        problems.not_supported(f"{path}.os", name, _SYSTEMS)
     elif name == "linux":
         _linux(problems, spec, path)
     else:
@@ -154,7 +154,7 @@ def check_profile(problems: Problems, profile: Object, what: str, path: str) -> 
     if not kind:
         problems.required(f"{path}.type", f"type is required when {field} is set")
     elif kind not in _PROFILES:
-        problems.unsupported(f"{path}.type", kind, _PROFILES)
+        problems.not_supported(f"{path}.type", kind, _PROFILES)
     if kind == "Localhost":
         if local is None:
             problems.required(where, f"must be set when {what} type is Localhost")

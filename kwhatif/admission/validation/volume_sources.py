@@ -157,7 +157,7 @@ def _options(problems: Problems, options: Object, path: str) -> None:
 def _azure_address(problems: Problems, source: Object, path: str) -> None:
     managed, address = source.get("kind") == "Managed", source.get("diskURI") or ""
     if not address.startswith("/subscriptions/" if managed else "https://"):
-        problems.unsupported(f"{path}.diskURI", address, (_MANAGED if managed else _BLOB,))
+        problems.not_supported(f"{path}.diskURI", address, (_MANAGED if managed else _BLOB,))
 
 
 def _downward(problems: Problems, source: Object, path: str) -> None:

@@ -104,7 +104,7 @@ def check_claim_spec(problems: Problems, spec: Object, path: str) -> None:
         problems.invalid(f"{path}.storageClassName", storage_class, *dns_subdomain(storage_class))
     mode = spec.get("volumeMode")
     if mode is not None and mode not in ("Block", "Filesystem"):
-        problems.unsupported(f"{path}.volumeMode", mode, ("Block", "Filesystem"))
+        problems.not_supported(f"{path}.volumeMode", mode, ("Block", "Filesystem"))
     check_data_sources(problems, spec, path)
     attributes = spec.get("volumeAttributesClassName")
     if attributes:
@@ -116,7 +116,7 @@ def check_access_modes(problems: Problems, spec: Object, path: str) -> None:
     modes = spec.get("accessModes") or []
     for mode in modes:
         if mode not in _MODES:
-            problems.unsupported(f"{path}.accessModes", mode, _MODES)
+            problems.not_supported(f"{path}.accessModes", mode, _MODES)
     if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
         problems.forbidden(f"{path}.accessModes", "may not use ReadWriteOncePod with other access modes")
 
@@ -191,4 +191,4 @@ def _image(problems: Problems, source: Object, path: str, *, in_pod: bool) -> No
         problems.required(f"{path}.reference")
     pull = source.get("pullPolicy")
     if pull and pull not in _PULLS:
-        problems.unsupported(f"{path}.pullPolicy", pull, _PULLS)
+        problems.not_supported(f"{path}.pullPolicy", pull, _PULLS)

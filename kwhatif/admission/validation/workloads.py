@@ -51,7 +51,7 @@ def check_deployment(problems: Problems, strategy: Object, path: str) -> None:
             check_share_at_most_all(problems, most, f"{where}.maxUnavailable")
         case other:
             shown = {"Type": other, "RollingUpdate": rolling}
-            problems.unsupported(path, shown, ("Recreate", _ROLLING))
+            problems.not_supported(path, shown, ("Recreate", _ROLLING))
 
 
 def check_daemon_set(problems: Problems, strategy: Object, path: str) -> None:
@@ -71,7 +71,7 @@ def check_daemon_set(problems: Problems, strategy: Object, path: str) -> None:
                 problems.required(f"{where}.maxUnavailable", "cannot be 0 when maxSurge is 0")
         case other:
             shown = {"Type": other, "RollingUpdate": strategy.get("rollingUpdate")}
-            problems.unsupported(path, shown, (_ROLLING, "OnDelete"))
+            problems.not_supported(path, shown, (_ROLLING, "OnDelete"))
 
 
 def check_stateful_set(problems: Problems, spec: Object) -> None:
@@ -102,7 +102,7 @@ def check_stateful_set(problems: Problems, spec: Object) -> None:
     for key in ("whenDeleted", "whenScaled"):
         if retention.get(key) not in ("Retain", "Delete"):
             where = f"spec.persistentVolumeClaimRetentionPolicy.{key}"
-            problems.unsupported(where, retention.get(key), ("Retain", "Delete"))
+            problems.not_supported(where, retention.get(key), ("Retain", "Delete"))
 
 
 _USUAL_DEADLINE = 600

@@ -150,7 +150,8 @@ class AutoscalingContext(msgspec.Struct, frozen=True, dict=True):
             *self.objects.list_all(ReplicationController),
         )
         replicas: dict[tuple[str, str, str], int | None] = {
-            (type(each).__name__, each.namespace, each.name): each.spec.replicas for each in typed
+            (type(controller).__name__, controller.namespace, controller.name): controller.spec.replicas
+            for controller in typed
         }
         for kind, plain in (("DaemonSet", self.daemon_sets), ("Job", self.jobs)):
             for controller in plain:

@@ -210,8 +210,8 @@ class Estimator:
             row = self._make()
             if count is None:
                 # Fresh nodes are all alike.
-                found = self._room(left, [row])
-                count = 0 if found is None else int(found[0])
+                space = self._room(left, [row])
+                count = 0 if space is None else int(space[0])
             if not count:
                 return True
             left = self._fill(left, row, count)

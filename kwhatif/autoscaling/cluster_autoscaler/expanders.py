@@ -90,14 +90,14 @@ def node_price(option: Option, choice: ExpanderContext) -> float | None:
 
 
 def _score(option: Option, choice: ExpanderContext, prices: Prices) -> float:
-    each = node_price(option, choice)
-    assert each is not None
+    option_price = node_price(option, choice)
+    assert option_price is not None
     stabilizing = _pod_price(*_STABILIZING, prices)
     of_pods = sum(
         _pod_price(pod.shape.score_requests.get("cpu", 0), pod.shape.score_requests.get("memory", 0), prices)
         for pod in option.pods
     )
-    ratio = (each * option.nodes + stabilizing) / (of_pods + stabilizing)
+    ratio = (option_price * option.nodes + stabilizing) / (of_pods + stabilizing)
     return _unfitness(option, choice) * ratio
 
 
@@ -139,7 +139,7 @@ def _patterns(text: str | None) -> list[tuple[int, list[str]]]:
     """Priorities with their patterns; none if the ConfigMap is invalid anywhere."""
     try:
         documents = [document.value for document in read_yaml((text or "").encode(), CONFIG_MAP)]
-        by_rank = [(int(rank), [str(each) for each in some]) for rank, some in documents[0].items()]
+        by_rank = [(int(rank), [str(pattern) for pattern in some]) for rank, some in documents[0].items()]
         for _, some in by_rank:
             for pattern in some:
                 search("", pattern)

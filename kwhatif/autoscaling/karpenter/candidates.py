@@ -75,9 +75,9 @@ def find_candidates(world: KarpenterSnapshot, *, empty: bool) -> CandidateSearch
         wanted = _of_empty(candidate, search) if empty else _of_any(candidate, search)
         if wanted and is_consolidatable(candidate.state.claim, candidate.pool, world.now):
             search.candidates.append(candidate)
-    costs = {each.cost for each in search.candidates}
+    costs = {other.cost for other in search.candidates}
     world.order.mattered |= len(costs) < len(search.candidates)
-    search.candidates.sort(key=lambda each: (each.cost, world.order.rank(each.name), each.name))
+    search.candidates.sort(key=lambda other: (other.cost, world.order.rank(other.name), other.name))
     return search
 
 
@@ -121,7 +121,7 @@ def _candidate(world: KarpenterSnapshot, node: StateNode, search: CandidateSearc
         search.record_reason(node, blocked or "")
         return None
     name = node.labels.get(INSTANCE_TYPE, "")
-    row = next((int(each) for each in types if world.catalogue.types[each].name == name), None)
+    row = next((int(type_row) for type_row in types if world.catalogue.types[type_row].name == name), None)
     return Candidate(
         node,
         pool,

@@ -60,7 +60,7 @@ class Command(msgspec.Struct, frozen=True):
 class Consolidation(msgspec.Struct):
     """The decision of one method."""
 
-    found: CandidateSearch
+    search: CandidateSearch
     budgets: Mapping[str, int] = {}
     command: Command | None = None
 
@@ -77,7 +77,7 @@ def consolidate(world: KarpenterSnapshot, method: str) -> Consolidation:
         empty = _within(search.candidates, budgets)
         result.command = Command(tuple(empty)) if empty else None
     elif method == "multi":
-        result.command = _several(world, _within([each for each in search.candidates if each.pods], budgets), search)
+        result.command = _several(world, _within([one_ for one_ in search.candidates if one_.pods], budgets), search)
     else:
         result.command = _one(world, search, budgets)
     return result
@@ -89,7 +89,7 @@ def consolidate_each(world: KarpenterSnapshot) -> tuple[CandidateSearch, dict[st
     """
     search = find_candidates(world, empty=False)
     budgets = allowed_disruptions(world.pools, world.cluster.nodes, world.now, "Underutilized")
-    candidates = track([each for each in search.candidates if each.pods], "Trying", "nodes")
+    candidates = track([c for c in search.candidates if c.pods], "Trying", "nodes")
     computed = ((candidate.name, _compute_consolidation(world, [candidate], search)) for candidate in candidates)
     commands = {name: command for name, command in computed if command is not None}
     return search, commands, budgets
@@ -127,8 +127,8 @@ def _several(world: KarpenterSnapshot, candidates: Sequence[Candidate], search: 
 def _one(world: KarpenterSnapshot, search: CandidateSearch, budgets: Mapping[str, int]) -> Command | None:
     """The first candidate that can be consolidated; pools take turns."""
     by_pool: dict[str, list[Candidate]] = {}
-    for each in search.candidates:
-        by_pool.setdefault(each.pool.name, []).append(each)
+    for candidate in search.candidates:
+        by_pool.setdefault(candidate.pool.name, []).append(candidate)
     queues = [by_pool[name] for name in world.order.arrange(by_pool)]
     for turn in zip_longest(*queues):
         for candidate in turn:
@@ -241,9 +241,9 @@ def cheaper(catalogue: Catalogue, types: Types, requirements: Requirements, pric
 def _worst(catalogue: Catalogue, row: int, requirements: Requirements) -> float:
     offers = catalogue.offers_of(row, requirements)
     for kind in CAPACITY_TYPES:
-        found = [offer.price for offer in offers if offer.capacity_type == kind]
-        if found:
-            return max(found)
+        costs = [offer.price for offer in offers if offer.capacity_type == kind]
+        if costs:
+            return max(costs)
     return float("inf")
 
 

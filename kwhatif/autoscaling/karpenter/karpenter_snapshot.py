@@ -123,9 +123,9 @@ def daemon_pods(daemon_sets: Iterable[Object], pods: Iterable[Pod]) -> list[PodD
                 newest[controller.uid] = pod
     ordered = sorted(
         daemon_sets,
-        key=lambda each: (part_of(each, "metadata").get("namespace", ""), part_of(each, "metadata", "name")),
+        key=lambda pod: (part_of(pod, "metadata").get("namespace", ""), part_of(pod, "metadata", "name")),
     )
-    return [PodData.from_pod(_pod(each, newest.get(part_of(each, "metadata").get("uid", "")))) for each in ordered]
+    return [PodData.from_pod(_pod(pod, newest.get(part_of(pod, "metadata").get("uid", "")))) for pod in ordered]
 
 
 def _pod(daemon_set: Object, running: Pod | None) -> Pod:

@@ -251,7 +251,7 @@ class NewClaim:
         there = self.requirements.get(INSTANCE_TYPE)
         named = Requirement.from_selector(INSTANCE_TYPE, "In", names, there.min_values if there else None)
         requirements = merge_requirements(self.requirements, named)
-        kinds = {each.capacity_type for row in self.types for each in catalogue.offers_of(int(row), requirements)}
+        kinds = {offer.capacity_type for row in self.types for offer in catalogue.offers_of(int(row), requirements)}
         return (
             merge_requirements(requirements, Requirement.from_selector(CAPACITY_TYPE, "In", kinds))
             if kinds

@@ -123,7 +123,7 @@ class WellKnown(msgspec.Struct, frozen=True):
         if key in self.labels:
             return None
         domain = key.partition("/")[0] if "/" in key else ""
-        held = any(domain == each or domain.endswith(f".{each}") for each in self.domains)
+        held = any(domain == domain_suffix or domain.endswith(f".{domain_suffix}") for domain_suffix in self.domains)
         if not held and key not in RESTRICTED:
             return None
         return (

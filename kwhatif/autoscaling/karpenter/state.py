@@ -132,7 +132,7 @@ class StateNode(msgspec.Struct, eq=False, dict=True):
         if self.is_initialized or self.claim is None:
             return taints
         at_start = self.claim.spec.startup_taints or ()
-        return [each for each in taints if not is_ephemeral(each) and not any(same(each, one) for one in at_start)]
+        return [taint for taint in taints if not is_ephemeral(taint) and not any(same(taint, one) for one in at_start)]
 
     @cached_property
     def capacity(self) -> Amounts:
@@ -243,14 +243,14 @@ class ClusterState:
     def list_anti_affinity_pods(self) -> Iterator[tuple[Pod, Node]]:
         """Pods with required anti-affinity and the nodes they run on, by namespace and name."""
         known = {state.node.name for state in self.nodes if state.node is not None}
-        found = [
+        opponents = [
             pod
             for name, pods in self._pods.items()
             if name in known
             for pod in pods
             if not is_terminal(pod) and PodData.from_pod(pod).terms("pod_anti_affinity", preferred=False)
         ]
-        for pod in sorted(found, key=lambda pod: (pod.namespace, pod.name)):
+        for pod in sorted(opponents, key=lambda pod: (pod.namespace, pod.name)):
             yield pod, self.nodes_by_name[pod.spec.node_name or ""]
 
 
@@ -347,7 +347,7 @@ class PodBudgets:
             return None
         matching = self._selected.of(pod.namespace, pod.metadata.labels or {})
         if len(matching) > 1:
-            return [each.key for each in matching]
+            return [budget.key for budget in matching]
         for budget in matching:
             unready = any(c.type == "Ready" and c.status == "False" for c in pod.status.conditions or ())
             if budget.unhealthy_may_go and unready:

@@ -44,7 +44,7 @@ from kwhatif.simulation.autoscalers.node_pools import build_karpenter_snapshot, 
 from kwhatif.snapshot.format.model import Snapshot
 
 
-def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisioning, orders: int) -> KarpenterResult:
+def add_chance(result: KarpenterResult, world: KarpenterSnapshot, plan: Provisioning, orders: int) -> KarpenterResult:
     """The result of a round, with the results of ``orders`` more map orders.
 
     Where there never was a choice between equals, no other order is tried, and the whole plan is firm.
@@ -52,15 +52,15 @@ def add_chance(result: KarpenterResult, world: KarpenterSnapshot, found: Provisi
     if not world.order.mattered:
         return replace(result, chance=Chance(orders=0))
     others = [world.with_map_order(MapOrder(Random(seed))) for seed in track(range(orders), "Trying", "other orders")]
-    rounds = [found, *(provision(other) for other in others)]
-    plans = {_plan(each, world) for each in rounds} - {_plan(found, world)}
-    helped = [_find_helped_pods(each) for each in rounds]
-    always = Counter(identity_of(claim) for claim in found.results.claims)
+    rounds = [plan, *(provision(other) for other in others)]
+    plans = {_plan(round_, world) for round_ in rounds} - {_plan(plan, world)}
+    helped = [_find_helped_pods(round_) for round_ in rounds]
+    always = Counter(identity_of(claim) for claim in plan.results.claims)
     for provisioning in rounds[1:]:
         always &= Counter(identity_of(claim) for claim in provisioning.results.claims)
     machines = tuple(
         replace(machine, firm=always[identity_of(claim)] > 0)
-        for machine, claim in zip(result.machines, found.results.claims, strict=True)
+        for machine, claim in zip(result.machines, plan.results.claims, strict=True)
     )
     commands = tuple(
         replace(
@@ -188,7 +188,7 @@ def _pods(placements: Sequence[Placement], provisioning: Provisioning, world: Ka
     result = provisioning.results
     machines = {wants.key: number for number, claim in enumerate(result.claims, 1) for wants in claim.pods}
     pending = {f"{pod.namespace}/{pod.name}": pod for pod in world.pending}
-    seen = {each.pod for each in placements}
+    seen = {placement.pod for placement in placements}
     for placement in placements:
         if placement.good and placement.node:
             yield PodPlan(pod=placement.pod, outcome="placed", node=placement.node, given_up={})
@@ -243,12 +243,12 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
     )
     if left(required, requests):
         return "it does not tolerate the taint; all else fits" if taints else ""
-    found = []
+    names = []
     for name in sorted(requests):
         there = left(required, {key: amount for key, amount in requests.items() if key != name})
         if there:
             most = max(catalogue.types[row].allocatable.get(name, 0) for row in there)
-            found.append(
+            names.append(
                 f"{name}: requests {format_exactly(name, requests[name])}, "
                 f"the largest type offers {format_exactly(name, most)}"
             )
@@ -257,8 +257,8 @@ def _nearest(catalogue: Catalogue, offer: Offer, wants: PodData) -> str:
         if there:
             ours, theirs = of_pod.get(key), of_pool.get(key)
             text = f"{ours}, but the NodePool has {theirs}" if ours and theirs else str(required[key])
-            found.append(f"{text}: {format_count(len(there), 'type')} would fit without it")
-    return f"{'besides the taint, ' if taints and found else ''}{'; '.join(found)}"
+            names.append(f"{text}: {format_count(len(there), 'type')} would fit without it")
+    return f"{'besides the taint, ' if taints and names else ''}{'; '.join(names)}"
 
 
 # --- consolidation
@@ -303,9 +303,9 @@ class ConsolidationReview:
         }
         first = next(iter(self.commands.values()), None)
         self.going = {node.name for node in first.nodes} if first else set()
-        self.found, self.able, self.budgets = consolidate_each(world)
-        self.candidates = {candidate.name: candidate for candidate in self.found.candidates}
-        self._of_empty = methods["empty"].found.reasons
+        self._search, self.able, self.budgets = consolidate_each(world)
+        self.candidates = {candidate.name: candidate for candidate in self._search.candidates}
+        self._of_empty = methods["empty"].search.reasons
 
     def reasons(self, state: StateNode) -> tuple[str, ...]:
         """Why a node stays, in Karpenter's words where it has some; none for one that goes."""
@@ -314,7 +314,7 @@ class ConsolidationReview:
             return ()
         if not state.is_managed:
             return ("Karpenter does not manage it",)
-        reasons = list(dict.fromkeys((*self._of_empty.get(name, ()), *self.found.reasons.get(name, ()))))
+        reasons = list(dict.fromkeys((*self._of_empty.get(name, ()), *self._search.reasons.get(name, ()))))
         candidate = self.candidates.get(name)
         if candidate is not None and not self.budgets.get(candidate.pool.name, 0):
             reasons.append(f"the disruption budget of NodePool {candidate.pool.name} allows no more nodes")
@@ -335,7 +335,7 @@ def explain_nodes(world: KarpenterSnapshot, names: Sequence[str]) -> Iterator[No
             raise UsageError(f"the cluster has no node {name}{suggest_spelling(name, states)}")
         candidate, command = judged.candidates.get(name), judged.able.get(name)
         if name in judged.going:
-            command = next(each for each in judged.commands.values() if name in {one.name for one in each.nodes})
+            command = next(option for option in judged.commands.values() if name in {one.name for one in option.nodes})
         decision = _consolidation("", command, world.catalogue)
         yield NodeConsolidation(
             node=name,

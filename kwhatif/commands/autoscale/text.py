@@ -108,7 +108,7 @@ def _outlook(pod: PodOutlook) -> tuple[str, str]:
 def _by_reason(rejections: Sequence[Rejection]) -> Iterator[str]:
     """Why groups don't help; groups with the same reason are put together."""
     if len(rejections) <= _FEW:
-        yield from (f"{each.group}: {_reason(each)}" for each in rejections)
+        yield from (f"{rejection.group}: {_reason(rejection)}" for rejection in rejections)
         return
     groups: dict[str, list[str]] = {}
     for rejection in rejections:

@@ -80,7 +80,7 @@ def order_bindings(written: Sequence[Decision], arrivals: Mapping[str, Arrival])
 def _in_queue_order(written: Sequence[Decision], arrivals: Mapping[str, Arrival]) -> Iterator[Decision]:
     queues: dict[int, deque[Decision]] = {}
     for decision in sorted(
-        (each for each in written if each.uid in arrivals), key=lambda each: arrivals[each.uid].version
+        (pod for pod in written if pod.uid in arrivals), key=lambda entry: arrivals[entry.uid].version
     ):
         queues.setdefault(arrivals[decision.uid].priority, deque()).append(decision)
     done: set[str] = set()
@@ -164,8 +164,8 @@ def decisions(recording: Recording, pods: Sequence[PodVersion]) -> list[Decision
     arrivals = _arrivals(recording, pods)
     for refused in refusals:
         arrivals.pop(refused.uid, None)
-    found = [*order_bindings(list(_bindings(recording, pods)), arrivals), *refusals]
-    return sorted(found, key=lambda decision: decision.around)
+    taken = [*order_bindings(list(_bindings(recording, pods)), arrivals), *refusals]
+    return sorted(taken, key=lambda decision: decision.around)
 
 
 def _arrivals(recording: Recording, pods: Sequence[PodVersion]) -> dict[str, Arrival]:
@@ -236,7 +236,7 @@ def _refusals(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Deci
             evictions.append((time, key, match[1], match[2]))
     for decision in _by_conditions(recording, pods):
         refused = refusals.setdefault(decision.uid, [])
-        if not any(_may_be_one(decision, each) for each in refused):
+        if not any(_may_be_one(decision, refusal) for refusal in refused):
             refused.append(decision)
     perhaps = frozenset(again)
     for time, victim, preemptor, node in evictions:

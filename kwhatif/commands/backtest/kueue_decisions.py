@@ -78,7 +78,7 @@ def repeat_kueue_decisions(
     ``configuration`` is Kueue's. Raises InputError for objects that Kueue could not read.
     """
     queues = _RecordedQueues(start, configuration)
-    later = [each for each in recording.changes if each.version > recording.begins]
+    later = [change for change in recording.changes if change.version > recording.begins]
     preemptions = _read_preemptions(start, later)
     for change in later:
         if change.kind.name in _WHOLE:
@@ -129,12 +129,12 @@ def _new_preemption(before: KueueWorkload | None, now: KueueWorkload) -> tuple[s
 
 
 def _condition(workload: KueueWorkload, kind: str) -> Any:
-    found = [
+    conditions = [
         condition
         for condition in workload.status.conditions or ()
         if condition.type == kind and condition.status == "True"
     ]
-    return found[0] if found else None
+    return conditions[0] if conditions else None
 
 
 class _RecordedQueues:
@@ -236,9 +236,9 @@ class _RecordedQueues:
         kinds = [kind for kind in listed if kind != Pod.__name__ or listed.get(Topology.__name__)]
         objects = Objects({kind: listed[kind].values() for kind in kinds if kind in KINDS})
         plain = {kind: list(manifests.values()) for kind, manifests in self._whole.items()}
-        found = kueue_objects(objects, plain, self._configuration)
-        found.workloads = [workload for workload in found.workloads if _condition(workload, FINISHED) is None]
-        return KueueRun(KueueState(found), found.workloads, int(change.at) * SECOND, most_cycles=_MOST_CYCLES)
+        kueue = kueue_objects(objects, plain, self._configuration)
+        kueue.workloads = [workload for workload in kueue.workloads if _condition(workload, FINISHED) is None]
+        return KueueRun(KueueState(kueue), kueue.workloads, int(change.at) * SECOND, most_cycles=_MOST_CYCLES)
 
 
 def _part(obj: Mapping[str, Any], name: str) -> str:

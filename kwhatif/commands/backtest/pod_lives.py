@@ -194,7 +194,7 @@ def _join(lives: Sequence[PodLife]) -> None:
         made[_line_of(life.pod)].append(life)
     for line in made.values():
         starts = [life.created for life in line]
-        for life in sorted((pod_life for pod_life in line if pod_life.lost), key=lambda each: each.deleted or 0.0):
+        for life in sorted((pod_life for pod_life in line if pod_life.lost), key=lambda end: end.deleted or 0.0):
             owner = life.pod.controller
             if owner is None:
                 continue

@@ -157,10 +157,10 @@ class LivedQueueDay:
         self, day: RecordedQueueDay, objects: Objects, start: Snapshot, configuration: Mapping[str, object]
     ) -> None:
         self._day = day
-        found = kueue_objects(objects, start.whole, configuration)
-        found.workloads = [life.source for life in day.lives.values() if life.there]
+        kueue = kueue_objects(objects, start.whole, configuration)
+        kueue.workloads = [life.source for life in day.lives.values() if life.there]
         self._begins = int(day.begins) * SECOND
-        self._run = KueueRun(KueueState(found), found.workloads, self._begins)
+        self._run = KueueRun(KueueState(kueue), kueue.workloads, self._begins)
         self._order = count()
         self._agenda: list[tuple[float, int, str, str, int]] = []
         self.lived = {uid: LivedWorkload(life) for uid, life in day.lives.items()}

@@ -181,26 +181,26 @@ class RecordedDay(msgspec.Struct):
 def recorded_world(recording: Recording, start: Snapshot) -> RecordedDay:
     """What a recording has of it; ``start`` is the cluster that it begins with. Raises InputError with the line."""
     begins = max((change.at for change in recording.start), default=0.0)
-    found, kept = RecordedDay(begins), _ChangeFilter(start)
+    day, kept = RecordedDay(begins), _ChangeFilter(start)
     lives = LifeReader(start.objects)
     for change in recording.changes:
         kind = change.kind.struct
-        found.lasts = max(found.lasts, change.at - begins)
+        day.lasts = max(day.lasts, change.at - begins)
         if kind is None or change.version <= recording.begins:
             continue
         obj = resource_of(change.item, kind)
         # The order is that of the versions; a line that is late does not turn back time.
-        lives.take(found.lasts, change, obj)
+        lives.take(day.lasts, change, obj)
         put = kept.put(change, obj)
         if put is None:
             continue
-        if not found.changes or found.changes[-1][0] < found.lasts:
-            found.changes.append((found.lasts, []))
-        found.changes[-1][1].append(put)
-    found.lives = lives.lives()
-    left = [life.leaving for life in found.lives.lives if life.leaving is not None and life.bound is not None]
-    found.leaving = median(left) if left else None
-    return found
+        if not day.changes or day.changes[-1][0] < day.lasts:
+            day.changes.append((day.lasts, []))
+        day.changes[-1][1].append(put)
+    day.lives = lives.lives()
+    left = [life.leaving for life in day.lives.lives if life.leaving is not None and life.bound is not None]
+    day.leaving = median(left) if left else None
+    return day
 
 
 class _ChangeFilter:

@@ -141,7 +141,7 @@ class Replay:
             yield None
             return
         otherwise = [*ahead, *(() if order is None else self._in_favour(decision, order))]
-        before = [self.cluster.apply("Pod", (each.namespace, each.name), each) for each in otherwise]
+        before = [self.cluster.apply("Pod", (state.namespace, state.name), state) for state in otherwise]
         try:
             yield pod
         finally:

@@ -282,12 +282,12 @@ def _over_time(moments: Sequence[DayMoment], everything: bool) -> list[Block]:
 
 
 def _has(use: ClusterUse, resource: str) -> bool:
-    return any(each.resource == resource for each in use.resources)
+    return any(use_of_resource.resource == resource for use_of_resource in use.resources)
 
 
 def _use(use: ClusterUse, resource: str, value: str) -> float:
-    found = next((each for each in use.resources if each.resource == resource), None)
-    return 0.0 if found is None else float(getattr(found, value))
+    use_there = next((resource_use for resource_use in use.resources if resource_use.resource == resource), None)
+    return 0.0 if use_there is None else float(getattr(use_there, value))
 
 
 def _reality(recorded: Reality) -> str:

@@ -365,13 +365,13 @@ class _Filling:
         if not self._asks:
             return ()
         names, usable = self._session.cluster.columns.names, self._usable()
-        found = []
+        rows = []
         for name, amount in self._asks.items() if usable else ():
             left = self._left(name)
             largest = max(usable, key=lambda row: (left[row], -row))
             free = sum(left[row] for row in usable)
-            found.append(LeftOver(resource=name, each=amount, free=free, largest=left[largest], on=names[largest]))
-        return tuple(found)
+            rows.append(LeftOver(resource=name, each=amount, free=free, largest=left[largest], on=names[largest]))
+        return tuple(rows)
 
     def _usable(self) -> set[int]:
         """The rows where copies are, or could be if something left; what others have free is of no use to them."""

@@ -199,14 +199,14 @@ class Chances(FleetOptions, Question[ChancesResult]):
             waiting = format_count(len(shown.pending), "pod stays", "pods stay")
             verdict.append(f"{waiting} pending in the run that place shows")
         verdict += [f"{format_count(len(errors), 'trial')} failed"] if errors else []
-        found = conclude_in_words(
+        outcome = conclude_in_words(
             structs.replace(shown, **scenario.refusal_fields),
             fidelity,
             verdict,
             bad=bool(pending or errors),
             lead=FITS,
         )
-        return replace(found, chance_of_pending=round(pending / (counts.trials + 1), 6))
+        return replace(outcome, chance_of_pending=round(pending / (counts.trials + 1), 6))
 
     @property
     def _most_trials(self) -> int:

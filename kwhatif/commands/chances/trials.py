@@ -101,10 +101,10 @@ class ChancesBase(msgspec.Struct, frozen=True, dict=True):
     def running(self) -> dict[str, list[PodInfo]]:
         """The pods of each workload that run before."""
         owners = Owners(self.base.session.snapshot)
-        found: dict[Subject, list[PodInfo]] = {}
+        by_owner: dict[Subject, list[PodInfo]] = {}
         for info, _ in self.base.session.cluster.pods():
-            found.setdefault(owners.workload_of(info.pod), []).append(info)
-        return {str(subject): infos for subject, infos in found.items()}
+            by_owner.setdefault(owners.workload_of(info.pod), []).append(info)
+        return {str(subject): infos for subject, infos in by_owner.items()}
 
     @property
     def is_picklable(self) -> bool:
@@ -151,28 +151,28 @@ def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[Outcome]:
     """The outcomes of a number of trials, on as many processes as are worthwhile. Raises KwhatifError for one that
     comes to none.
     """
-    found = []
-    each = [Trial(number, seed) for number in range(trials)]
+    pooled = []
+    per_run = [Trial(number, seed) for number in range(trials)]
     outcomes = run(
-        Study("Trying", ground, each, run_trial, Outcome, ""),
+        Study("Trying", ground, per_run, run_trial, Outcome, ""),
         LocalExecutor() if ground.is_picklable else LocalExecutor(1),
     )
     for outcome in outcomes:
         if isinstance(outcome, FailedTask):
             raise KwhatifError(f"trial {outcome.index}: {outcome.error}")
-        found.append(outcome)
-    return found
+        pooled.append(outcome)
+    return pooled
 
 
 def shuffle_arrivals(pods: Sequence[PodToSchedule], random: Random) -> list[PodToSchedule]:
     """The pods as they arrive: in any order, but those of a StatefulSet among each other in their own."""
-    found = list(pods)
-    random.shuffle(found)
+    shuffled = list(pods)
+    random.shuffle(shuffled)
     for owner in {item.owner for item in pods if item.owner.startswith(STATEFUL_SET)}:
-        places = [place for place, item in enumerate(found) if item.owner == owner]
+        places = [place for place, item in enumerate(shuffled) if item.owner == owner]
         for place, item in zip(places, (item for item in pods if item.owner == owner), strict=True):
-            found[place] = item
-    return found
+            shuffled[place] = item
+    return shuffled
 
 
 def workload_of(item: PodToSchedule) -> str:
@@ -195,7 +195,7 @@ def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
             evicted[workload] = evicted.get(workload, 0) + len(placement.victims)
     skews = {name: _skew(ground, session, items, name, pods) for name, pods in homes.items()}
     by_name = dict(sorted((name, dict(sorted(pods.items()))) for name, pods in homes.items()))
-    groups = {each.group: _group_trial(each) for each in sorted(run.groups, key=lambda outcome: outcome.group)}
+    groups = {group.group: _group_trial(group) for group in sorted(run.groups, key=lambda outcome: outcome.group)}
     growth, cost = None, None
     if run.scale_up is not None:
         growth = dict(sorted(Counter(node.group for node in run.scale_up.nodes).items()))
@@ -225,11 +225,11 @@ def _skew(
     """The skew of a workload's pods, those that ran before and still do included."""
     cluster = session.cluster
     uids = [items[key].pod.identity for key in homes]
-    found = [at for uid in uids if (at := cluster.find(uid)) is not None]
-    found += [at for info in ground.running.get(workload, ()) if (at := cluster.find(info.uid)) is not None]
-    if not found:
+    places = [at for uid in uids if (at := cluster.find(uid)) is not None]
+    places += [at for info in ground.running.get(workload, ()) if (at := cluster.find(info.uid)) is not None]
+    if not places:
         return 0
-    return skew_of(pods_by_place(cluster, ground.topology_key, found[0][0].shape, (row for _, row in found)))
+    return skew_of(pods_by_place(cluster, ground.topology_key, places[0][0].shape, (row for _, row in places)))
 
 
 class _Places(msgspec.Struct):
@@ -263,7 +263,7 @@ class _Workload(msgspec.Struct):
     skewed: int = 0
     nodes: _Places = msgspec.field(default_factory=_Places)
     zones: _Places = msgspec.field(default_factory=_Places)
-    each: dict[str, Counter[str]] = {}
+    homes: dict[str, Counter[str]] = {}
 
 
 class _Group(msgspec.Struct):
@@ -310,7 +310,7 @@ class Counts:
             workload.nodes.add(homes.values())
             workload.zones.add(self._zones.get(home, "") for home in homes.values())
             for pod, home in homes.items():
-                workload.each.setdefault(pod, Counter())[home] += 1
+                workload.homes.setdefault(pod, Counter())[home] += 1
 
     def is_precise(self, precision: float) -> bool:
         """Whether all intervals are so narrow: no more than this to either side."""
@@ -375,7 +375,7 @@ class Counts:
     def pods(self) -> Iterator[PodChances]:
         """The pods by workload and name."""
         for name, workload in sorted(self._workloads.items()):
-            for pod, homes in sorted(workload.each.items()):
+            for pod, homes in sorted(workload.homes.items()):
                 places = _Places(Counter({home: times for home, times in homes.items() if home}))
                 places.pods = places.trials
                 yield PodChances(

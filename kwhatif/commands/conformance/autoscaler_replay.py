@@ -177,8 +177,8 @@ def _scale_up(loop: LoopResult) -> dict[str, Any]:
 
 
 def _plan(plan: list[ScaleUpInfo]) -> list[dict[str, Any]]:
-    found = ({"group": info.group.name, "from": info.current_size, "to": info.new_size} for info in plan)
-    return sorted(found, key=lambda group: part_of(group, "group"))
+    sizes = ({"group": info.group.name, "from": info.current_size, "to": info.new_size} for info in plan)
+    return sorted(sizes, key=lambda group: part_of(group, "group"))
 
 
 def _remaining(remaining: NoScaleUpInfo) -> dict[str, Any]:
@@ -210,13 +210,13 @@ def _in_two(nodes: tuple[list[str], list[str]] | None) -> dict[str, list[str]] |
 
 def _utilization(used: Utilization) -> dict[str, Any]:
     shares = {"cpu": used.cpu, "memory": used.memory}
-    found = {name: share for name, share in shares.items() if share is not None}
-    return {"utilization": used.share, "resource": used.resource, **found}
+    utilization = {name: share for name, share in shares.items() if share is not None}
+    return {"utilization": used.share, "resource": used.resource, **utilization}
 
 
 def _unremovable(why: Unremovable) -> dict[str, Any]:
-    found = {"reason": why.reason, "pod": why.pod, "podReason": why.pod_reason}
-    return {key: value for key, value in found.items() if value}
+    reason = {"reason": why.reason, "pod": why.pod, "podReason": why.pod_reason}
+    return {key: value for key, value in reason.items() if value}
 
 
 class KarpenterScenario(msgspec.Struct, rename="camel"):
@@ -260,10 +260,10 @@ def _disruption(world: KarpenterSnapshot, method: str) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "candidates": {
             candidate.name: {"cost": candidate.cost, "price": candidate.price or 0, "pods": len(candidate.pods)}
-            for candidate in consolidation.found.candidates
+            for candidate in consolidation.search.candidates
         },
         "budgets": dict(consolidation.budgets),
-        "reasons": consolidation.found.reasons,
+        "reasons": consolidation.search.reasons,
     }
     command = consolidation.command
     if command is not None:

@@ -150,7 +150,7 @@ def _kind(text: str) -> str:
 
 
 def _claims(prefix: str, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found = {
+    by_pod = {
         "order": [[part_of(claim, "nodePool"), part_of(claim, "pods")] for claim in claims],
         "pods": sorted([part_of(claim, "nodePool"), sorted(part_of(claim, "pods"))] for claim in claims),
         "priceOrder": {_name(claim): part_of(claim, "instanceTypes") for claim in claims},
@@ -160,7 +160,7 @@ def _claims(prefix: str, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "requests": {_name(claim): {k: n for k, n in part_of(claim, "requests").items() if n} for claim in claims},
         "cheapest": {_name(claim): part_of(claim, "cheapest") for claim in claims},
     }
-    return {prefix + name: value for name, value in found.items()}
+    return {prefix + name: value for name, value in by_pod.items()}
 
 
 def _name(claim: Mapping[str, Any]) -> str:
@@ -208,26 +208,26 @@ class Tally:
             return
         self._compared += 1
         if isinstance(expected, Recorded):
-            found = list(scheduler_differences(expected, msgspec.convert(answer, Recorded), partly=partly))
+            unlike = list(scheduler_differences(expected, msgspec.convert(answer, Recorded), partly=partly))
         elif isinstance(expected, RecordedGroups):
-            found = list(group_differences(expected, answer))
+            unlike = list(group_differences(expected, answer))
         elif isinstance(expected, RecordedKueue):
-            found = list(kueue_differences(expected, answer))
+            unlike = list(kueue_differences(expected, answer))
         elif isinstance(expected, RecordedDescheduler):
             recorded = msgspec.to_builtins(expected)
-            found = [("", *difference) for difference in descheduling_differences(recorded, answer)]
+            unlike = [("", *difference) for difference in descheduling_differences(recorded, answer)]
         else:
             differences = karpenter_differences if "nodeClaims" in answer else autoscaling_differences
             try:
-                found = [("", *difference) for difference in differences(expected, answer)]
+                unlike = [("", *difference) for difference in differences(expected, answer)]
             except (AttributeError, KeyError, TypeError, ValueError):
                 # Values of a stranger, compared as they are: whatever has another form than an answer ends up here.
                 problem = f"scenario {name}: expected the form of an answer, as --answers writes it"
                 raise InputError(problem, source=self._file, place="$.expected") from None
-        self._agreeing += not found
-        self._differing.update(field for _, field in {(pod, field) for pod, field, _, _ in found})
+        self._agreeing += not unlike
+        self._differing.update(field for _, field in {(pod, field) for pod, field, _, _ in unlike})
         if len(self._differences) < self._show:
-            self._differences += [_difference(name, *found[0])] if found else []
+            self._differences += [_difference(name, *unlike[0])] if unlike else []
 
     def result(self) -> FileAgreement:
         """The agreement so far."""

@@ -58,8 +58,8 @@ def _amount(text: str) -> Quantity | str:
 
 def _amounts(texts: Mapping[str, str] | None) -> dict[str, Quantity | str]:
     """Those that are not zero."""
-    found = {name: _amount(text) for name, text in (texts or {}).items()}
-    return {name: amount for name, amount in found.items() if amount != Quantity.from_units(0)}
+    amounts = {name: _amount(text) for name, text in (texts or {}).items()}
+    return {name: amount for name, amount in amounts.items() if amount != Quantity.from_units(0)}
 
 
 def _job_workload(workload: Mapping[str, Any]) -> Any:
@@ -102,12 +102,12 @@ def _step(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differi
 
 
 def _queue_usage(usage: Mapping[str, Mapping[str, Mapping[str, str]]] | None) -> Any:
-    found = {
+    by_queue = {
         (flavor, resource): _amounts(amounts)
         for flavor, of_flavor in (usage or {}).items()
         for resource, amounts in of_flavor.items()
     }
-    return {key: amounts for key, amounts in found.items() if amounts}
+    return {key: amounts for key, amounts in by_queue.items() if amounts}
 
 
 def _cohort(cohort: Mapping[str, Any]) -> Any:

@@ -188,8 +188,8 @@ def _comparable(name: str, value: Any, recorded: Any) -> Any:
 
 
 def _parts(value: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: _comparable(name, part, recorded.get(name)) for name, part in value.items()}
-    return {name: part for name, part in found.items() if part}
+    parts = {name: _comparable(name, part, recorded.get(name)) for name, part in value.items()}
+    return {name: part for name, part in parts.items() if part}
 
 
 def _status(status: Mapping[str, Any], recorded: Mapping[str, Any] | None) -> dict[str, Any]:

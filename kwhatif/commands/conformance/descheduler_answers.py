@@ -78,20 +78,20 @@ def descheduler_answer(scenario: DeschedulerScenario) -> dict[str, Any]:
 
 def answer_of(cycle: Cycle) -> dict[str, Any]:
     """A cycle in the shape in which cycles are recorded."""
-    found: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "evictions": [_eviction(eviction) for eviction in cycle.evictions],
         "protected": cycle.protected,
         "totals": {"total": len(cycle.evictions), "nodes": cycle.by_node, "namespaces": cycle.by_namespace},
     }
     if cycle.refused:
-        found["refused"] = [{**_eviction(eviction), "limit": eviction.limit} for eviction in cycle.refused]
+        answer["refused"] = [{**_eviction(eviction), "limit": eviction.limit} for eviction in cycle.refused]
     if cycle.utilization:
-        found["utilization"] = [_utilization(utilization) for utilization in cycle.utilization]
+        answer["utilization"] = [_utilization(utilization) for utilization in cycle.utilization]
     if cycle.errors:
-        found["errors"] = [{"profile": error.profile, "text": error.text} for error in cycle.errors]
+        answer["errors"] = [{"profile": error.profile, "text": error.text} for error in cycle.errors]
     if cycle.skipped:
-        found["skipped"] = True
-    return found
+        answer["skipped"] = True
+    return answer
 
 
 def _eviction(eviction: Eviction) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _eviction(eviction: Eviction) -> dict[str, Any]:
 
 
 def _utilization(utilization: Utilization) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    shares: dict[str, Any] = {
         "profile": utilization.profile,
         "plugin": utilization.plugin,
         "nodes": {
@@ -117,12 +117,12 @@ def _utilization(utilization: Utilization) -> dict[str, Any]:
         },
     }
     if utilization.thresholds is not None:
-        found["thresholds"] = {name: dict(values) for name, values in utilization.thresholds.items()}
+        shares["thresholds"] = {name: dict(values) for name, values in utilization.thresholds.items()}
     if utilization.to_move is not None:
-        found["toMove"] = dict(utilization.to_move)
+        shares["toMove"] = dict(utilization.to_move)
     if utilization.stopped:
-        found["stopped"] = utilization.stopped
-    return found
+        shares["stopped"] = utilization.stopped
+    return shares
 
 
 def _round_half_up(percent: float) -> int:

@@ -139,7 +139,7 @@ class _Replay:
     def _run_cycles(self, entity: Entity) -> list[dict[str, Any]]:
         if entity.key is None:
             return self._of_pod(entity.pods[0])
-        found = []
+        cycles = []
         pods = list(entity.pods)
         for attempt in range(1, MOST_ATTEMPTS + 1):
             before = self._claims()
@@ -151,14 +151,14 @@ class _Replay:
             answer = _group_record(self._driver, cycle, self._everywhere.records, self._claims_since(before))
             if attempt > 1:
                 answer["again"] = attempt
-            found.append(answer)
+            cycles.append(answer)
             pods = [pod for pod in pods if pod.key in cycle.failed and not is_gated(self._driver, pod)]
             if not cycle.waiting_on_preemption or not pods:
                 break
-        return found
+        return cycles
 
     def _of_pod(self, pod: PodInfo) -> list[dict[str, Any]]:
-        found = []
+        answers = []
         for number in range(1, MOST_ATTEMPTS + 1):
             before = self._claims()
             self._everywhere.records.clear()
@@ -185,10 +185,10 @@ class _Replay:
                 answer["failed"] = {pod.key: failure}
                 answer["deleted"] = evicted
             answer["claims"] = self._claims_since(before)
-            found.append(answer)
+            answers.append(answer)
             if attempt.is_placed or not attempt.nominated:
                 break
-        return found
+        return answers
 
     def _claims(self) -> dict[tuple[str, str], Any]:
         return dict(self._cluster.devices.claims)

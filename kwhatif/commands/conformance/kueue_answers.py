@@ -70,10 +70,10 @@ def kueue_answer(scenario: KueueScenario) -> dict[str, Any]:
     """The scenario's outcome, in the shape of ``expected`` with the scenario's name."""
     objects = read_objects(scenario.objects)
     plain = plain_objects(scenario.objects)
-    found = kueue_objects(objects, plain, scenario.config)
-    outcomes = _make_workloads(found, objects, plain)
+    kueue = kueue_objects(objects, plain, scenario.config)
+    outcomes = _make_workloads(kueue, objects, plain)
     made = [outcome.workload for outcome in outcomes.values() if outcome.workload is not None]
-    run = KueueRun(KueueState(found), [*found.workloads, *made], nanoseconds_of(scenario.now))
+    run = KueueRun(KueueState(kueue), [*kueue.workloads, *made], nanoseconds_of(scenario.now))
     answer = {"name": scenario.name, **_jobs(outcomes, run.state)}
     steps = [_step(run)]
     for step in scenario.steps:
@@ -84,11 +84,11 @@ def kueue_answer(scenario: KueueScenario) -> dict[str, Any]:
 
 
 def _make_workloads(
-    found: KueueObjects, objects: Objects, plain: Mapping[str, Sequence[Mapping[str, Any]]]
+    kueue: KueueObjects, objects: Objects, plain: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, JobOutcome]:
     """What becomes of each Job, by namespace and name."""
     classes, pod_classes = objects.list_all(WorkloadPriorityClass), objects.list_all(PriorityClass)
-    framework = JobFramework(found.configuration, found.namespaces, found.local_queues, classes, pod_classes)
+    framework = JobFramework(kueue.configuration, kueue.namespaces, kueue.local_queues, classes, pod_classes)
     jobs = {
         f"{part_of(job, 'metadata').get('namespace', '')}/{part_of(job, 'metadata', 'name')}": job
         for job in plain.get("Job", ())

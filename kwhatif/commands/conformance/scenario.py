@@ -31,7 +31,7 @@ def plain_objects(stored: Sequence[msgspec.Raw]) -> dict[str, list[dict[str, Any
 
     Raises InputError.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_kind: dict[str, list[dict[str, Any]]] = {}
     nowhere = Origin("")
     for i, raw in enumerate(stored):
         for item in items_of(Document(nowhere, raw)):
@@ -40,8 +40,8 @@ def plain_objects(stored: Sequence[msgspec.Raw]) -> dict[str, list[dict[str, Any
                 plain = plain_of(item, checked=True)
             except InputError as error:
                 raise inside(error, "", f"$.objects[{i}]") from None
-            found.setdefault(item.kind, []).append(plain)
-    return found
+            by_kind.setdefault(item.kind, []).append(plain)
+    return by_kind
 
 
 def status_record(status: Status) -> Mapping[str, Any]:

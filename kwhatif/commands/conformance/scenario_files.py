@@ -42,10 +42,10 @@ def scenario_files(paths: Sequence[str]) -> list[str]:
         if not os.path.isdir(path):
             files.append(path)
             continue
-        found = [name for name in sorted(os.listdir(path)) if _strip_compression(name).endswith(_SUFFIXES)]
-        if not found:
+        names = [name for name in sorted(os.listdir(path)) if _strip_compression(name).endswith(_SUFFIXES)]
+        if not names:
             raise InputError("this directory has no .jsonl or .json files", source=display_path(path))
-        files += [found_in(path, os.path.join(path, name)) for name in found]
+        files += [found_in(path, os.path.join(path, name)) for name in names]
     return files
 
 

@@ -54,7 +54,7 @@ def _measures(before: BalanceObservation, after: BalanceObservation) -> Iterator
 
 
 def _use(use: ClusterUse, resource: str) -> Use | None:
-    return next((each for each in use.resources if each.resource == resource), None)
+    return next((resource_use for resource_use in use.resources if resource_use.resource == resource), None)
 
 
 def _total_skew(observed: BalanceObservation) -> int:

@@ -186,22 +186,22 @@ class Cycles(msgspec.Struct):
     def run(self, cycles: int) -> Cycle:
         """Simulate a number of cycles, fewer if one evicts no pod or a state recurs, and what the next one would do."""
         seen: dict[frozenset[tuple[tuple[str, str, str], int]], int] = {self._state(): 0}
-        found = self.look(with_protected=True)
-        while found.evictions and len(self.followed) < cycles:
+        cycle = self.look(with_protected=True)
+        while cycle.evictions and len(self.followed) < cycles:
             report_progress("Descheduling", "cycles", len(self.followed))
             time = len(self.followed) * self.interval
-            for eviction in (*found.evictions, *found.failed) if self.reviews else ():
+            for eviction in (*cycle.evictions, *cycle.failed) if self.reviews else ():
                 self.moves.budgets.evict(eviction.pod)
-            moves = self.moves.follow([each.pod for each in found.evictions], self._moment())
-            self.followed.append(FollowedCycle(found, moves, time))
+            moves = self.moves.follow([eviction.pod for eviction in cycle.evictions], self._moment())
+            self.followed.append(FollowedCycle(cycle, moves, time))
             self.usage = _moved_usage(self.usage, moves)
             state = self._state()
-            found = self.look()
+            cycle = self.look()
             before = seen.setdefault(state, len(self.followed))
-            if before < len(self.followed) and found.evictions:
+            if before < len(self.followed) and cycle.evictions:
                 self.recurrence = Recurrence(len(self.followed) - before)
                 break
-        return found
+        return cycle
 
     def _moment(self) -> str:
         now = self.now + timedelta(seconds=len(self.followed) * self.interval)

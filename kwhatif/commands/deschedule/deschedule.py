@@ -125,7 +125,7 @@ def _run_of(moves: Moves, before: Run | None) -> Run:
 def _pods(cycles: Cycles, following: Cycle, placements: Mapping[str, Placement]) -> Iterator[DescheduledPod]:
     later = [*(followed_cycle.cycle for followed_cycle in cycles.followed[1:]), following][: len(cycles.followed)]
     for number, (followed, after) in enumerate(zip(cycles.followed, later, strict=True), start=1):
-        again = {each.pod.key for each in after.evictions}
+        again = {eviction.pod.key for eviction in after.evictions}
         for eviction, move in followed.evictions:
             replacement = move.taken.item.pod.key if move.taken is not None else ""
             stands = replacement
@@ -234,7 +234,7 @@ _NodeShares = tuple[int, float, float]
 def _shares_by_node(cluster: Cluster) -> dict[str, _NodeShares]:
     columns, names = cluster.columns, cluster.shapes.resources.names
     rows = {name: index for index, name in enumerate(names)}
-    found: dict[str, _NodeShares] = {}
+    nodes: dict[str, _NodeShares] = {}
     for row, node in enumerate(columns.names):
         shares = []
         for resource in _SHARES:
@@ -242,8 +242,8 @@ def _shares_by_node(cluster: Cluster) -> dict[str, _NodeShares]:
             has = int(columns.allocatable[row, column]) if column is not None else 0
             asks = int(cluster.requested[row, column]) if column is not None else 0
             shares.append(round(100 * asks / has, 1) if has else 0.0)
-        found[node] = (int(cluster.pod_count[row]), shares[0], shares[1])
-    return found
+        nodes[node] = (int(cluster.pod_count[row]), shares[0], shares[1])
+    return nodes
 
 
 def _nodes(

@@ -67,12 +67,12 @@ def _read_file(file: str) -> tuple[Any, str]:
         raise InputError("expected a file, found a directory", source=file)
     (text,) = read_paths([file], max_bytes=bounds.SETTINGS_BYTES)
     values = [plain_document(document.value, text.name) for document in read_documents(text)]
-    found = [entry for value in values for entry in _policies(value, text.name)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        places = ", ".join(source for _, source in found)
-        raise InputError(f"{len(found)} descheduler policies: {places}; give one of them", source=text.name)
+    policies = [entry for value in values for entry in _policies(value, text.name)]
+    if len(policies) == 1:
+        return policies[0]
+    if policies:
+        places = ", ".join(source for _, source in policies)
+        raise InputError(f"{len(policies)} descheduler policies: {places}; give one of them", source=text.name)
     kinds = ", ".join(str(value.get("kind") or "no kind") for value in values if isinstance(value, dict)) or "nothing"
     wanted = f"expected a {KIND}, a ConfigMap with one, or the descheduler chart's values"
     raise InputError(f"{wanted}; found {kinds}", source=text.name)
@@ -112,7 +112,7 @@ def _values_in(value: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
         yield section(value, "spec", "values"), "spec.values"
         return
     spec = section(value, "spec")
-    for source in (section(spec, "source"), *(each for each in list_at(spec, "sources") if isinstance(each, dict))):
+    for source in (section(spec, "source"), *(entry for entry in list_at(spec, "sources") if isinstance(entry, dict))):
         helm = section(source, "helm")
         if isinstance(helm.get("valuesObject"), dict):
             yield helm["valuesObject"], "helm.valuesObject"

@@ -106,13 +106,13 @@ class Deschedule(Question[DescheduleResult]):
         budgets = EvictionBudgets(snapshot.objects.list_all(PodDisruptionBudget))
         moves = Moves(session, budgets, scaler)
         usage = read_usage(self.metrics)
-        found = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
+        series = Cycles(policy, moves, now, self.interval_seconds, usage, reviews=not self.dry_run)
         anyway: Sequence[str] = ()
         if (removing := scenario.scaler) is not None:
             waiting = [item.pod for item in pending_pods(scenario.snapshot)]
             anyway = remove_unneeded_nodes(ShrinkingCluster(scenario.new_session(), waiting), removing)
         cycles = MOST_CYCLES if self.until_quiet else self.cycles
-        return follow_cycles(found, source, cycles, anyway, before, **scenario.refusal_fields)
+        return follow_cycles(series, source, cycles, anyway, before, **scenario.refusal_fields)
 
 
 def moment_of(snapshot: Snapshot, now: datetime | None, notes: Notes) -> datetime:

@@ -56,9 +56,9 @@ def _items(value: Any, source: str) -> Iterator[tuple[str, dict[str, Any], str]]
     kind = str(value.get("kind", ""))
     if kind in _KINDS:
         yield kind, value, "$"
-    if kind not in ("List", *(f"{each}List" for each in _KINDS)):
+    if kind not in ("List", *(f"{single}List" for single in _KINDS)):
         return
-    items = _read(lambda found: convert(found.get("items") or [], list[Any]), value, source, "$.items")
+    items = _read(lambda document: convert(document.get("items") or [], list[Any]), value, source, "$.items")
     for number, item in enumerate(items):
         if isinstance(item, dict):
             yield str(item.get("kind") or kind.removesuffix("List")), item, f"$.items[{number}]"

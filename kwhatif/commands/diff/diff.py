@@ -268,10 +268,10 @@ def _match_placements(a: _SideRun, b: _SideRun, rolled: set[str]) -> list[tuple[
         owners = Owners(run.end.snapshot)
         owner_of = {item.pod.key: item.owner for item in run.run.pods_to_schedule}
         pods = {info.key: info.pod for info, _ in run.end.cluster.pods()} if rolled else {}
-        found = {
+        nodes = {
             pod: owner_of.get(pod) or (str(owners.workload_of(pods[pod])) if pod in pods else "") for pod in of_side
         }
-        workloads.append({pod: workload for pod, workload in found.items() if pod not in run.gone})
+        workloads.append({pod: workload for pod, workload in nodes.items() if pod not in run.gone})
     return [(ends[0].get(ours), ends[1].get(theirs)) for ours, theirs in pair_pods(*workloads)]
 
 
@@ -298,17 +298,17 @@ def _changes(
     matched: Sequence[tuple[Placement | None, Placement | None]], a: Sequence[Placement], b: Sequence[Placement]
 ) -> list[PodChange]:
     """What differs, pod by pod, in A's order; then pods that run and are evicted by one side alone, by name."""
-    found = [_change(*pair) for pair in matched]
+    changes = [_change(*pair) for pair in matched]
     victims_a, victims_b = _victims(a), _victims(b)
-    found += [
+    changes += [
         PodChange(pod=key, what="evicted", message_b=f"for {victims_b[key]}")
         for key in sorted(victims_b.keys() - victims_a.keys())
     ]
-    found += [
+    changes += [
         PodChange(pod=key, what="spared", message_a=f"for {victims_a[key]}")
         for key in sorted(victims_a.keys() - victims_b.keys())
     ]
-    return [change for change in found if change is not None]
+    return [change for change in changes if change is not None]
 
 
 def _victims(placements: Sequence[Placement]) -> dict[str, str]:

@@ -81,9 +81,9 @@ def _rollouts(result: DecisionDiff) -> list[Block]:
 
 
 def _deciders(change: PodChange) -> str:
-    found = [f"{plugin} {_format_signed(by)}" for plugin, by in change.decided_by if by > 0]
+    deciders = [f"{plugin} {_format_signed(by)}" for plugin, by in change.decided_by if by > 0]
     against = [f"{plugin} {_format_signed(by)}" for plugin, by in change.decided_by if by < 0]
-    return format_some([*found, *against], 4) or _no_score(change)
+    return format_some([*deciders, *against], 4) or _no_score(change)
 
 
 def _no_score(change: PodChange) -> str:

@@ -146,10 +146,10 @@ def _remaining(before: Amounts, after: Amounts) -> tuple[Remaining, ...]:
 
 def _by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     """Pods by the names of their nodes, those that have finished as well."""
-    found: dict[str, list[Pod]] = {}
+    pods_of: dict[str, list[Pod]] = {}
     for pod in pods:
-        found.setdefault(pod.spec.node_name or "", []).append(pod)
-    return found
+        pods_of.setdefault(pod.spec.node_name or "", []).append(pod)
+    return pods_of
 
 
 class _NodeProgress(msgspec.Struct):

@@ -31,7 +31,7 @@ class Filters(msgspec.Struct, frozen=True):
 
     def intent(self, pod: Pod) -> Intent:
         """The first refusal counts, else the last warning."""
-        found = Intent("evict")
+        verdict = Intent("evict")
         for step in (
             self._filter_daemon_set,
             self._filter_mirror_pod,
@@ -43,8 +43,8 @@ class Filters(msgspec.Struct, frozen=True):
                 continue
             if intent.what != "evict":
                 return intent
-            found = intent
-        return found
+            verdict = intent
+        return verdict
 
     def _filter_daemon_set(self, pod: Pod) -> Intent | None:
         owner = pod.controller

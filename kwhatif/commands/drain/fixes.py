@@ -52,7 +52,7 @@ def _changes(use: BudgetUse, scenario: PreparedScenario) -> Iterator[WorkloadCha
             if budget.status.disruptions_allowed is None:
                 return  # It may allow enough as it is.
             yield looser_budget(budget)
-    pod = next((each for each in snapshot.objects.list_all(Pod) if each.key == use.blocks[0]), None)
+    pod = next((candidate for candidate in snapshot.objects.list_all(Pod) if candidate.key == use.blocks[0]), None)
     owner = None if pod is None else Owners(snapshot).workload_of(pod)
     if owner is None or owner.kind not in SCALED:
         return
@@ -71,9 +71,9 @@ def _helps(
 ) -> bool:
     """Whether the budget keeps no pod with the change, and no more pods are pending or missing."""
     try:
-        found = drain(prepare_changed(question, scenario, scenario.snapshot, change)).result
+        after = drain(prepare_changed(question, scenario, scenario.snapshot, change)).result
     except KwhatifError:
         return False
-    keeps = any(budget.blocks for budget in found.budgets if budget.budget == use.budget)
-    worse = len(found.outcome.pending) > len(result.outcome.pending) or found.outcome.not_created
-    return not (keeps or worse or found.refusals)
+    keeps = any(budget.blocks for budget in after.budgets if budget.budget == use.budget)
+    worse = len(after.outcome.pending) > len(result.outcome.pending) or after.outcome.not_created
+    return not (keeps or worse or after.refusals)

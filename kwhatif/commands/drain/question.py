@@ -86,18 +86,18 @@ class Drain(Question[DrainResult]):
         return [node for text in texts for node in chosen_nodes(text, nodes)]
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[DrainResult]:
-        found = self._drain(*scenarios)
+        answer = self._drain(*scenarios)
         if self.write_snapshot:
             from kwhatif.commands.written_snapshot import write_afterwards
 
-            what = f"drain {', '.join(node.node for node in found.result.nodes)}"
-            write_afterwards(self.write_snapshot, scenarios[0], found.ends[0], what, notes)
-        blocked = any(budget.blocks for budget in found.result.budgets)
+            what = f"drain {', '.join(node.node for node in answer.result.nodes)}"
+            write_afterwards(self.write_snapshot, scenarios[0], answer.ends[0], what, notes)
+        blocked = any(budget.blocks for budget in answer.result.budgets)
         if not blocked or scenarios[0].manifests:
-            return found
+            return answer
         from kwhatif.commands.drain.fixes import with_fixes
 
-        return dataclasses.replace(found, result=with_fixes(found.result, scenarios[0], self, self._drain))
+        return dataclasses.replace(answer, result=with_fixes(answer.result, scenarios[0], self, self._drain))
 
     def _drain(self, scenario: PreparedScenario) -> Answer[DrainResult]:
         from kwhatif.commands.drain.drain import drain_nodes

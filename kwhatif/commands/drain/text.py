@@ -19,8 +19,8 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     """The report."""
     numbers = [(n.evicted, n.ignored, n.refused, n.blocked) for n in result.nodes]
     drained = tuple(
-        (node.node, "drained" if node.drained else "NOT DRAINED", *map(str, each))
-        for node, each in zip(result.nodes, numbers, strict=True)
+        (node.node, "drained" if node.drained else "NOT DRAINED", *map(str, numbers_of_node))
+        for node, numbers_of_node in zip(result.nodes, numbers, strict=True)
     )
     blocks = build_table(
         "PLACED BEFORE",

@@ -69,11 +69,11 @@ class Expand(Question[ExpandResult]):
         if assumed := [rollout.name for rollout in scenario.expanded.rollouts if rollout.assumed]:
             gaps.append(template_gap(scenario.snapshot.dropped, assumed))
         snapshot, covered = scenario.snapshot, scenario.edited.covered
-        found = [*server_gaps(snapshot, covered, pods), *priority_gaps(snapshot, covered, pods)]
-        found += update_gaps(snapshot, covered, scenario.expanded.rollouts)
+        unread = [*server_gaps(snapshot, covered, pods), *priority_gaps(snapshot, covered, pods)]
+        unread += update_gaps(snapshot, covered, scenario.expanded.rollouts)
         seen = {gap.what for gap in gaps}
-        found += doubt_gaps(scenario.expanded.doubts, {item.pod.key for item in pods})
-        of_server = [gap for gap in found if gap.pods and gap.what not in seen]
+        unread += doubt_gaps(scenario.expanded.doubts, {item.pod.key for item in pods})
+        of_server = [gap for gap in unread if gap.pods and gap.what not in seen]
         # Without a cluster it goes without saying that nothing is known of it.
         for gap in [*gaps, *(of_server if scenario.inputs.snapshot else ())]:
             notes.warn(f"{gap} [{format_some(gap.pods)}]")

@@ -136,7 +136,9 @@ class WorkloadFixes(msgspec.Struct):
         wanted = integer(section(manifest.raw, "spec").get("replicas"), 1)
         without = workload.pods - workload.together
         without += sum(failed_create.pods for failed_create in self._not_created(workload.workload, self.explained))
-        runs = any(manifest.key == _key_of(kind, each) for kind, all_of in self.before.whole.items() for each in all_of)
+        runs = any(
+            manifest.key == _key_of(kind, other) for kind, all_of in self.before.whole.items() for other in all_of
+        )
         classes = self._classes(report)
         fitting = wanted - without
         yield from changes_of_workload(manifest.raw, suggested, fitting, stuck=stuck, runs=runs, classes=classes)
@@ -168,8 +170,8 @@ class WorkloadFixes(msgspec.Struct):
             and priority_class.preemption_policy != "Never"
         ]
         return [
-            each.name
-            for each in sorted(higher, key=lambda priority_class: (priority_class.value, priority_class.name))[
+            above.name
+            for above in sorted(higher, key=lambda priority_class: (priority_class.value, priority_class.name))[
                 :MOST_CLASSES
             ]
         ]
@@ -243,9 +245,9 @@ def _patch(change: WorkloadChange, manifest: Manifest, before: Snapshot) -> Iter
         old: Mapping[str, Any] = manifest.raw
         if body.get("kind") != old.get("kind"):
             kind = body.get("kind", "")
-            old = next(each for each in before.whole[kind] if _key_of(kind, each) == _key_of(kind, body))
+            old = next(other for other in before.whole[kind] if _key_of(kind, other) == _key_of(kind, body))
             old = {key: value for key, value in old.items() if key != "status"}
-        was, then = (yaml_text(dict(each)).splitlines() for each in (old, body))
+        was, then = (yaml_text(dict(side_body)).splitlines() for side_body in (old, body))
         title = f"{body.get('kind')} {section(body, 'metadata').get('name')}"
         yield from unified_diff(was, then, f"{title} as it is", f"{title} changed", n=2, lineterm="")
 

@@ -192,11 +192,11 @@ def is_quota_refusal(message: str) -> bool:
 
 def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], bool]) -> Iterator[Finding]:
     """A finding for each refusal whose message is the rule's."""
-    found = 0
+    refused = 0
     for unit in rule.units(context):
         for refusal in unit.refusals:
             if concerns(refusal.message):
-                found += 1
+                refused += 1
                 yield rule.finding_about(
                     unit,
                     f"the API server refuses {refusal.object}",
@@ -206,7 +206,7 @@ def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], boo
                 )
         failed = [failed_create for failed_create in unit.failed if concerns(failed_create.message)]
         if failed:
-            found += 1
+            refused += 1
             pods = sum(failed_create.pods for failed_create in failed)
             yield rule.finding_about(
                 unit,
@@ -215,4 +215,4 @@ def find_refusals(rule: Rule[P], context: Context, concerns: Callable[[str], boo
                 about="pods",
                 numbers={"pods": pods},
             )
-    rule.summary = f"{format_count(found, 'refusal')} in {format_count(rule.checked, 'workload')}"
+    rule.summary = f"{format_count(refused, 'refusal')} in {format_count(rule.checked, 'workload')}"

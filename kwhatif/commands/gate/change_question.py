@@ -283,12 +283,12 @@ def _path_elsewhere(text: str) -> str:
 
 def _named_in_repository(files: Files) -> Files:
     """What is named, where each ``REVISION:PATH`` of another repository begins at the top of that, as git has it."""
-    found: list[str | Mapping[str, Any]] = []
+    entries: list[str | Mapping[str, Any]] = []
     for file in files:
         path = _path_elsewhere(file) if isinstance(file, str) else ""
         with repository_around(path):
-            found.append(str(tree_of_path(str(file).partition(":")[0], path)) if path else file)
-    return found
+            entries.append(str(tree_of_path(str(file).partition(":")[0], path)) if path else file)
+    return entries
 
 
 def _base_of(file: str | Mapping[str, Any], heads: Files) -> Files:
@@ -297,10 +297,10 @@ def _base_of(file: str | Mapping[str, Any], heads: Files) -> Files:
             problem = "no such file or directory, and no such git revision here; fetch it (in CI: fetch-depth: 0)"
             raise InputError(problem, source=file)
         return [file]
-    found: list[str] = []
+    repositories: list[str] = []
     for path in heads:
         if not isinstance(path, str) or path == STDIN:
             raise UsageError(f"--base {file}: a revision is that of files and directories, which the manifests are not")
         tree = tree_named(path) if not os.path.exists(path) else None
-        found.append(f"{file}:{tree.path}" if tree is not None else str(tree_of_path(file, path)))
-    return found
+        repositories.append(f"{file}:{tree.path}" if tree is not None else str(tree_of_path(file, path)))
+    return repositories

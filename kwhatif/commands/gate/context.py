@@ -144,11 +144,11 @@ class Context(msgspec.Struct, dict=True):
     @cached_property
     def _running(self) -> dict[Subject, list[tuple[PodInfo, int]]]:
         mine = {item.pod.key: unit.subject for unit in self.units for item in unit.pods_to_schedule}
-        found: dict[Subject, list[tuple[PodInfo, int]]] = {}
+        pods_of: dict[Subject, list[tuple[PodInfo, int]]] = {}
         for info, row in self.cluster.pods():
             owner = mine.get(info.key) or self.owners.workload_of(info.pod)
-            found.setdefault(owner, []).append((info, row))
-        return found
+            pods_of.setdefault(owner, []).append((info, row))
+        return pods_of
 
     @cached_property
     def change_by_subject(self) -> Mapping[Subject, Change]:
@@ -291,10 +291,10 @@ class EmptyCluster:
 
     def nodes(self, pod: PodInfo) -> list[str]:
         """The nodes that could take it, by name."""
-        found = self._known.get(pod.shape.index)
-        if found is None:
-            found = self._known[pod.shape.index] = self._ask(pod)
-        return found
+        names = self._known.get(pod.shape.index)
+        if names is None:
+            names = self._known[pod.shape.index] = self._ask(pod)
+        return names
 
     def _ask(self, pod: PodInfo) -> list[str]:
         scheduler = self._driver.scheduler(pod.pod.spec.scheduler_name)

@@ -198,15 +198,15 @@ def _find_changed_line(lines: list[str], first: int, details: Sequence[str]) -> 
     known = [(number, path) for number, path in _walk_fields(_lines_of_document(lines, first))]
     # A new image rarely decides where a pod goes.
     for path in sorted(paths, key=lambda path: path[:1] != ("spec",) or path[-1:] == ("image",)):
-        above = [(len(found), -number) for number, found in known if len(found) > 1 and path[: len(found)] == found]
+        above = [(len(place), -number) for number, place in known if len(place) > 1 and path[: len(place)] == place]
         if above:
             return -max(above)[1]
     return first
 
 
 def _path_of(text: str) -> Path:
-    found = (match.groups() for match in _STEP.finditer(text))
-    return tuple(int(item) if item is not None else quoted or plain or "" for quoted, item, plain in found)
+    steps = (match.groups() for match in _STEP.finditer(text))
+    return tuple(int(item) if item is not None else quoted or plain or "" for quoted, item, plain in steps)
 
 
 def _walk_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Path]]:
@@ -259,8 +259,8 @@ def _mask_values(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         match, item = _LINE.fullmatch(line), _ITEM.fullmatch(line)
         if match:
             indent, key, value = len(match["space"]) + len(match["dashes"]), match["key"], match["value"] or ""
-            above = [each for each in above if each[0] < indent]
-            path = [each for _, each in above]
+            above = [line_above for line_above in above if line_above[0] < indent]
+            path = [key for _, key in above]
             above.append((indent, "" if value else key))
             if _LEFT_OUT.isdisjoint(path):
                 shown = key not in _LEFT_OUT and (not value or _may_be_shown(value, path, key))
@@ -268,8 +268,8 @@ def _mask_values(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         elif item:
             # An item may stand as far to the left as the key of its list.
             indent = len(item["space"])
-            above = [each for each in above if each[0] <= indent]
-            path = [each for _, each in above]
+            above = [line_above for line_above in above if line_above[0] <= indent]
+            path = [key for _, key in above]
             above.append((indent + 1, ""))
             if path and _LEFT_OUT.isdisjoint(path):
                 shown = _may_be_shown(item["value"], path[:-1], path[-1])

@@ -76,7 +76,7 @@ def _file(file: str, entry: FileEntry, accepted: Sequence[str]) -> GateFile:
 
 def _names_below(account: FileAccount, named: Files) -> Mapping[str, str]:
     """The files of an account by their paths below what was named; those beside it by their whole paths."""
-    tops = sorted((_top_of(each) for each in named if isinstance(each, str)), key=len, reverse=True)
+    tops = sorted((_top_of(name) for name in named if isinstance(name, str)), key=len, reverse=True)
     names: dict[str, str] = {}
     for file in account.entries:
         top = next((folder for folder in tops if file == folder or file.startswith(_beginning_of(folder))), None)

@@ -180,7 +180,7 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
     if changes:
         counts.update(owners.workload_of(pod) for pod in pods if not pod.is_finished)
     units = {unit.subject: unit for unit in context.units}
-    manifests = {subject_of(each): each for each in proposal.changes.apply}
+    manifests = {subject_of(change): change for change in proposal.changes.apply}
     waiting: dict[Subject, set[str]] = {}
     for pod in pods if changes else ():
         if not pod.spec.node_name and not pod.is_finished and pod.key not in context.run.removed:

@@ -47,7 +47,7 @@ class Remedies(msgspec.Struct):
         for finding in findings:
             if finding.fingerprint not in hints:
                 hints[finding.fingerprint] = self._hint_of(finding, by_name.get(finding.rule, ()))
-        return [replace(each, hint=hints[each.fingerprint] or each.hint) for each in findings]
+        return [replace(finding, hint=hints[finding.fingerprint] or finding.hint) for finding in findings]
 
     def _hint_of(self, finding: Finding, settings: Sequence[Rule[Any]]) -> str:
         """The first remedy that helps; empty if none does."""
@@ -64,7 +64,7 @@ class Remedies(msgspec.Struct):
     def _helps(self, rules: Sequence[Rule[Any]], finding: Finding, change: WorkloadChange) -> bool:
         try:
             context = self.roll_out(change)
-            left = {each.fingerprint for rule in rules for each in type(rule)(rule.given).check(context)}
+            left = {remaining.fingerprint for rule in rules for remaining in type(rule)(rule.given).check(context)}
         except KwhatifError:
             return False
         before, after = _troubles(self.judged.run), _troubles(context.run)

@@ -181,25 +181,25 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 @cache
 def in_tree() -> dict[str, RuleClass]:
     """Rule name -> class, of the rules that come with the gate."""
-    found: dict[str, RuleClass] = {}
+    classes: dict[str, RuleClass] = {}
     for info in sorted(pkgutil.iter_modules(rules.__path__), key=lambda info: info.name):
         module = import_module(f"{rules.__name__}.{info.name}")
         for known in _defined_in(module):
-            register(found, known, module.__name__)
-    return found
+            register(classes, known, module.__name__)
+    return classes
 
 
 def all_rules() -> dict[str, RuleClass]:
     """Those and the ones from outside. Raises UsageError or PluginError for one that is not a rule."""
-    found = dict(in_tree())
+    classes = dict(in_tree())
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         where = f"entry point {entry.name}"
         try:
             known = entry.load()
         except Exception as error:
             raise UsageError(f"{where}: {type(error).__name__}: {error}") from error
-        register(found, known, where)
-    return found
+        register(classes, known, where)
+    return classes
 
 
 def _defined_in(module: Any) -> Iterator[RuleClass]:
@@ -208,7 +208,7 @@ def _defined_in(module: Any) -> Iterator[RuleClass]:
             yield known
 
 
-def register(found: dict[str, RuleClass], known: object, where: str) -> None:
+def register(classes: dict[str, RuleClass], known: object, where: str) -> None:
     """Add a rule to those ``found``. Raises UsageError if it is no rule, PluginError if it is invalid."""
     if not isinstance(known, type):
         raise UsageError(f"{where}: expected a class, found {known!r}")
@@ -217,12 +217,12 @@ def register(found: dict[str, RuleClass], known: object, where: str) -> None:
         raise UsageError(
             f'{where}: class {known.__name__} has no name such as "max-pods" (a class attribute), found {name!r}'
         )
-    if name in found:
+    if name in classes:
         raise UsageError(f"{where}: rule {name} is given twice")
     problem = _problem(known)
     if problem:
         raise PluginError(name, "registration", problem)
-    found[name] = known
+    classes[name] = known
 
 
 def _problem(known: type) -> str:

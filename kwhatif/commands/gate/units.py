@@ -50,7 +50,7 @@ class Unit(msgspec.Struct, eq=False):
     @classmethod
     def from_object(cls, subject: Subject, location: Location, raw: Object, *, by_autoscaler: bool = False) -> Unit:
         templates = [section(raw, *path) for path in _TEMPLATES]
-        template = next((found for found in templates if found), {})
+        template = next((candidate for candidate in templates if candidate), {})
         return cls(
             subject,
             location,

@@ -44,7 +44,7 @@ class CureSearch(msgspec.Struct):
         """The fewest nodes that would do, or why none would; None where pods that find no node are not all of it."""
         if failure.breaks(self.require) != ("back",) or failure.stuck > failure.pending + failure.homeless:
             return None
-        bound = next((each for each in failure.lost_pods if each.cause), None)
+        bound = next((lost_pod for lost_pod in failure.lost_pods if lost_pod.cause), None)
         if bound is not None:
             return self._none(failure, f"no node helps {bound.pod}: {bound.cause}")
         cluster = self.base.session.cluster
@@ -60,16 +60,16 @@ class CureSearch(msgspec.Struct):
             return None
         best: Cure | None = None
         most = failure.stuck
-        again = {each.pod for each in failure.lost_pods if each.replacement}
+        again = {lost_pod.pod for lost_pod in failure.lost_pods if lost_pod.replacement}
         pods = [info for info, _ in cluster.pods() if info.key in again]
         left = cluster.without_nodes(failure.nodes)
         for example in examples:
             least = least_nodes(left, pods, example.name)
             if best is None or least <= most:
                 attempt = partial(self._try, fails, example)
-                found = try_fewest(least, max(least, most), attempt)
-                best, most = (best, most) if found is None else (found, found.nodes - 1)
-        names = ", ".join(each.name for each in examples)
+                cure = try_fewest(least, max(least, most), attempt)
+                best, most = (best, most) if cure is None else (cure, cure.nodes - 1)
+        names = ", ".join(example.name for example in examples)
         return best or self._none(failure, f"no number of nodes like {names} up to {most} helps")
 
     def _none(self, failure: Failure, reason: str) -> Cure:
@@ -79,11 +79,11 @@ class CureSearch(msgspec.Struct):
         """A node that is left of each pool and zone; pools first from which most pods find no other node."""
         pools = {node.name: pool_of(node) for node in cluster.columns.given}
         hit = Counter(pools.get(pod.node, "") for pod in failure.lost_pods if pod.outcome == "pending")
-        found: dict[tuple[str, str], Node] = {}
+        examples: dict[tuple[str, str], Node] = {}
         for node in sorted(cluster.columns.given, key=lambda node: node.name):
             if node.name not in failure.nodes and not node.spec.unschedulable and is_ready(node):
-                found.setdefault((pools[node.name], zone_of(node)), node)
-        ordered = sorted(found.items(), key=lambda each: (-hit[each[0][0]], each[0]))
+                examples.setdefault((pools[node.name], zone_of(node)), node)
+        ordered = sorted(examples.items(), key=lambda entry: (-hit[entry[0][0]], entry[0]))
         return [node for _, node in ordered[:MOST_EXAMPLES]]
 
     def _try(self, fails: NodeFailure, like: Node, count: int) -> Cure | None:

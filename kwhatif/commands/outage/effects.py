@@ -255,14 +255,14 @@ class _Losses(msgspec.Struct):
         )
         placements = {placement.pod: placement for placement in run.placements}
         for old, info in replaced:
-            found = placements[info.key]
-            home = found.node if found.good else run.nodes_of_replacements.get(info.key, "")
-            uncreated = found.outcome == "uncreated"
+            placed = placements[info.key]
+            home = placed.node if placed.good else run.nodes_of_replacements.get(info.key, "")
+            uncreated = placed.outcome == "uncreated"
             outcome: Outcome = "back" if home else "uncreated" if uncreated else "pending"
-            more = {"lands_on": home} if home else {"message": found.message if uncreated else found.reason}
+            more = {"lands_on": home} if home else {"message": placed.message if uncreated else placed.reason}
             if not home:
                 more["cause"] = _lost_volume_of(info.pod, session.cluster, node_failure)
-            self.record(old, outcome, replacement=info.key, victims=found.victims, **more)
+            self.record(old, outcome, replacement=info.key, victims=placed.victims, **more)
         made = {info.key: info for _, info in replaced}
         for victim in run.victims[len(replaced) :]:
             left = made.get(victim.pod) or self.standing.running.get(victim.pod)

@@ -42,13 +42,13 @@ class NodeFailure(msgspec.Struct, frozen=True):
 def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[NodeFailure], dict[str, int]]:
     """The failures, each once, and how many there are of each kind. Raises InputError for unknown names."""
     groups = {ZONE: _group_nodes(nodes, zone_of), POOL: _group_nodes(nodes, pool_of)}
-    found: dict[tuple[str, ...], NodeFailure] = {}
+    failures: dict[tuple[str, ...], NodeFailure] = {}
     there: dict[str, int] = {}
 
     def add(kind: str, iterator: Iterator[NodeFailure], count: int) -> None:
         there[kind] = count
         for gone in iterator:
-            found.setdefault((gone.kind, gone.name), gone)
+            failures.setdefault((gone.kind, gone.name), gone)
 
     if wanted.nodes or "nodes" in wanted.failures:
         add(NODE, _nodes(wanted, nodes), len(nodes))
@@ -66,7 +66,7 @@ def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[N
     if wanted.pairs:
         every = sorted(node.name for node in nodes)
         add(PAIR, _pairs(every, wanted), len(every) * (len(every) - 1) // 2)
-    return list(found.values()), there
+    return list(failures.values()), there
 
 
 def _nodes(wanted: FailureOptions, nodes: Sequence[Node]) -> Iterator[NodeFailure]:

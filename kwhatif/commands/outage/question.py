@@ -103,8 +103,8 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
 
         wanted = self._select_failures()
         named = {"node": wanted.nodes, "zone": wanted.zones, "pool": wanted.pools}
-        found = {kind for kind, word in KINDS.items() if named[kind] or word in wanted.failures}
-        return {*found, *wanted.by, *([PAIR] if wanted.pairs else [])}
+        kinds = {kind for kind, word in KINDS.items() if named[kind] or word in wanted.failures}
+        return {*kinds, *wanted.by, *([PAIR] if wanted.pairs else [])}
 
     def _select_failures(self) -> FailureOptions:
         """What is asked about: of kinds that must be survived all, unless some are chosen."""
@@ -141,11 +141,11 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         study = Study("Failing", base, gone, simulate_failure, Failure, of)
         rows = run(study, self.executor, self.rows)
         failures, errors = [], []
-        for world, found in zip(gone, rows, strict=True):
-            if isinstance(found, FailedTask):
-                errors.append(FailedWorld(kind=world.kind, name=world.name, error=found.error))
+        for world, loss in zip(gone, rows, strict=True):
+            if isinstance(loss, FailedTask):
+                errors.append(FailedWorld(kind=world.kind, name=world.name, error=loss.error))
             else:
-                failures.append(found)
+                failures.append(loss)
         failures.sort(key=lambda failure: (*(-bad for bad in failure.badness), failure.kind, failure.name))
 
         examples = list(_examples(session, failures))
@@ -176,7 +176,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         from kwhatif.commands.outage.cures import MOST_FAILURES, CureSearch
 
         search = CureSearch(ground, self.unreachable, self.require)
-        fails = {(each.kind, each.name): each for each in gone}
+        fails = {(loss.kind, loss.name): loss for loss in gone}
         for failure in track(result.unsurvived_failures[:MOST_FAILURES], "Adding nodes", "failures"):
             if (cure := search.cure_of(failure, fails[failure.kind, failure.name])) is not None:
                 yield cure

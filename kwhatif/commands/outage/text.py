@@ -99,19 +99,19 @@ def _worst(result: OutageResult, harmful: Sequence[Failure]) -> list[Block]:
 def _cures(result: OutageResult) -> Iterator[tuple[str, str]]:
     """``to survive``: ``zone a, node b: --add-nodes 2,like=c``, or why no nodes do."""
     failures: dict[str, list[str]] = {}
-    for each in result.cures:
-        words = f"--add-nodes {each.nodes},like={each.like}" if each.nodes else each.reason
-        failures.setdefault(words, []).append(f"{each.kind} {each.name}")
+    for cure in result.cures:
+        words = f"--add-nodes {cure.nodes},like={cure.like}" if cure.nodes else cure.reason
+        failures.setdefault(words, []).append(f"{cure.kind} {cure.name}")
     for place, (words, names) in enumerate(failures.items()):
         yield "" if place else "to survive", f"{format_some(names)}: {words}"
 
 
 def _left(headroom: Sequence[Headroom], resource: str) -> str:
     """What is free of what the nodes that are left have."""
-    for each in headroom:
-        if each.resource == resource:
-            free = max(each.allocatable - each.requested, 0)
-            share = f" ({100 * free // each.allocatable}%)" if each.allocatable else ""
+    for room in headroom:
+        if room.resource == resource:
+            free = max(room.allocatable - room.requested, 0)
+            share = f" ({100 * free // room.allocatable}%)" if room.allocatable else ""
             return f"{format_amount(resource, free)}{share}"
     return NONE
 
@@ -202,9 +202,9 @@ def failures_data(result: OutageResult) -> list[dict[str, Any]]:
 
 def _moves(failure: Failure) -> list[tuple[str, str]]:
     """Pods that come back elsewhere, and those that leave for them; the others are gone with their nodes."""
-    found = {pod.pod: pod.lands_on for pod in failure.lost_pods if pod.lands_on}
-    found |= {victim.pod: victim.lands_on for pod in failure.lost_pods for victim in pod.victims}
-    return sorted(found.items())
+    moves = {pod.pod: pod.lands_on for pod in failure.lost_pods if pod.lands_on}
+    moves |= {victim.pod: victim.lands_on for pod in failure.lost_pods for victim in pod.victims}
+    return sorted(moves.items())
 
 
 VIEW = View(

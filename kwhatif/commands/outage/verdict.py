@@ -27,16 +27,16 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
     unknown = [f"{format_count(len(result.errors), 'failure')} not simulated"] if result.errors else []
     one = result.failures[0] if len(result.failures) == 1 and not unknown else None
     words, loss = (_words_of(result), "") if one is None else (words_of_failure(one), f" the loss of {one.title}")
-    found = conclude_in_words(ended, result.fidelity, [words, *unknown])
+    outcome = conclude_in_words(ended, result.fidelity, [words, *unknown])
     good = not (result.unsurvived_failures or unsure or run.refusals or run.failed)
-    verdict = lead_with((f"Survives{loss}", f"Does not survive{loss}"), found.verdict, good=good)
-    return msgspec.structs.replace(found, good=good, verdict=verdict, not_created=(*found.not_created, *missing))
+    verdict = lead_with((f"Survives{loss}", f"Does not survive{loss}"), outcome.verdict, good=good)
+    return msgspec.structs.replace(outcome, good=good, verdict=verdict, not_created=(*outcome.not_created, *missing))
 
 
 def _not_created(failures: Iterable[Failure]) -> Iterable[NotCreated]:
     """By workload, after the failure that leaves the most."""
     of_all = (missing for failure in failures for missing in failure.outcome.not_created)
-    return {each.workload: each for each in sorted(of_all, key=lambda missing: missing.pods)}.values()
+    return {lack.workload: lack for lack in sorted(of_all, key=lambda missing: missing.pods)}.values()
 
 
 def _pending(failures: Iterable[Failure]) -> Iterable[PendingPod]:

@@ -219,9 +219,9 @@ def _allocation_rows(pools: tuple[Pool, ...]) -> Iterator[tuple[object, ...]]:
     """A row a resource and pool that has it; before those of several pools one of all."""
     names = dict.fromkeys(resource.resource for pool in pools for resource in pool.resources)
     for name in names:
-        found = [(pool, resource) for pool in pools for resource in pool.resources if resource.resource == name]
+        pairs = [(pool, resource) for pool in pools for resource in pool.resources if resource.resource == name]
         rows = [
-            (pool.pool or NONE, pool.nodes, allocation.requested, allocation.allocatable) for pool, allocation in found
+            (pool.pool or NONE, pool.nodes, allocation.requested, allocation.allocatable) for pool, allocation in pairs
         ]
         if len(rows) > 1:
             _, *columns = zip(*rows, strict=True)

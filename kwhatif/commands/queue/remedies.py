@@ -76,15 +76,15 @@ class Remedies:
 
     def _holders(self) -> list[Workload]:
         """Who has what it lacks: those with a time limit by their end, then the others, the longest running first."""
-        found: dict[str, Workload] = {}
+        holders: dict[str, Workload] = {}
         if self._queue is not None:
             for group, flavor in _flavors_of(self._queue):
                 for resource in group.covered:
                     key = flavor, resource
                     room = room_at(self._queue, key)
                     if self._asks(resource) > room.amount:
-                        found |= {holder.key: holder for _, holder in holders_below(room.node, key)}
-        return sorted((workload for workload in found.values() if workload.status == "admitted"), key=_likely_end)
+                        holders |= {holder.key: holder for _, holder in holders_below(room.node, key)}
+        return sorted((workload for workload in holders.values() if workload.status == "admitted"), key=_likely_end)
 
     # --- what changes help
 
@@ -200,8 +200,8 @@ class Remedies:
         for priority_class in classes:
             if priority_class.value > self._workload.priority:
                 change = f"priority class {priority_class.name} ({priority_class.value})"
-                if found := self._try(change, replace(self._source.spec, priority=priority_class.value)):
-                    yield found
+                if fix := self._try(change, replace(self._source.spec, priority=priority_class.value)):
+                    yield fix
                     return
 
     def _more_quota(self) -> Iterator[QueueFix]:

@@ -149,15 +149,15 @@ class _Report:
         tries = _MOST_TRIED
         for key in keys:
             workload = self._state.workloads[key]
-            found = self.workload(workload, names.get(key, ""), is_new=True)
-            if found.status == "pending" and workload.active:
+            queued = self.workload(workload, names.get(key, ""), is_new=True)
+            if queued.status == "pending" and workload.active:
                 remedies = Remedies(self._decisions, workload)
                 if remedies.is_small and tries:
                     tries -= 1
-                    found = replace(found, freed_by=remedies.freed_by(), fixes=tuple(remedies.fixes()))
+                    queued = replace(queued, freed_by=remedies.freed_by(), fixes=tuple(remedies.fixes()))
                 else:
                     self._untried.append(key)
-            yield found
+            yield queued
 
     def gaps_of_fixes(self) -> Iterator[Gap]:
         """Workloads that wait, and of which nobody tried what would let them start."""
@@ -181,8 +181,8 @@ class _Report:
         others = [
             workload for key, workload in state.workloads.items() if workload.status == "pending" and key not in seen
         ]
-        found = [self.workload(workload, "", is_new=True) for workload in moved]
-        return [*found, *(self.workload(workload, "", is_new=False) for workload in (*lined, *others))]
+        queued = [self.workload(workload, "", is_new=True) for workload in moved]
+        return [*queued, *(self.workload(workload, "", is_new=False) for workload in (*lined, *others))]
 
     def workload(self, workload: Workload, job: str, *, is_new: bool) -> QueuedWorkload:
         key, status = workload.key, workload.status
@@ -201,7 +201,7 @@ class _Report:
             is_new=is_new,
             place=0 if place is None else place + 1,
             aside=place is not None and key in self._state.pending[name].aside,
-            behind=tuple(each.key for each in line[: min(place, _MOST_BEFORE)]) if place else (),
+            behind=tuple(waiting.key for waiting in line[: min(place, _MOST_BEFORE)]) if place else (),
             message=self._message(workload, line, place, queue) if waits else "",
             pod_sets=tuple(map(_assigned_pods, workload.admission or ())),
             borrows=self._decisions.borrowing_levels.get(key, 0) > 0 and not waits,
@@ -224,7 +224,7 @@ class _Report:
         if place and queue is not None:
             if queue.strategy != BEST_EFFORT:
                 return f"{queue.name} is {queue.strategy}: {line[0].key} has to be admitted before"
-            alike = next((each for each in self._first_alike(queue.name, workload) if each is not workload), None)
+            alike = next((other for other in self._first_alike(queue.name, workload) if other is not workload), None)
             if alike is not None:
                 return f"not tried, since it asks for the same as {alike.key}, which does not fit"
         return ""

@@ -187,8 +187,8 @@ def _quota_table(heading: str, what: str, rows: Iterable[Sequence[object]]) -> l
 
 
 def _flavors(names: Iterable[str]) -> str:
-    found = dict.fromkeys(names)
-    return ", ".join(found) if found else format_count(0, "flavor")
+    flavors = dict.fromkeys(names)
+    return ", ".join(flavors) if flavors else format_count(0, "flavor")
 
 
 VIEW = View(

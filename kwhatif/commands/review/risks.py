@@ -55,10 +55,10 @@ class RiskSearch(msgspec.Struct, dict=True):
         """What leaves pods without a node, the worst first."""
         if not self._pods_by_node:
             return ()
-        found = [*self._outages(), *self._upgrades(), *self._rollouts()]
-        worse = [risk for risk in found if risk.after > (risk.before or 0)]
-        if len(worse) < len(found):
-            self.examined.append(f"{len(found) - len(worse)} of these are as bad without the change")
+        risks = [*self._outages(), *self._upgrades(), *self._rollouts()]
+        worse = [risk for risk in risks if risk.after > (risk.before or 0)]
+        if len(worse) < len(risks):
+            self.examined.append(f"{len(risks) - len(worse)} of these are as bad without the change")
         return tuple(sorted(worse, key=lambda risk: ((risk.before or 0) - risk.after, -risk.after, risk.name)))
 
     @cached_property

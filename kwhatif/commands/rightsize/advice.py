@@ -63,11 +63,11 @@ class AdviceSet(msgspec.Struct):
 
     def by_workload(self) -> dict[str, list[Advice]]:
         """Workload -> its advice that changes something."""
-        found: dict[str, list[Advice]] = {}
+        advice_of: dict[str, list[Advice]] = {}
         for advice in self.advice:
             if advice.changes:
-                found.setdefault(advice.workload.name, []).append(advice)
-        return found
+                advice_of.setdefault(advice.workload.name, []).append(advice)
+        return advice_of
 
 
 def advise(
@@ -78,18 +78,18 @@ def advise(
     ranges: LimitRanges,
 ) -> AdviceSet:
     """Advice for each container of each workload with known usage."""
-    found = AdviceSet()
+    advised = AdviceSet()
     for workload in pods.in_order():
         if workload.pods[0].is_mirror:
-            found.unchanged[STATIC].append(workload.name)
+            advised.unchanged[STATIC].append(workload.name)
         elif policy.excludes(workload.name, workload.namespace, workload.labels):
-            found.unchanged[EXCLUDED].append(workload.name)
+            advised.unchanged[EXCLUDED].append(workload.name)
         else:
             reason, advice = _of_workload(workload, book, recommendations, policy, ranges)
-            found.advice += advice
+            advised.advice += advice
             if not advice:
-                found.unchanged[reason].append(workload.name)
-    return found
+                advised.unchanged[reason].append(workload.name)
+    return advised
 
 
 def _of_workload(
@@ -141,7 +141,9 @@ def _of_workload(
                 )
             )
     order = [container.name for container in workload.containers]
-    return reason, sorted(_within_pod_ranges(workload, advice, ranges), key=lambda each: order.index(each.container))
+    return reason, sorted(
+        _within_pod_ranges(workload, advice, ranges), key=lambda sizing: order.index(sizing.container)
+    )
 
 
 def _within_pod_ranges(workload: Workload, advice: Sequence[Advice], ranges: LimitRanges) -> Iterator[Advice]:
@@ -150,17 +152,17 @@ def _within_pod_ranges(workload: Workload, advice: Sequence[Advice], ranges: Lim
     Upstream: capProportionallyToPodLimitRange of vertical-pod-autoscaler/pkg/utils/vpa/capping.go.
     """
     for resource in RESOURCES:
-        mine = [each for each in advice if each.resource == resource]
-        advised = {each.container for each in mine}
+        mine = [sizing for sizing in advice if sizing.resource == resource]
+        advised = {sizing.container for sizing in mine}
         others = [amounts_of(container, resource) for container in workload.containers if container.name not in advised]
         fixed = sum(request or 0 for request, _ in others)
-        limits = [*(each.new_limit for each in mine), *(limit for _, limit in others)]
+        limits = [*(sizing.new_limit for sizing in mine), *(limit for _, limit in others)]
         whole_limit = None if None in limits else sum(limit or 0 for limit in limits)
         allowed_limit = ranges.pod_limit_within(workload.namespace, resource, whole_limit)
-        whole = sum(each.advised for each in mine)
+        whole = sum(sizing.advised for sizing in mine)
         allowed = ranges.pod_request_within(workload.namespace, resource, whole + fixed, allowed_limit) - fixed
-        for each in mine:
-            request, limit = each.advised, each.new_limit
+        for sizing in mine:
+            request, limit = sizing.advised, sizing.new_limit
             if limit is not None and whole_limit and allowed_limit is not None:
                 limit = limit * allowed_limit // whole_limit
             if allowed > whole:
@@ -168,7 +170,7 @@ def _within_pod_ranges(workload: Workload, advice: Sequence[Advice], ranges: Lim
                 limit = None if limit is None else max(limit, request)
             elif allowed < whole:
                 request = request * max(allowed, 0) // whole
-            yield replace(each, advised=request if limit is None else min(request, limit), new_limit=limit)
+            yield replace(sizing, advised=request if limit is None else min(request, limit), new_limit=limit)
 
 
 def _compute_target(
@@ -252,13 +254,13 @@ def resources_of(changes: Mapping[str, Sequence[Advice]]) -> NewResources:
 
 
 def _of_containers(advice: Sequence[Advice]) -> dict[str, Amounts]:
-    found: dict[str, tuple[ResourceList, ResourceList]] = {}
-    for each in advice:
-        requests, limits = found.setdefault(each.container, ({}, {}))
-        requests[each.resource] = Quantity.from_amount(each.resource, each.advised, binary=True)
-        if each.new_limit is not None:
-            limits[each.resource] = Quantity.from_amount(each.resource, each.new_limit, binary=True)
-    return found
+    amounts: dict[str, tuple[ResourceList, ResourceList]] = {}
+    for sizing in advice:
+        requests, limits = amounts.setdefault(sizing.container, ({}, {}))
+        requests[sizing.resource] = Quantity.from_amount(sizing.resource, sizing.advised, binary=True)
+        if sizing.new_limit is not None:
+            limits[sizing.resource] = Quantity.from_amount(sizing.resource, sizing.new_limit, binary=True)
+    return amounts
 
 
 IN_PLACE, RESTART, RECREATE = "in-place", "restart", "recreate"

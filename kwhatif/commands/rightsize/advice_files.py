@@ -56,18 +56,18 @@ def write_advice(
 def _containers(advice: Sequence[Advice]) -> dict[str, dict[str, dict[str, str]]]:
     """Container -> ``requests`` and ``limits`` as they would be."""
     containers: dict[str, dict[str, dict[str, str]]] = {}
-    for each in advice:
-        resources = containers.setdefault(each.container, {})
-        resources.setdefault("requests", {})[each.resource] = format_quantity(each.resource, each.advised)
-        if each.new_limit is not None:
-            resources.setdefault("limits", {})[each.resource] = format_quantity(each.resource, each.new_limit)
+    for sizing in advice:
+        resources = containers.setdefault(sizing.container, {})
+        resources.setdefault("requests", {})[sizing.resource] = format_quantity(sizing.resource, sizing.advised)
+        if sizing.new_limit is not None:
+            resources.setdefault("limits", {})[sizing.resource] = format_quantity(sizing.resource, sizing.new_limit)
     return containers
 
 
 def _patch(kind: str, namespace: str, name: str, advice: Sequence[Advice]) -> dict[str, Any]:
     """A strategic merge patch: containers are merged by their names."""
-    sidecars = {each.container for each in advice} - {
-        each.name for each in advice[0].workload.pods[0].spec.containers or ()
+    sidecars = {sizing.container for sizing in advice} - {
+        container.name for container in advice[0].workload.pods[0].spec.containers or ()
     }
     fields: dict[str, list[dict[str, Any]]] = {}
     for container, resources in _containers(advice).items():

@@ -129,7 +129,7 @@ class SizingTrial(msgspec.Struct):
             for failed_create in draft.failed
         ]
         state = reach_steady_state(self.scenario, change(draft.snapshot), asked_of(self.scenario, draft))
-        requested = _requested(state)
+        requested = _sum_requests(state)
         side, unpriced = _side(state, requested, self.price)
         today = self.scenario.snapshot.objects.list_all(Node)
         cost = _monthly([self.price(node, state.groups) for node in today])
@@ -150,7 +150,7 @@ def asked_of(scenario: PreparedScenario, draft: Draft) -> list[PodToSchedule]:
     return pods
 
 
-def _requested(state: SteadyState) -> dict[str, int]:
+def _sum_requests(state: SteadyState) -> dict[str, int]:
     """What all pods ask for, those that wait as well: cpu in millicores, memory in bytes."""
     cluster = state.session.cluster
     waiting = [state.session.info(PodToSchedule(pod, "")).shape.requests for pod in state.waiting]
@@ -162,7 +162,7 @@ def _requested(state: SteadyState) -> dict[str, int]:
 def _side(state: SteadyState, requested: Mapping[str, int], price: Price) -> tuple[Side, list[str]]:
     cluster = state.session.cluster
     busy = {row for info, row in cluster.pods() if not info.pod.is_mirror and not is_of_daemon_set(info.pod)}
-    found = {node.name: price(node, state.groups) for node in cluster.columns.given}
+    costs = {node.name: price(node, state.groups) for node in cluster.columns.given}
     side = Side(
         pods=len(list(cluster.pods())) + len(state.waiting),
         pending=len(state.waiting),
@@ -170,13 +170,13 @@ def _side(state: SteadyState, requested: Mapping[str, int], price: Price) -> tup
         nodes_in_use=len(busy),
         nodes_removable=None if state.removed is None else len(state.removed),
         nodes_added=None if state.added is None else len(state.added),
-        cost=_monthly(list(found.values())),
+        cost=_monthly(list(costs.values())),
         requested={name: format_quantity(name, amount) for name, amount in requested.items()},
         largest_slot=largest_slot(cluster),
         removed=tuple(state.removed or ()),
         pending_pods=tuple(sorted(pod.key for pod in state.waiting)),
     )
-    return side, sorted(name for name, each in found.items() if each is None)
+    return side, sorted(name for name, cost in costs.items() if cost is None)
 
 
 def _monthly(prices: Sequence[float | None]) -> float | None:
@@ -257,12 +257,12 @@ def price_by(named: Prices | None, scaler: Scaler | None) -> Price:
 
     def price(node: Node, of: Mapping[str, str]) -> float | None:
         known = (prices(node) for prices in first)
-        found = next((each for each in known if each is not None), None)
-        if found is None and node.name in of:
-            found = groups.get(of[node.name])
-        if found is None:
-            found = next((each for prices in offered if (each := prices(node)) is not None), None)
-        return found
+        stated_price = next((node_price for node_price in known if node_price is not None), None)
+        if stated_price is None and node.name in of:
+            stated_price = groups.get(of[node.name])
+        if stated_price is None:
+            stated_price = next((stated for prices in offered if (stated := prices(node)) is not None), None)
+        return stated_price
 
     return price
 

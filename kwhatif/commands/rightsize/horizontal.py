@@ -40,14 +40,14 @@ def scalings(
         workload = None if autoscaler is None else pods.workloads.get("/".join(autoscaler.target))
         if autoscaler is None or workload is None or workload.name not in advice:
             continue
-        found = [
+        by_metric = [
             rescaled
             for metric in _metrics(section(obj, "spec"))
             if (rescaled := _scaling(autoscaler, workload, metric, book, advice[workload.name])) is not None
         ]
-        if found:
+        if by_metric:
             # Of several metrics the one that wants the most pods counts.
-            yield max(found, key=lambda each: each.then)
+            yield max(by_metric, key=lambda scaling: scaling.then)
 
 
 def _metrics(spec: Mapping[str, Any]) -> Iterator[_Metric]:
@@ -65,7 +65,7 @@ def _scaling(
     autoscaler: PodAutoscaler, workload: Workload, metric: _Metric, book: UsageBook, advice: Sequence[Advice]
 ) -> Rescaled | None:
     request, new_request, use = 0, 0, 0.0
-    advised = {each.container: each.advised for each in advice if each.resource == metric.resource}
+    advised = {sizing.container: sizing.advised for sizing in advice if sizing.resource == metric.resource}
     for container in workload.containers:
         if metric.container and container.name != metric.container:
             continue

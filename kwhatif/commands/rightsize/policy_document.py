@@ -133,10 +133,10 @@ class RightsizingPolicy(msgspec.Struct, frozen=True):
 
     def floor_of(self, resource: str, labels: dict[str, str]) -> int:
         """The least that a container of a pod with these labels may ask for."""
-        found = [
+        floors = [
             amounts[resource] for selector, amounts in self.floors if resource in amounts and selector.matches(labels)
         ]
-        return max([self.rules[resource].floor, *found])
+        return max([self.rules[resource].floor, *floors])
 
 
 def read_rightsizing_policy(path: str) -> RightsizingPolicy:

@@ -61,7 +61,7 @@ def rightsize_result(
     return RightsizeResult(
         policy=policy.words,
         usage=usage_read(findings.read),
-        workloads=tuple(_row(each, resize_of(each, features)) for each in advice),
+        workloads=tuple(_row(sizing, resize_of(sizing, features)) for sizing in advice),
         unchanged={reason: len(names) for reason, names in findings.advised.unchanged.items()},
         today=Today(nodes=before.nodes_today, cost=before.cost_today),
         before=before.side,
@@ -195,20 +195,20 @@ def risks_of(advice: Sequence[Advice], book: UsageBook, cluster: Cluster, snapsh
 
 
 def _find_oom_kills(advice: Sequence[Advice]) -> Iterator[Risk]:
-    for each in advice:
-        if each.resource == "memory" and each.new_limit is not None and (each.peak or 0) > each.new_limit:
-            yield _risk("oom", each, each.peak or 0, each.new_limit, len(each.workload.pods))
+    for sizing in advice:
+        if sizing.resource == "memory" and sizing.new_limit is not None and (sizing.peak or 0) > sizing.new_limit:
+            yield _risk("oom", sizing, sizing.peak or 0, sizing.new_limit, len(sizing.workload.pods))
 
 
 def _peaks(advice: Sequence[Advice], book: UsageBook) -> Iterator[Risk]:
     """Pods count by their own peaks, not by that of their workload."""
-    for each in advice:
-        if not each.changes:
+    for sizing in advice:
+        if not sizing.changes:
             continue
-        peaks = (book.pod_peaks.get((pod.key, each.container, each.resource), 0) for pod in each.workload.pods)
-        above = [peak for peak in peaks if peak > each.advised]
+        peaks = (book.pod_peaks.get((pod.key, sizing.container, sizing.resource), 0) for pod in sizing.workload.pods)
+        above = [peak for peak in peaks if peak > sizing.advised]
         if above:
-            yield _risk("peak", each, max(above), each.advised, len(above))
+            yield _risk("peak", sizing, max(above), sizing.advised, len(above))
 
 
 def _risk(kind: str, advice: Advice, amount: int, bound: int, pods: int) -> Risk:

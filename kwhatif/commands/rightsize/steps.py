@@ -49,7 +49,9 @@ def _by_what_they_free(new: NewResources, advice: Mapping[str, Sequence[Advice]]
 
     def share(name: str) -> float:
         units = {"cpu": 1000.0, "memory": 1.0}
-        return sum(each.total_reduction / units[each.resource] / sums[each.resource] for each in advice[name])
+        return sum(
+            advised.total_reduction / units[advised.resource] / sums[advised.resource] for advised in advice[name]
+        )
 
     return sorted(new, key=lambda name: (-share(name), name))
 

@@ -84,10 +84,10 @@ class WorkloadPods:
         metadata = part_of(obj, "metadata")
         workload = self.workloads.get(f"{kind}/{metadata.get('namespace') or 'default'}/{part_of(metadata, 'name')}")
         if workload is not None:
-            found: Any = obj
+            part: Any = obj
             for step in TEMPLATES[kind]:
-                found = found.get(step) or {}
-            workload.template = section(found, "template").get("spec")
+                part = part.get(step) or {}
+            workload.template = section(part, "template").get("spec")
 
     def find_pod(self, namespace: str, pod: str) -> KnownPod | None:
         """What the cluster knows of a pod by its name: it runs, or its workload does."""

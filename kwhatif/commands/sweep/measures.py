@@ -64,11 +64,11 @@ MEASURES = (
 BY_NAME = {measure.name: measure for measure in MEASURES}
 
 
-def scalars(found: Sequence[Measures]) -> dict[str, float]:
+def scalars(runs: Sequence[Measures]) -> dict[str, float]:
     """Measure -> its mean over several clusters; those that some of them have not are left out."""
     means = {}
     for measure in MEASURES:
-        values = [measure.of(measures) for measures in found]
+        values = [measure.of(measures) for measures in runs]
         known = [value for value in values if value is not None]
         if known and len(known) == len(values):
             means[measure.name] = round(sum(known) / len(known), 4)
@@ -159,11 +159,11 @@ def ranks_of(points: Mapping[int, Values], objectives: Sequence[Objective]) -> d
         number: round(
             sum(
                 objective.weight * (loss - low) / width
-                for objective, loss, (low, width) in zip(objectives, each, ranges, strict=True)
+                for objective, loss, (low, width) in zip(objectives, lost_measures, ranges, strict=True)
             ),
             9,
         )
-        for number, each in losses.items()
+        for number, lost_measures in losses.items()
     }
     in_order = sorted(sums.values())
     return {number: in_order.index(total) + 1 for number, total in sums.items()}
@@ -197,9 +197,9 @@ def influences_of(axes: Sequence[Axis], points: Sequence[tuple[Mapping[str, Leve
             if not of_all or len(of_all) < len(points) or min(of_all) == max(of_all):
                 continue
             means = [
-                LevelMean(level=label, points=len(found), mean=round(sum(found) / len(found), 4))
+                LevelMean(level=label, points=len(figures), mean=round(sum(figures) / len(figures), 4))
                 for label, levels in groups.items()
-                if (found := [values[measure.name] for point, values in points if point.get(axis.setting) in levels])
+                if (figures := [values[measure.name] for point, values in points if point.get(axis.setting) in levels])
             ]
             reach = max(level_mean.mean for level_mean in means) - min(level_mean.mean for level_mean in means)
             best = (max if measure.goal == MAX else min)(means, key=lambda level_mean: level_mean.mean)
@@ -216,7 +216,7 @@ def _groups(axis: Axis, tried: Sequence[Level]) -> dict[str, Sequence[Level]]:
         return {_word(level): [level] for level in levels}
     bounds = [round(place * len(levels) / MOST_LEVELS) for place in range(MOST_LEVELS + 1)]
     ranges = [levels[first:last] for first, last in pairwise(bounds)]
-    return {f"{each[0]} to {each[-1]}" if len(each) > 1 else str(each[0]): each for each in ranges}
+    return {f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0]): numbers for numbers in ranges}
 
 
 def _word(level: Level) -> str:

@@ -38,10 +38,10 @@ def points_of(space: Space, seed: int | None) -> tuple[list[Point], int]:
 def distinct(points: Iterable[Point]) -> tuple[list[Point], int]:
     """Each point once, in the order in which they come first, and how many came again."""
     all_ = list(points)
-    found: dict[tuple[tuple[str, Level], ...], Point] = {}
+    unique: dict[tuple[tuple[str, Level], ...], Point] = {}
     for point in all_:
-        found.setdefault(tuple(point.items()), point)
-    return list(found.values()), len(all_) - len(found)
+        unique.setdefault(tuple(point.items()), point)
+    return list(unique.values()), len(all_) - len(unique)
 
 
 def _quasi_random(method: str, axes: int, number: int, seed: int | None) -> Sequence[Sequence[float]]:
@@ -98,15 +98,15 @@ class Refiner:
         """What a point came to."""
         key = _key(point)
         self._known[key] = values
-        trial, found = self._open.pop(key, None), [values[objective.measure] for objective in self._objectives]
+        trial, figures = self._open.pop(key, None), [values[objective.measure] for objective in self._objectives]
         if trial is not None:
-            self._study.tell(trial, found)
+            self._study.tell(trial, figures)
             return
         places = {
             axis.setting: axis.levels.index(point[axis.setting]) for axis in self._space.axes if axis.setting in point
         }
         known = {setting: self._distributions[setting] for setting in places}
-        self._study.add_trial(self._optuna.trial.create_trial(params=places, distributions=known, values=found))
+        self._study.add_trial(self._optuna.trial.create_trial(params=places, distributions=known, values=figures))
 
     def suggest(self, number: int) -> list[Point]:
         """A number of points that were not tried yet; fewer where hardly any are left."""

@@ -137,23 +137,23 @@ def _argument(profile: dict[str, Any], plugin: str, field: str, level: Level) ->
     entry = next((config for config in profile.get("pluginConfig", ()) if config["name"] == plugin), None)
     if entry is None:
         raise UsageError(f"the profile has no arguments of {plugin}")
-    found, (*way, last) = entry["args"], field.split(".")
+    section_, (*way, last) = entry["args"], field.split(".")
     for name in way:
-        found = found.setdefault(name, {})
-        if not isinstance(found, dict):
+        section_ = section_.setdefault(name, {})
+        if not isinstance(section_, dict):
             raise UsageError(f"{plugin}: {name} of {field} is no object")
-    found[last] = level
+    section_[last] = level
 
 
 def _weight(profile: dict[str, Any], plugin: str, weight: int) -> None:
     """A plugin's weight where it is enabled; with 0 it does not score."""
     plugins = profile["plugins"]
-    found = [
+    weights = [
         ref for point in ("multiPoint", "score") for ref in plugins[point].get("enabled", ()) if ref["name"] == plugin
     ]
-    if not found:
+    if not weights:
         raise UsageError(f"the profile does not enable {plugin}")
-    for ref in found:
+    for ref in weights:
         ref["weight"] = weight
     if not weight:
         _take_out(plugins, "score", plugin)

@@ -217,8 +217,8 @@ class _SweepRun(msgspec.Struct, frozen=True):
         many = len(self.sites.sites)
         worlds = [PolicyTask(snapshot, settings) for settings in policies for snapshot in range(many)]
         study = Study("Sweeping", self.sites, worlds, try_policy, Measures, self._digest())
-        found = [*run(study, self.sweep.executor, rows)]
-        return [_outcome(found[first : first + many]) for first in range(0, len(found), many)]
+        outcomes = [*run(study, self.sweep.executor, rows)]
+        return [_outcome(outcomes[first : first + many]) for first in range(0, len(outcomes), many)]
 
     def refine(self, objectives: Sequence[Objective], policies: list[Point], outcomes: list[Outcome]) -> None:
         """Add points around the front, and their outcomes."""
@@ -229,10 +229,10 @@ class _SweepRun(msgspec.Struct, frozen=True):
         left = self.sweep.search
         while left > 0 and (points := refiner.suggest(min(left, BATCH))):
             rows = None if self.sweep.rows is None else self.sweep.rows.sibling_from(len(policies))
-            found = self.outcomes(points, rows)
-            _learn(refiner, points, found)
+            levels = self.outcomes(points, rows)
+            _learn(refiner, points, levels)
             policies += points
-            outcomes += found
+            outcomes += levels
             left -= len(points)
 
     def _digest(self) -> str:
@@ -254,9 +254,9 @@ class _SweepRun(msgspec.Struct, frozen=True):
         return hashlib.sha256(encode([identity, space.profile, space.strategies])).hexdigest()
 
 
-def _outcome(found: Sequence[Measures | FailedTask]) -> Outcome:
-    error = next((measures.error for measures in found if isinstance(measures, FailedTask)), None)
-    return error if error is not None else [measures for measures in found if isinstance(measures, Measures)]
+def _outcome(per_run: Sequence[Measures | FailedTask]) -> Outcome:
+    error = next((measures.error for measures in per_run if isinstance(measures, FailedTask)), None)
+    return error if error is not None else [measures for measures in per_run if isinstance(measures, Measures)]
 
 
 def _learn(refiner: Refiner, policies: Sequence[Point], outcomes: Sequence[Outcome]) -> None:

@@ -123,23 +123,23 @@ class Space(msgspec.Struct, frozen=True):
         return size
 
     def grid(self) -> Iterator[Point]:
-        """All points, the last setting changing first."""
+        """All points, the last point changing first."""
         for levels in product(*(axis.levels for axis in self.axes)):
             yield self.point(levels)
 
     def point(self, levels: Sequence[Level]) -> Point:
         """The point with these levels, one for each axis. A plugin that is off has no weight and no arguments."""
-        found = {axis.setting: level for axis, level in zip(self.axes, levels, strict=True)}
+        point = {axis.setting: level for axis, level in zip(self.axes, levels, strict=True)}
         off = [
             name.removesuffix(PLUGIN)
-            for name, level in found.items()
+            for name, level in point.items()
             if level is False and name.endswith(PLUGIN) and argument_of(name) is None
         ]
         if not off:
-            return found
+            return point
         weights = {plugin + WEIGHT for plugin in off}
         arguments = tuple(plugin + ARGUMENT for plugin in off)
-        return {name: level for name, level in found.items() if name not in weights and not name.startswith(arguments)}
+        return {name: level for name, level in point.items() if name not in weights and not name.startswith(arguments)}
 
 
 def argument_of(setting: str) -> tuple[str, str] | None:

@@ -95,10 +95,10 @@ def _row(point: PolicyPoint, result: SweepResult, measures: Sequence[str], equal
 
 def _influences(result: SweepResult, measures: Sequence[str]) -> list[Block]:
     """A row a setting, and a column for each measure that any of them matters for."""
-    found = {(influence.setting, influence.measure): influence for influence in result.influences}
+    influences = {(influence.setting, influence.measure): influence for influence in result.influences}
     there = [name for name in measures if any(influence.measure == name for influence in result.influences)]
     settings = list(dict.fromkeys(influence.setting for influence in result.influences))
-    rows = [(setting, *(_cell(found.get((setting, name))) for name in there)) for setting in settings]
+    rows = [(setting, *(_cell(influences.get((setting, name))) for name in there)) for setting in settings]
     blocks = build_table("EFFECT OF SETTINGS", ("setting", *map(_format_measure, there)), rows if there else [])
     return [*blocks, Lines((_EXPLAINED,))] if blocks else []
 

@@ -120,13 +120,13 @@ class Workloads(msgspec.Struct):
 
     def spans(self, messages: dict[str, str]) -> list[PendingSpan]:
         """Those that waited for more than a moment, the longest first."""
-        found = [
+        spans = [
             span if span.until is not None else replace(span, message=messages.get(span.pod, span.message))
             for span in self._spans.values()
             if span.until is None or span.until > span.since
         ]
         return sorted(
-            found,
+            spans,
             key=lambda pending_span: (
                 pending_span.until is not None,
                 -(pending_span.until or 0.0) + pending_span.since,
@@ -136,7 +136,7 @@ class Workloads(msgspec.Struct):
 
     def readiness(self, budgets: EvictionBudgets) -> list[WorkloadReadiness]:
         """The workloads that lost a pod, those that fell lowest first."""
-        found = [
+        rows = [
             WorkloadReadiness(
                 owner=owner,
                 before=workload.before,
@@ -150,7 +150,7 @@ class Workloads(msgspec.Struct):
             if owner in self._touched
         ]
         return sorted(
-            found,
+            rows,
             key=lambda workload_readiness: (
                 workload_readiness.lowest / workload_readiness.before,
                 workload_readiness.owner,

@@ -213,8 +213,8 @@ class Upgrade(Question[UpgradeResult]):
         names = add_new_nodes(draft, in_delete_order(old, plan.delete_policy), self.changes)
         scenario = scenario.with_snapshot(draft.snapshot)
         session = scenario.new_session()
-        found = replace_pool(session, names, plan, self._eviction_times(), provision, scaler)
-        evictions = found.evictions
+        replacement = replace_pool(session, names, plan, self._eviction_times(), provision, scaler)
+        evictions = replacement.evictions
         budgets, workloads = evictions.budgets, evictions.workloads
         placements = tuple(evictions.run.placements)
         scale_up: ScaleUp | None = None
@@ -231,23 +231,23 @@ class Upgrade(Question[UpgradeResult]):
             surge=plan.surge,
             unavailable=plan.unavailable,
             drain_timeout=plan.drain_timeout,
-            phase=found.phase,
-            time=found.end,
+            phase=replacement.phase,
+            time=replacement.end,
             within=self.within_seconds,
-            nodes=tuple(found.nodes()),
-            obstacles=tuple(found.obstacles()),
-            forced=tuple(found.forced),
+            nodes=tuple(replacement.nodes()),
+            obstacles=tuple(replacement.obstacles()),
+            forced=tuple(replacement.forced),
             not_made_again=tuple(evictions.not_made_again),
             replacements=evictions.replacements,
             pending=tuple(workloads.spans(messages)),
             workloads=tuple(workloads.readiness(budgets)),
             budgets=budgets.uses(),
             placements=placements,
-            moments=tuple(found.moments),
-            timeline=tuple(found.timeline),
-            peak_nodes=max(moment.old + moment.new for moment in found.moments),
-            more_node_hours=round(found.more_node_seconds / 3600, 2),
-            cost=None if self.known_prices is None else self._cost(found, names, session, self.known_prices),
+            moments=tuple(replacement.moments),
+            timeline=tuple(replacement.timeline),
+            peak_nodes=max(moment.old + moment.new for moment in replacement.moments),
+            more_node_hours=round(replacement.more_node_seconds / 3600, 2),
+            cost=None if self.known_prices is None else self._cost(replacement, names, session, self.known_prices),
             scale_up=scale_up,
             remarks=plan.remarks,
             fidelity=assess(run, before),
@@ -289,10 +289,10 @@ class Upgrade(Question[UpgradeResult]):
         return EvictionTimes(self.grace_seconds, ready if isinstance(ready, Mapping) else {"": ready})
 
     @staticmethod
-    def _cost(found: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:
+    def _cost(replacement: Replacement, names: Mapping[str, str], session: Session, prices: Prices) -> UpgradeCost:
         from kwhatif.commands.upgrade.verdict import cost_of
 
-        mine = {*names, *found.made}
+        mine = {*names, *replacement.made}
         nodes = [node for node in session.cluster.columns.given if node.name in mine]
-        deleted = {node.node: node.deleted for node in found.nodes() if node.deleted is not None}
-        return cost_of(nodes, found.made, deleted, found.end, prices)
+        deleted = {node.node: node.deleted for node in replacement.nodes() if node.deleted is not None}
+        return cost_of(nodes, replacement.made, deleted, replacement.end, prices)

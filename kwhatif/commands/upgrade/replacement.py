@@ -271,7 +271,7 @@ class Replacement(msgspec.Struct):
         drain.drained = self.agenda.now
         self._tell("a node is empty", node=drain.node)
         if self.plan.keeps_old:
-            if all(each.drained is not None for each in self.drains.values()) and len(self.drains) == self.size:
+            if all(other.drained is not None for other in self.drains.values()) and len(self.drains) == self.size:
                 self.agenda.after(self.plan.pool_soak, self._delete_all)
             self._advance()
             return
@@ -339,10 +339,10 @@ class Replacement(msgspec.Struct):
             self._counted_until = self.agenda.now
 
     def nodes(self) -> list[UpgradedNode]:
-        found = []
+        nodes = []
         for name in self.pool.names:
             drain = self.drains.get(name)
-            found.append(
+            nodes.append(
                 UpgradedNode(
                     node=name,
                     cordoned=self.cordoned.get(name),
@@ -352,24 +352,24 @@ class Replacement(msgspec.Struct):
                     forced=drain.forced if drain else 0,
                 )
             )
-        return found
+        return nodes
 
     def obstacles(self) -> list[Obstacle]:
         """What keeps the nodes that are not done."""
-        found = [
+        obstacles = [
             self._obstacle(drain.node, info, *drain.refused.get(info.key, ("", drain.began)))
             for drain in self.drains.values()
             for info in drain.left
         ]
         if self.plan.avoids_blocked and self.phase == "hangs":
-            found += [
+            obstacles += [
                 self._obstacle(name, info, reason, 0.0)
                 for name in self.pool.names
                 if name not in self.drains
                 for info in self._evictable(name)
                 if (reason := self._objection(info))
             ]
-        return found
+        return obstacles
 
     def _obstacle(self, node: str, info: PodInfo, reason: str, since: float) -> Obstacle:
         owner = owner_of(info.pod)

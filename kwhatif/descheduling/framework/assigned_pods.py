@@ -86,18 +86,18 @@ class AssignedPods:
 
     def requests(self, pod: Pod) -> dict[str, int]:
         """What a pod asks for, in billionths; worked out once for all pods with the same containers."""
-        found = self._by_pod.get(pod.key)
-        if found is None:
+        requests = self._by_pod.get(pod.key)
+        if requests is None:
             spec = pod.spec
             key = self._encoder.encode((spec.containers, spec.init_containers, spec.resources, spec.overhead))
-            found = self._requests.get(key)
-            if found is None:
+            requests = self._requests.get(key)
+            if requests is None:
                 amounts = pod_requests(pod, self._features, with_status=False)
-                found = self._requests[key] = {name: quantity.nano() for name, quantity in amounts.items()}
-            self._by_pod[pod.key] = found
-        return found
+                requests = self._requests[key] = {name: quantity.nano() for name, quantity in amounts.items()}
+            self._by_pod[pod.key] = requests
+        return requests
 
-    def requested(self, node: str) -> dict[str, int]:
+    def requests_on(self, node: str) -> dict[str, int]:
         """What the running pods of a node ask for together, in billionths."""
         total: dict[str, int] = {}
         for pod in self.running(node):

@@ -88,8 +88,8 @@ def pod_usage_of(item: Mapping[str, Any]) -> tuple[str, list[dict[str, int]]]:
 
 def check_answer(answer: Any) -> Any:
     """The answer to a query, as it is. Raises InputError with the place if Prometheus would not answer so."""
-    found = convert(answer, _Answer)
-    for number, sample in enumerate((found.data.result if found.data else None) or ()):
+    usage = convert(answer, _Answer)
+    for number, sample in enumerate((usage.data.result if usage.data else None) or ()):
         try:
             _, text = sample.value
             float(text)

@@ -80,7 +80,7 @@ class NodeFit:
         self._row = {node.name: row for row, node in enumerate(pods.all_nodes)}
         self._suitable: dict[bytes, BoolArray] = {}
         self._free: dict[str, Int64Array] = {}
-        self._requested = [pods.requested(node.name) for node in pods.all_nodes]
+        self._requested = [pods.requests_on(node.name) for node in pods.all_nodes]
         self._running = [len(pods.running(node.name)) for node in pods.all_nodes]
         self._matching: dict[tuple[frozenset[str], Selector], _Matching] = {}
         self._names: Counter[str] = Counter()

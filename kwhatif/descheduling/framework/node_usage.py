@@ -40,7 +40,7 @@ class RequestedUsage:
     def node_usage(self, nodes: Sequence[Node]) -> dict[str, dict[str, int]]:
         by_node = {}
         for node in nodes:
-            requested = self._pods.requested(node.name)
+            requested = self._pods.requests_on(node.name)
             by_node[node.name] = {name: requested.get(name, 0) for name in self.resources}
             if "pods" in self.resources:
                 by_node[node.name]["pods"] = len(self._pods.running(node.name)) * NANO

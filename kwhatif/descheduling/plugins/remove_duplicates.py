@@ -103,7 +103,7 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                 ]
                 search.occurrences.update(mine)
                 keys = tuple(
-                    sorted(f"{each.namespace}/{each.kind}/{each.name}/{image}" for each in mine for image in images)
+                    sorted(f"{owner.namespace}/{owner.kind}/{owner.name}/{image}" for owner in mine for image in images)
                 )
                 if keys not in met:
                     met.add(keys)

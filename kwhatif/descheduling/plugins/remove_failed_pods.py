@@ -66,10 +66,10 @@ class RemoveFailedPods(ScopedPlugin[RemoveFailedPodsArgs]):
         if args.including_init_containers:
             statuses.append(status.init_container_statuses)
         if args.reasons:
-            reasons = {reason for each in statuses for reason in failure_reasons(each)} | {status.reason or ""} - {""}
+            reasons = {reason for ended in statuses for reason in failure_reasons(ended)} | {status.reason or ""} - {""}
             if reasons.isdisjoint(args.reasons):
                 return True
-        return bool(args.exit_codes) and {code for each in statuses for code in exit_codes(each)}.isdisjoint(
+        return bool(args.exit_codes) and {code for ended in statuses for code in exit_codes(ended)}.isdisjoint(
             args.exit_codes
         )
 

@@ -79,8 +79,8 @@ class RemovePodsViolatingNodeAffinity(ScopedPlugin[RemovePodsViolatingNodeAffini
         if not terms:
             return ""
         weights = {
-            each.name: sum(w for w, term in terms if term and term.matches(each.metadata.labels or {}, each.name))
-            for each in self.handle.nodes
+            other.name: sum(w for w, term in terms if term and term.matches(other.metadata.labels or {}, other.name))
+            for other in self.handle.nodes
         }
         own = weights[node.name]
         best = max(weights, key=lambda name: weights[name])

@@ -79,7 +79,7 @@ class JobFramework:
             configuration.managed_jobs_namespace_selector or _everywhere_but_systems()
         )
         self._queues: dict[str, list[str]] = {}
-        for queue in sorted(queues, key=lambda each: each.name):
+        for queue in sorted(queues, key=lambda queue_: queue_.name):
             self._queues.setdefault(queue.namespace, []).append(queue.name)
         self._default_queues = {
             local_queue.namespace
@@ -90,7 +90,7 @@ class JobFramework:
         self._pod_classes = {pod_class.name: pod_class.value for pod_class in pod_classes}
         self._default_class = min(
             (pod_class for pod_class in pod_classes if pod_class.global_default),
-            key=lambda each: each.value,
+            key=lambda status: status.value,
             default=None,
         )
 

@@ -188,7 +188,7 @@ def group_failure(pods: Sequence[Pod]) -> str:
     if not _is_fast(first) and len(pods) < count:
         return f"'{group}' group has fewer runnable pods than expected"
     for pod in pods[1:]:
-        queues = [(each.metadata.labels or {}).get(QUEUE_LABEL, "") for each in (first, pod)]
+        queues = [(member.metadata.labels or {}).get(QUEUE_LABEL, "") for member in (first, pod)]
         if queues[0] != queues[1]:
             return f"pods '{first.name}' and '{pod.name}' has different queue names: {queues[0]}!={queues[1]}"
         if (other := _group_count(pod)) != count:

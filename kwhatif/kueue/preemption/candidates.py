@@ -85,11 +85,11 @@ def order_within(candidate: Workload, now: int) -> tuple[bool, int, int, str]:
 
 def add_quantities(parts: Iterable[Quantities]) -> Quantities:
     """What is used together of each quota."""
-    found: Quantities = {}
+    total: Quantities = {}
     for part in parts:
         for key, amount in part.items():
-            found[key] = found.get(key, 0) + amount
-    return found
+            total[key] = total.get(key, 0) + amount
+    return total
 
 
 def satisfies_policy(preemptor: Workload, candidate: Workload, policy: str) -> bool:

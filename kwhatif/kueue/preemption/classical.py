@@ -99,8 +99,8 @@ def _is_under_nominal(preemptor: Preemptor) -> bool:
 
 def _in_order(*lists: list[Candidate]) -> list[Candidate]:
     """The lists one after the other, each in order; those that leave already before all others."""
-    ordered = [candidate for candidates in lists for candidate in sorted(candidates, key=lambda each: each.order)]
-    return sorted(ordered, key=lambda each: each.order[0])
+    ordered = [candidate for candidates in lists for candidate in sorted(candidates, key=lambda other: other.order)]
+    return sorted(ordered, key=lambda candidate: candidate.order[0])
 
 
 def _candidate_is_valid(candidate: Candidate, preemptor: Preemptor, *, may_borrow: bool) -> bool:
@@ -141,12 +141,12 @@ def _candidates_of(preemptor: Preemptor) -> Candidates:
     others: dict[CohortNode, Sequence[Holder]] = {}
     before: CohortNode | None = None
     for subtree in queue.ancestors if queue.preemption.reclaim_within_cohort != NEVER else ():
-        found = [each for each in _holders_below(preemptor, subtree, before) if each.holders]
-        if found:
-            others[subtree] = [*chain.from_iterable(each.holders for each in found)]
-            lists += found
+        subtrees = [below for below in _holders_below(preemptor, subtree, before) if below.holders]
+        if subtrees:
+            others[subtree] = [*chain.from_iterable(part.holders for part in subtrees)]
+            lists += subtrees
         before = subtree
-    return Candidates(own, others, add_quantities(each.usage for each in lists))
+    return Candidates(own, others, add_quantities(candidates.usage for candidates in lists))
 
 
 class Holders(NamedTuple):
@@ -164,15 +164,15 @@ def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Holders:
     key = "holders", queue.name, preemptor.needs_preemption, policy, rank
     known: Holders | None = preemptor.memo.get(key)
     if known is None:
-        found = [
+        holders = [
             workload
             for workload in queue.workloads.values()
             if not workload.used_flavors.isdisjoint(preemptor.needs_preemption)
             and satisfies_policy(preemptor.workload, workload, policy)
         ]
-        usage = add_quantities(each.usage.quota for each in found)
+        usage = add_quantities(victim.usage.quota for victim in holders)
         known = preemptor.memo[key] = Holders(
-            [(each, queue, order_within(each, preemptor.now)) for each in found], usage
+            [(victim, queue, order_within(victim, preemptor.now)) for victim in holders], usage
         )
     return known
 

@@ -29,7 +29,7 @@ from kwhatif.kueue.workload import Workload
 def find_targets(preemptor: Preemptor, strategies: Sequence[str]) -> list[Target]:
     """Whom to preempt; nobody if that would not help."""
     candidates = _find_candidates(preemptor)
-    if not candidates or not preemptor.could_fit(add_quantities(each.usage.quota for each in candidates)):
+    if not candidates or not preemptor.could_fit(add_quantities(candidate.usage.quota for candidate in candidates)):
         return []
     candidates = sorted(candidates, key=preemptor.order_of)
     # 1. Shares are compared as if the preemptor were admitted (upstream: SimulateUsageAddition).
@@ -53,18 +53,18 @@ def _find_candidates(preemptor: Preemptor) -> list[Workload]:
 
     def candidates_of(other: ClusterQueue, policy: str) -> list[Workload]:
         return [
-            each
-            for each in other.workloads.values()
-            if satisfies_policy(preemptor.workload, each, policy)
-            and not each.used_flavors.isdisjoint(preemptor.needs_preemption)
+            workload
+            for workload in other.workloads.values()
+            if satisfies_policy(preemptor.workload, workload, policy)
+            and not workload.used_flavors.isdisjoint(preemptor.needs_preemption)
         ]
 
-    found = [] if policies.within_cluster_queue == NEVER else candidates_of(queue, policies.within_cluster_queue)
+    candidates = [] if policies.within_cluster_queue == NEVER else candidates_of(queue, policies.within_cluster_queue)
     if queue.parent is not None and policies.reclaim_within_cohort != NEVER:
         for other in active_queues(queue.parent.root):
             if other is not queue and other.is_borrowing(preemptor.needs_preemption):
-                found += candidates_of(other, policies.reclaim_within_cohort)
-    return found
+                candidates += candidates_of(other, policies.reclaim_within_cohort)
+    return candidates
 
 
 def _fits(preemptor: Preemptor) -> bool:
@@ -152,8 +152,8 @@ class _TargetClusterQueueOrdering:
         self._preemptor = preemptor
         self._ancestors = list(preemptor.queue.ancestors)
         self._candidates: dict[str, list[Workload]] = {}
-        for each in reversed(candidates):
-            self._candidates.setdefault(each.cluster_queue, []).append(each)
+        for candidate in reversed(candidates):
+            self._candidates.setdefault(candidate.cluster_queue, []).append(candidate)
         self._pruned: set[QuotaNode] = set()
 
     def has_workload(self, queue: QuotaNode) -> bool:
@@ -195,7 +195,7 @@ class _TargetClusterQueueOrdering:
         return queue
 
     def _largest_queue(self, cohort: CohortNode) -> tuple[ClusterQueue | None, Share]:
-        found: ClusterQueue | None = None
+        top: ClusterQueue | None = None
         largest = NEGATIVE
         own = self._preemptor.queue
         for queue in active_members(cohort):
@@ -206,16 +206,16 @@ class _TargetClusterQueueOrdering:
                 self._pruned.add(queue)
                 continue
             order = compare(share, largest)
-            if order == 0 and found is not None:
-                first, second = self._candidates[queue.name][-1], self._candidates[found.name][-1]
+            if order == 0 and top is not None:
+                first, second = self._candidates[queue.name][-1], self._candidates[top.name][-1]
                 if self._preemptor.order_of(first) <= self._preemptor.order_of(second):
-                    found = queue
+                    top = queue
             elif order > 0:
-                found, largest = queue, share
-        return found, largest
+                top, largest = queue, share
+        return top, largest
 
     def _largest_cohort(self, cohort: CohortNode) -> tuple[CohortNode | None, Share]:
-        found: CohortNode | None = None
+        top: CohortNode | None = None
         largest = NEGATIVE
         for child in cohort.cohorts:
             if child in self._pruned:
@@ -224,8 +224,8 @@ class _TargetClusterQueueOrdering:
             if not share.is_borrowing and child not in self._ancestors:
                 self._pruned.add(child)
             elif compare(share, largest) >= 0:
-                found, largest = child, share
-        return found, largest
+                top, largest = child, share
+        return top, largest
 
 
 def _below(queue: ClusterQueue, common: CohortNode | None) -> QuotaNode:

@@ -132,13 +132,13 @@ class KnownCounts:
         """The counts of each level as things are now, and why leaves have no room for even one pod."""
         self._update()
         key = slices.size, slices.level, tuple(slices.inner.items())
-        found = self._levels.get(key)
-        if found is None:
+        levels = self._levels.get(key)
+        if levels is None:
             nothing = np.zeros(len(self._places), np.int64)
             pods = _of_all_leaves(self._pods, self._rows, nothing)
             leaves = LevelCounts(pods, pods, nothing, nothing, nothing)
-            found = self._levels[key] = add_up(self._tree, leaves, slices, has_leader=False)
-        return found, self._resources
+            levels = self._levels[key] = add_up(self._tree, leaves, slices, has_leader=False)
+        return levels, self._resources
 
     def _update(self) -> None:
         columns = self._tree.columns
@@ -197,9 +197,9 @@ def count_leaves(
 def _of_all_leaves(counts: Int64Array, rows: npt.NDArray[np.intp], nothing: Int64Array) -> Int64Array:
     if len(rows) == len(nothing):
         return counts
-    found = nothing.copy()
-    found[rows] = counts
-    return found
+    total = nothing.copy()
+    total[rows] = counts
+    return total
 
 
 def _take(left: Int64Array, rows: npt.NDArray[np.intp], columns: LeafColumns, assumed: Mapping[int, Requests]) -> None:

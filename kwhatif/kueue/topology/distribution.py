@@ -67,7 +67,7 @@ def put_leader_first(domains: list[Domain], want: Want, *, in_slices: bool) -> l
     if not want.leaders or len(domains) < 2:
         return domains
     needed = want.pods // want.size if in_slices else want.pods
-    there = sum(each.slices if in_slices else each.pods for each in domains)
+    there = sum(domain.slices if in_slices else domain.pods for domain in domains)
     for index, domain in enumerate(domains):
         if domain.leaders < want.leaders:
             continue
@@ -82,14 +82,14 @@ def distribute(domains: list[Domain], want: Want, *, in_slices: bool) -> list[Do
     domains = put_leader_first(domains, want, in_slices=in_slices)
     rest = want.pods // want.size if in_slices else want.pods
     leaders = want.leaders
-    found = []
+    chosen = []
     for index, domain in enumerate(domains):
         others = domains[index:]
         if leaders > 0:
             taken, rest, leaders, complete = _give_with_leader(domain, others, rest, leaders, want, in_slices=in_slices)
-            found.append(taken)
+            chosen.append(taken)
             if complete:
-                return found
+                return chosen
             continue
         size = want.size if in_slices else 1
         count, find = (_slices, best_fit_for_slices) if in_slices else (_pods, _best_fit_for_pods)
@@ -101,10 +101,10 @@ def distribute(domains: list[Domain], want: Want, *, in_slices: bool) -> list[Do
         if in_slices and last:
             domain.slices = rest
         domain.pods = given * size
-        found.append(domain)
+        chosen.append(domain)
         rest -= given
         if last:
-            return found
+            return chosen
     return []
 
 

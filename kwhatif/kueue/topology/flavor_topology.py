@@ -91,7 +91,7 @@ class FlavorTopology:
         groups: dict[str, list[PodSetTopologyRequest]] = {}
         for index, request in enumerate(requests):
             groups.setdefault(str(index) if request.group is None else request.group, []).append(request)
-        found: PlacementResults = {}
+        placements: PlacementResults = {}
         for group in groups.values():
             workers, leader = group[0], None
             if len(group) > 1:
@@ -103,13 +103,13 @@ class FlavorTopology:
             else:
                 placed = self._place_first(workers, leader, empty=empty)
             if isinstance(placed, str):
-                return found | {request.pod_set.name: placed for request in group}
-            found |= placed
+                return placements | {request.pod_set.name: placed for request in group}
+            placements |= placed
             for request in group:
                 assignment = placed.get(request.pod_set.name)
                 if assignment is not None:
                     self._assume(assumed, assignment, request.requests)
-        return found
+        return placements
 
     @staticmethod
     def _assume(assumed: Assumed, assignment: TopologyAssignment, requests: Requests) -> None:
@@ -150,10 +150,10 @@ class FlavorTopology:
             return levels
         counts, exclusions = self._count(workers, leader, levels, assumed, empty=empty)
         placement = Placement(self.name, self.tree, counts, workers, levels, exclusions)
-        found = placement.find(0 if leader is None else 1)
-        if isinstance(found, str):
-            return found
-        domains, leading = found
+        distribution = placement.find(0 if leader is None else 1)
+        if isinstance(distribution, str):
+            return distribution
+        domains, leading = distribution
         placed = {workers.pod_set.name: placement.assignment(domains)}
         if leader is not None:
             placed[leader.pod_set.name] = placement.assignment(leading)

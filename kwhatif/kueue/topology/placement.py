@@ -114,10 +114,10 @@ class Placement:
         """The leaves for workers and for the leader, each with its pods; or why there are none."""
         request, slices = self._request, self._levels.slices
         want = Want(request.count, leaders, slices.size, request.is_unconstrained)
-        found = self._find_level(self._levels.level, want)
-        if isinstance(found, str):
-            return found
-        level, domains = found
+        level_domains = self._find_level(self._levels.level, want)
+        if isinstance(level_domains, str):
+            return level_domains
+        level, domains = level_domains
         domains = distribute(domains, want, in_slices=True)
         lowest = len(self._tree.levels) - 1
         while level < min(lowest, slices.level):

@@ -68,8 +68,8 @@ def _siblings(cluster: Cluster, shape: PodShape) -> Tally:
 def _zones(cluster: Cluster) -> IntpArray:
     """intp[N]: the number of each node's zone, -1 where it has neither zone nor region."""
     numbers: dict[tuple[str, str], int] = {}
-    found = [_zone(node) for node in cluster.columns.nodes]
-    return np.array([numbers.setdefault(zone, len(numbers)) if any(zone) else -1 for zone in found], np.intp)
+    zones = [_zone(node) for node in cluster.columns.nodes]
+    return np.array([numbers.setdefault(zone, len(numbers)) if any(zone) else -1 for zone in zones], np.intp)
 
 
 def _zone(node: Node) -> tuple[str, str]:

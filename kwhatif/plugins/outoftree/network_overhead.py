@@ -100,7 +100,7 @@ class NetworkOverhead(Plugin[Overhead, None]):
         wanted = _dependencies(group, pod)
         if not wanted:
             return SKIP
-        rows = self._rows(cluster, name, {each.workload.selector for each in wanted})
+        rows = self._rows(cluster, name, {dependency.workload.selector for dependency in wanted})
         if not rows.any_scheduled:
             return SKIP
         by_dependency: Counter[tuple[int, str, int]] = Counter()
@@ -240,10 +240,10 @@ def _costs(topology: NetworkTopology, weights_name: str | None, place: Place) ->
         for key, origin in zip((REGION, ZONE), place, strict=True):
             level = search_halves(levels, lambda level: level.topology_key, key) if origin else None
             origins = (level.origin_list if level is not None else None) or []
-            origins = sorted(origins, key=lambda each: each.origin) if is_sorted else origins
-            origin_costs = search_halves(origins, lambda each: each.origin, origin)
-            for each in (origin_costs.cost_list if origin_costs is not None else None) or ():
-                costs[origin, each.destination] = each.network_cost
+            origins = sorted(origins, key=lambda origin_cost: origin_cost.origin) if is_sorted else origins
+            origin_costs = search_halves(origins, lambda origin_cost: origin_cost.origin, origin)
+            for cost in (origin_costs.cost_list if origin_costs is not None else None) or ():
+                costs[origin, cost.destination] = cost.network_cost
     return costs
 
 

@@ -68,13 +68,13 @@ def of_known_volumes(
 
     @wraps(check)
     def filter_(plugin: P, pod: PodInfo, nodes: NodeView, state: V | None) -> Iterator[Rejection]:
-        found: Any = plugin.pre_filter(pod, nodes.cluster) if state is None else state
-        if isinstance(found, Skip):
+        limits: Any = plugin.pre_filter(pod, nodes.cluster) if state is None else state
+        if isinstance(limits, Skip):
             return
-        if found.problem:
-            yield Rejection(np.ones(nodes.size, np.bool_), found.problem, unresolvable=True)
+        if limits.problem:
+            yield Rejection(np.ones(nodes.size, np.bool_), limits.problem, unresolvable=True)
         else:
-            yield from check(plugin, pod, nodes, found)
+            yield from check(plugin, pod, nodes, limits)
 
     return filter_
 

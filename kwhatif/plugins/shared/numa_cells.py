@@ -82,16 +82,16 @@ class Cells(msgspec.Struct, frozen=True, eq=False):
 def cells_of(cluster: Cluster) -> Cells:
     """What the NodeResourceTopologies of a cluster say of its nodes, in the order of its rows."""
     by_name = {topology.name: topology for topology in cluster.objects.list_all(NodeResourceTopology)}
-    found = [by_name.get(name) for name in cluster.columns.names]
-    lists = [[] if topology is None else _cells(topology) for topology in found]
-    managers = [TopologyManager() if topology is None else _manager(topology) for topology in found]
+    topologies = [by_name.get(name) for name in cluster.columns.names]
+    lists = [[] if topology is None else _cells(topology) for topology in topologies]
+    managers = [TopologyManager() if topology is None else _manager(topology) for topology in topologies]
     names: dict[str, int] = {}
     layouts: dict[Hashable, int] = {}
     for cells in lists:
         for cell in cells:
             for name in cell.available:
                 names.setdefault(name, len(names))
-    nodes, most = len(found), max(map(len, lists), default=0)
+    nodes, most = len(topologies), max(map(len, lists), default=0)
     number = np.full((nodes, most), _HIGHEST_ID + 1, np.intp)
     available = np.zeros((nodes, most, len(names)), np.int64)
     listed = np.zeros((nodes, most, len(names)), np.bool_)
@@ -103,7 +103,7 @@ def cells_of(cluster: Cluster) -> Cells:
                 listed[row, place, names[name]] = True
     return Cells(
         names,
-        np.array([topology is not None for topology in found], np.bool_),
+        np.array([topology is not None for topology in topologies], np.bool_),
         np.array([manager.policy == SINGLE for manager in managers], np.bool_),
         np.array([manager.scope == POD for manager in managers], np.bool_),
         number,

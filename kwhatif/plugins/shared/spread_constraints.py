@@ -74,7 +74,7 @@ class Constraint(msgspec.Struct, frozen=True):
                 ("NoSchedule", "NoExecute"),
                 comparison_operators=features.taint_toleration_comparison_operators,
             )
-            clean = np.array([not found for found in lists], np.bool_)
+            clean = np.array([not node_taints for node_taints in lists], np.bool_)
             taints = clean.tobytes()
             eligible &= clean[codes]
         selector, namespace = self.selector, shape.namespace

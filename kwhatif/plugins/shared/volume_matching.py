@@ -84,8 +84,8 @@ class FreeVolumeIndex:
     def free(self, request: Quantity) -> list[int]:
         """The numbers of the free volumes that are large enough, the smallest first."""
         first = bisect_left(self._sizes, request)
-        found: list[int] = self.numbers[first:-1][self._free[first:]].tolist()
-        return found
+        sizes: list[int] = self.numbers[first:-1][self._free[first:]].tolist()
+        return sizes
 
     def best(self, request: Quantity, taken: IntpArray) -> IntpArray:
         """intp[N]: the number of the smallest volume that each node may get, -1 for none.
@@ -250,14 +250,14 @@ class Conflicts(msgspec.Struct, frozen=True, eq=False):
     def out_of_reach(self, row: int) -> str:
         """Bound volumes that cannot be reached from the node."""
         node = self.cluster.columns.nodes[row]
-        found = []
+        keys = []
         for claim in self.bound:
             volume = self.cluster.storage.volumes.get(claim.spec.volume_name or "")
             if volume is not None and not reachable(volume, self.cluster)[row]:
                 terms = affinity_on(volume, self.cluster, row)
                 why = RequiredNodeAffinity(terms=terms).unmet(node)
-                found.append(f"claim {claim.name} is bound to volume {volume.name}, which {why}")
-        return "; ".join(found)
+                keys.append(f"claim {claim.name} is bound to volume {volume.name}, which {why}")
+        return "; ".join(keys)
 
     def no_such_volume(self, row: int) -> str:
         """Claims that are bound to a volume which does not exist."""
@@ -268,18 +268,18 @@ class Conflicts(msgspec.Struct, frozen=True, eq=False):
 
     def no_volume(self, row: int) -> str:
         """Claims that get no volume on the node: no free one is there, and none is provisioned there."""
-        found = []
+        keys = []
         for claim, where in self.unmatched:
             selected = self.cluster.storage.selected_node(claim)
             if selected is not None and selected != self.cluster.columns.names[row]:
-                found.append(f"claim {claim.name}: its volume is being made for node {selected}")
+                keys.append(f"claim {claim.name}: its volume is being made for node {selected}")
             elif where[row] and (none_made := self._why_none_is_made(claim, row)):
-                found.append(f"claim {claim.name}: {self._why_none_is_free(claim, row)}, and {none_made}")
-        return "; ".join(found)
+                keys.append(f"claim {claim.name}: {self._why_none_is_free(claim, row)}, and {none_made}")
+        return "; ".join(keys)
 
     def no_space(self, row: int) -> str:
         """Claims for which the driver reports too little room."""
-        found = []
+        keys = []
         for claim, where in self.unmatched:
             storage_class = self.cluster.storage.classes[storage_class_of(claim)]
             admitted = where[row] and topologies_admit(self.cluster, storage_class.name)[row]
@@ -287,8 +287,8 @@ class Conflicts(msgspec.Struct, frozen=True, eq=False):
                 most = int(largest_volume(self.cluster, storage_class.name)[row])
                 room = "no room" if most < 0 else f"room for {format_amount('memory', most)}"
                 asks = f"claim {claim.name} asks for {claim.storage}"
-                found.append(f"{asks}, driver {storage_class.provisioner} reports {room} there")
-        return "; ".join(found)
+                keys.append(f"{asks}, driver {storage_class.provisioner} reports {room} there")
+        return "; ".join(keys)
 
     def _why_none_is_free(self, claim: PersistentVolumeClaim, row: int) -> str:
         free = free_volumes(claim, self.cluster, self.features)

@@ -57,7 +57,7 @@ class _RawJson:
 
 def front_coded(texts: Sequence[str]) -> dict[str, Any]:
     """Each text as what it shares with the one before, and the rest: names in order have long beginnings in common."""
-    found, last, shared = [], "", 0
+    parts, last, shared = [], "", 0
     for text in map(clean, texts):
         most = min(len(text), len(last), len(_LENGTHS) - 1)
         # Mostly as much as two names before.
@@ -65,9 +65,9 @@ def front_coded(texts: Sequence[str]) -> dict[str, Any]:
             shared = 0
         while shared < most and text[shared] == last[shared]:
             shared += 1
-        found.append(_LENGTHS[shared] + text[shared:])
+        parts.append(_LENGTHS[shared] + text[shared:])
         last = text
-    return {"f": _RawJson(found), "n": len(found)}
+    return {"f": _RawJson(parts), "n": len(parts)}
 
 
 def packed_column(texts: Sequence[str], nodes: Mapping[str, int]) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def _rename_fields(value: object, kind: inspect.Type) -> object:
     """The value with the fields of answers under their own names; whole nodes are left as they are."""
     match kind, value:
         case inspect.UnionType(), _ if value is not None:
-            return _rename_fields(value, next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
+            return _rename_fields(value, next(type_ for type_ in kind.types if not isinstance(type_, inspect.NoneType)))
         case inspect.ListType(), list():
             return [_rename_fields(item, kind.item_type) for item in value]
         case inspect.DictType(), dict():

@@ -132,7 +132,7 @@ def aks_types(
     skus: Sequence[AzureSku], on_demand: Mapping[str, float], spot: Mapping[str, float], source: str
 ) -> InstanceTypesFile:
     """All sizes that AKS takes, offered where they are and a price is known. Raises InputError with a place."""
-    found: dict[str, InstanceType] = {}
+    types: dict[str, InstanceType] = {}
     for number, sku in enumerate(skus):
         if sku.resource_type != "virtualMachines" or any(
             restriction.type == "Location" for restriction in sku.restrictions or ()
@@ -150,8 +150,8 @@ def aks_types(
         if parts["family"] + parts["sub"] in ("DC", "EC"):
             continue
         offerings = list(_offerings(sku, fields, on_demand, spot))
-        found[sku.name] = _describe_size(sku.name, parts, fields, cores, gibibytes, offerings)
-    return assemble_file([found[name] for name in sorted(found)], on_demand, spot, source, _INCOMPLETE)
+        types[sku.name] = _describe_size(sku.name, parts, fields, cores, gibibytes, offerings)
+    return assemble_file([types[name] for name in sorted(types)], on_demand, spot, source, _INCOMPLETE)
 
 
 def _offerings(

@@ -52,7 +52,7 @@ def aws_types(
     prices = dict(_latest(spot.spot_price_history if spot else ()))
     ids = _zone_ids(node_class)
     instance_types = []
-    for instance_type in sorted(types.instance_types, key=lambda each: each.instance_type):
+    for instance_type in sorted(types.instance_types, key=lambda ec2_type: ec2_type.instance_type):
         there = [zone for zone in sorted(zones.get(instance_type.instance_type, ())) if not ids or zone in ids]
         offerings = list(_offerings(instance_type, there, prices, on_demand, ids))
         instance_types.append(_describe_type(instance_type, node_class, options, there, offerings, auto_mode=auto_mode))
@@ -121,7 +121,7 @@ def _offerings(
 
 def _latest(history: Sequence[Price]) -> Iterator[tuple[tuple[str, str], float]]:
     """Of each type and zone, of Linux."""
-    for price in sorted(history, key=lambda each: each.timestamp):
+    for price in sorted(history, key=lambda entry: entry.timestamp):
         if price.product_description.startswith("Linux"):
             yield (price.instance_type, price.availability_zone), float(price.spot_price)
 

@@ -79,8 +79,8 @@ def kwok_types(types: Sequence[KwokType], source: str) -> InstanceTypesFile:
 
 def _build_type(type_: KwokType, place: str) -> InstanceType:
     if len(type_.operating_systems) != 1:
-        found = ", ".join(type_.operating_systems) or "none"
-        raise InputError(f"expected one operating system, found {found}", place=f"{place}.operatingSystems")
+        systems = ", ".join(type_.operating_systems) or "none"
+        raise InputError(f"expected one operating system, found {systems}", place=f"{place}.operatingSystems")
     capacity = {**_PODS, **type_.resources}
     size = _AWS_NAME.fullmatch(type_.name)
     family = re.split("[.-]", type_.name, maxsplit=1)
@@ -141,7 +141,7 @@ _INCOMPLETE = "only types that the snapshot has a node of, as nodes have them; p
 
 def observed_types(snapshot: Snapshot) -> InstanceTypesFile:
     """Each type as its first node has it, in alphabetical order, offered where it occurs, at no price."""
-    found: dict[str, InstanceType] = {}
+    types: dict[str, InstanceType] = {}
     for labels, capacity, allocatable in _machines(snapshot):
         name = labels.get(INSTANCE_TYPE)
         if not name or not capacity:
@@ -149,10 +149,10 @@ def observed_types(snapshot: Snapshot) -> InstanceTypesFile:
         kind = labels.get(CAPACITY_TYPE, "on-demand")
         offering = Offering(zone=labels.get(ZONE) or "unknown", capacity_type=kind, price=0.0)  # type: ignore[arg-type]
         offerings = [offering] if kind in CAPACITY_TYPES and kind != RESERVED else []
-        there = found.get(name)
+        there = types.get(name)
         if there is None:
             overhead = {key: amount - allocatable.get(key, _NONE) for key, amount in capacity.items()}
-            found[name] = InstanceType(
+            types[name] = InstanceType(
                 name=name,
                 labels={key: value for key, value in labels.items() if key in _PLATFORM or key.startswith(_OF_TYPES)},
                 capacity=dict(capacity),
@@ -160,13 +160,13 @@ def observed_types(snapshot: Snapshot) -> InstanceTypesFile:
                 offerings=offerings,
             )
         else:
-            there.offerings.extend(each for each in offerings if each not in there.offerings)
+            there.offerings.extend(stated for stated in offerings if stated not in there.offerings)
     return InstanceTypesFile(
         api_version=API_VERSION,
         kind=KIND,
         source=snapshot.source or None,
         incomplete=_INCOMPLETE,
-        types=sorted(found.values(), key=lambda instance_type: instance_type.name),
+        types=sorted(types.values(), key=lambda instance_type: instance_type.name),
     )
 
 

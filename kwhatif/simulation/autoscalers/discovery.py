@@ -95,12 +95,12 @@ def labelled_groups(nodes: Iterable[Node]) -> Iterator[LabelledGroup]:
         sign = next((sign for sign in _SIGNS if labels.get(sign.key)), None)
         if sign is None:
             continue
-        found = {key: labels[key] for key in (sign.key, *sign.beside) if key in labels}
-        name = "-".join(found.values())
+        labels_of_group = {key: labels[key] for key in (sign.key, *sign.beside) if key in labels}
+        name = "-".join(labels_of_group.values())
         if name not in seen:
             seen.add(name)
             where = f"label {sign.key} of nodes"
-            yield LabelledGroup(name, Members(labels=found), where, sign, labels[sign.key])
+            yield LabelledGroup(name, Members(labels=labels_of_group), where, sign, labels[sign.key])
 
 
 def members_named(name: str, nodes: Sequence[Node], labelled: Sequence[LabelledGroup]) -> tuple[Members, str] | None:
@@ -144,9 +144,9 @@ def machine_groups(snapshot: Snapshot) -> Iterator[Group]:
         for scalable in snapshot.objects.list_all(kind):
             if kind is MachineSet and _owner(scalable, "MachineDeployment"):
                 continue
-            found = _group(scalable, kind.__name__, nodes, there)
-            if found is not None:
-                yield found
+            group = _group(scalable, kind.__name__, nodes, there)
+            if group is not None:
+                yield group
 
 
 def _group(
@@ -299,9 +299,9 @@ def _groups(
     by_label = NodesByLabel(named)
     labelled, taken, groups = list(labelled_groups(nodes)), set[str](), []
     for group in sized.values():
-        found = None if group.nodes else members_named(group.name, nodes, labelled)
-        if found is not None:
-            group = replace(group, nodes=found[0], source=f"{group.source}; {found[1]}")
+        members = None if group.nodes else members_named(group.name, nodes, labelled)
+        if members is not None:
+            group = replace(group, nodes=members[0], source=f"{group.source}; {members[1]}")
         if _takes(group, named, taken, by_label):
             groups.append(group)
         else:

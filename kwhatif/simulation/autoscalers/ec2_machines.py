@@ -309,7 +309,7 @@ class EC2Machine(msgspec.Struct, frozen=True):
     def labels(self, region: str = "", *, auto_mode: bool = False) -> dict[str, str]:
         """Its labels; those that it is known not to have are not there. ``auto_mode`` has them by EKS's domain, too."""
         type_ = self.type_
-        found = {
+        labels = {
             "cpu": str(self.cores),
             "memory": str(type_.memory_info.size_in_mi_b),
             "encryption-in-transit-supported": str(type_.network_info.encryption_in_transit_supported).lower(),
@@ -318,14 +318,14 @@ class EC2Machine(msgspec.Struct, frozen=True):
         }
         named, category, generation = self._scheme
         if named:
-            found |= {"category": category, "generation": generation}
+            labels |= {"category": category, "generation": generation}
         parts = type_.instance_type.split(".")
         if len(parts) == 2:
-            found |= {"family": parts[0], "size": parts[1]}
-        found |= self._processor_labels() | self._disk_and_network_labels() | self._device_labels()
-        own = {f"{AWS}{key}": value for key, value in found.items()}
+            labels |= {"family": parts[0], "size": parts[1]}
+        labels |= self._processor_labels() | self._disk_and_network_labels() | self._device_labels()
+        own = {f"{AWS}{key}": value for key, value in labels.items()}
         if auto_mode:
-            own |= {f"{EKS}/instance-{key}": value for key, value in found.items() if key in EKS_LABELS}
+            own |= {f"{EKS}/instance-{key}": value for key, value in labels.items() if key in EKS_LABELS}
         return {
             "kubernetes.io/arch": self.architecture,
             **({"kubernetes.io/os": self.os} if self.os else {}),
@@ -336,8 +336,8 @@ class EC2Machine(msgspec.Struct, frozen=True):
 
     def _processor_labels(self) -> dict[str, str]:
         processor = self.type_.processor_info
-        found = {"cpu-sustained-clock-speed-mhz": str(math.floor(processor.sustained_clock_speed_in_ghz * 1000 + 0.5))}
-        return found | ({"cpu-manufacturer": _kebab(processor.manufacturer)} if processor.manufacturer else {})
+        labels = {"cpu-sustained-clock-speed-mhz": str(math.floor(processor.sustained_clock_speed_in_ghz * 1000 + 0.5))}
+        return labels | ({"cpu-manufacturer": _kebab(processor.manufacturer)} if processor.manufacturer else {})
 
     def _disk_and_network_labels(self) -> dict[str, str]:
         disk_and_network_labels = {}

@@ -77,10 +77,10 @@ def parse_node_flags(words: Sequence[tuple[str, str]]) -> Iterator[SizedGroup]:
     """The groups of all ``--nodes`` among flags with their values; those that cannot be read are left out."""
     parts = form_of(words).parts.split(":")
     for value in node_flags(words):
-        found = dict(zip(parts, value.split(":", len(parts) - 1), strict=False))
-        least, most = int64(found.get("min", "")), int64(found.get("max", ""))
-        if least is not None and most is not None and found.get("name"):
-            yield SizedGroup(found["name"], least, most)
+        fields = dict(zip(parts, value.split(":", len(parts) - 1), strict=False))
+        least, most = int64(fields.get("min", "")), int64(fields.get("max", ""))
+        if least is not None and most is not None and fields.get("name"):
+            yield SizedGroup(fields["name"], least, most)
 
 
 def unread_node_flags(words: Sequence[tuple[str, str]]) -> Iterator[str]:

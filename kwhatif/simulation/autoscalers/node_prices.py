@@ -56,14 +56,14 @@ def catalogue_prices(known: OfferedCatalogue) -> Prices:
 
 def prices_of(nodes: Iterable[Node], prices: Prices) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Node -> price, and the instance types of nodes whose price is not known."""
-    found, unknown = {}, dict[str, None]()
+    costs, unknown = {}, dict[str, None]()
     for node in nodes:
         price = prices(node)
         if price is None:
             unknown.setdefault(type_of(node) or "none")
         else:
-            found[node.name] = price
-    return found, tuple(unknown)
+            costs[node.name] = price
+    return costs, tuple(unknown)
 
 
 def _capacity_type(node: Node) -> str:

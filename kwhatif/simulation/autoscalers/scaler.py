@@ -79,7 +79,9 @@ class Scaler(msgspec.Struct):
         self._helped_last = frozenset()
         if self._fruitless_rounds >= MOST_FRUITLESS_ROUNDS:
             reason = f"nodes came {MOST_FRUITLESS_ROUNDS} times in a row, and it fits none"
-            refusals = [GroupRefusal(autoscaler=each.name, group="", reasons=(reason,)) for each in self.autoscalers]
+            refusals = [
+                GroupRefusal(autoscaler=scaler_.name, group="", reasons=(reason,)) for scaler_ in self.autoscalers
+            ]
             self._why_not.update({pod.key: refusals for pod in waiting})
             return []
         later, now = self.later(session, waiting), self.now + timedelta(seconds=self.time)
@@ -144,9 +146,9 @@ class Scaler(msgspec.Struct):
         for pod, node in homes.items():
             of_node.setdefault(node, []).append(pod)
         nodes = tuple(
-            self._node(each, of_node.get(each.node.node.name, ()))
-            for each in self._came
-            if not used or each.node.node.name in of_node
+            self._node(node, of_node.get(node.node.node.name, ()))
+            for node in self._came
+            if not used or node.node.node.name in of_node
         )
         costs = [added_node.cost for added_node in nodes]
         without = tuple(
@@ -202,10 +204,10 @@ def apply_scale_up(
     victims = (victim for placement in placements for victim in placement.victims if victim.replacement)
     homes = {placement.pod: placement.node for placement in placements if placement.outcome in ("placed", "autoscaled")}
     homes |= {victim.replacement: victim.lands_on for victim in victims if victim.lands_on}
-    found = scaler.summarize(
+    scale_up = scaler.summarize(
         session, homes, [placement.pod for placement in placements if placement.outcome == "unschedulable"]
     )
-    words = dict(_words(found))
+    words = dict(_words(scale_up))
     explained = (
         replace(
             placement, message=words.get(placement.node, f"it finds room on {placement.node} once new nodes are there")
@@ -214,7 +216,7 @@ def apply_scale_up(
         else placement
         for placement in placements
     )
-    return tuple(explained), found
+    return tuple(explained), scale_up
 
 
 def _words(scale_up: ScaleUp) -> Iterator[tuple[str, str]]:

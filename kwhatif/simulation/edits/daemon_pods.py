@@ -116,12 +116,12 @@ Place = tuple[str, str, str]
 
 def _running(draft: Draft) -> dict[Place, list[str]]:
     """The pods of daemon sets by where they are."""
-    found: dict[Place, list[str]] = {}
+    pods_of: dict[Place, list[str]] = {}
     for pod in draft.pods:
         owner = pod.controller
         if owner is not None and owner.kind == "DaemonSet" and pod.spec.node_name:
-            found.setdefault((pod.namespace, owner.name or "", pod.spec.node_name), []).append(pod.key)
-    return found
+            pods_of.setdefault((pod.namespace, owner.name or "", pod.spec.node_name), []).append(pod.key)
+    return pods_of
 
 
 def _place(daemon_set: Object, node: str) -> Place:

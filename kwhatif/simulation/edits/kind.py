@@ -102,8 +102,8 @@ class ParsedEdit(msgspec.Struct, frozen=True):
 # --- what the values of options have in common
 
 
-def build_usage_error(form: str, found: str) -> UsageError:
-    return UsageError(f"expected {form}, found {describe_value(found)}")
+def build_usage_error(form: str, stated: str) -> UsageError:
+    return UsageError(f"expected {form}, found {describe_value(stated)}")
 
 
 def split_nodes(text: str, form: str) -> tuple[str, str]:

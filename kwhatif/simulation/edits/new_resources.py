@@ -32,7 +32,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
     lowest priority first, and wait for another one. What a kubelet has said of a pod's resources is about what it asked
     for before, and is forgotten. Returns how many pods of each workload there were.
     """
-    owners, found = Owners(draft.snapshot), dict.fromkeys(new, 0)
+    owners, counts = Owners(draft.snapshot), dict.fromkeys(new, 0)
     features = features_of()
     requests, grown = RequestSums(features), list[Pod]()
     specs: dict[tuple[int, str], PodSpec] = {}
@@ -43,7 +43,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
         amounts = new.get(name)
         if amounts is None or pod.is_finished:
             return pod
-        found[name] += 1
+        counts[name] += 1
         # Pods that share a spec go on sharing one.
         spec = specs.get((id(pod.spec), name))
         if spec is None:
@@ -59,7 +59,7 @@ def set_resources(draft: Draft, new: NewResources, origin: str) -> dict[str, int
     for kind in TEMPLATES:
         _change_templates(draft, kind, new)
     _make_wait(draft, grown, requests, origin)
-    return found
+    return counts
 
 
 def _make_wait(draft: Draft, grown: Sequence[Pod], requests: RequestSums, origin: str) -> None:

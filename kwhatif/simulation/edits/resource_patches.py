@@ -59,13 +59,13 @@ def _read_patch(value: Mapping[str, Any], kind: str) -> Plain:
 
 def _read_policy(value: Mapping[str, Any]) -> Plain:
     policies = section(value, "spec", "resourcePolicy").get("containerPolicies") or ()
-    found: Plain = {}
+    document: Plain = {}
     for number, policy in enumerate(policies):
         least, most = policy.get("minAllowed"), policy.get("maxAllowed")
         if not least or least != most:
             problem = "expected minAllowed and maxAllowed alike, as kwhatif rightsize writes them"
             raise InputError(problem, place=f"$.spec.resourcePolicy.containerPolicies[{number}]")
-        found[str(policy.get("containerName"))] = {"requests": least}
-    if not found:
+        document[str(policy.get("containerName"))] = {"requests": least}
+    if not document:
         raise InputError("expected containerPolicies, found none", place="$.spec.resourcePolicy")
-    return found
+    return document

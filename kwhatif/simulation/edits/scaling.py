@@ -86,17 +86,17 @@ def _kind(word: str) -> str:
 
 
 def _find(draft: Draft, kind: str, name: str, namespace: str | None) -> Object:
-    there, found = draft.whole(kind), _find_stored(draft, kind, name, namespace)
-    if len(found) > 1:
-        found = [obj for obj in found if namespace_of(obj) == "default"] or found
-    if len(found) > 1:
-        places = ", ".join(sorted(namespace_of(obj) for obj in found))
+    there, stored = draft.whole(kind), _find_stored(draft, kind, name, namespace)
+    if len(stored) > 1:
+        stored = [obj for obj in stored if namespace_of(obj) == "default"] or stored
+    if len(stored) > 1:
+        places = ", ".join(sorted(namespace_of(obj) for obj in stored))
         raise InputError(f"{kind} {name} is in several namespaces ({places}): name one", place=".name")
-    if not found and kind == "Deployment":
-        found = _only_replica_set(draft, name, namespace)
-    if found:
-        _check_free(draft, found[0])
-        return found[0]
+    if not stored and kind == "Deployment":
+        stored = _only_replica_set(draft, name, namespace)
+    if stored:
+        _check_free(draft, stored[0])
+        return stored[0]
     wanted = f"{namespace}/{name}" if namespace else name
     if not there:
         raise InputError(f"there is no {kind} {wanted}: the snapshot holds no {kind} at all", place=".name")

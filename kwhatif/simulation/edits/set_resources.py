@@ -69,9 +69,9 @@ def _apply(draft: Draft, what: SetResources, origin: str) -> str:
         workload.workload: {name: (one.requests or {}, one.limits or {}) for name, one in workload.containers.items()}
         for workload in what.workloads
     }
-    found = set_resources(draft, new, origin)
+    counts = set_resources(draft, new, origin)
     missing = next(
-        (number for number, workload_resources in enumerate(what.workloads) if not found[workload_resources.workload]),
+        (number for number, workload_resources in enumerate(what.workloads) if not counts[workload_resources.workload]),
         None,
     )
     if missing is not None:

@@ -47,18 +47,18 @@ _JUDGING = frozenset(
 
 def in_creation_order(manifests: Sequence[Manifest]) -> list[Manifest]:
     """The manifests as they are created."""
-    definitions = [each for each in manifests if each.obj.kind == _DEFINITION]
-    found: list[Manifest] = []
+    definitions = [manifest for manifest in manifests if manifest.obj.kind == _DEFINITION]
+    ordered: list[Manifest] = []
     part: list[Manifest] = []
     for manifest in manifests:
         if manifest.obj.kind == _DEFINITION:
             continue
         if manifest.obj.kind in _JUDGING:
-            found += [*_needed_first(part), manifest]
+            ordered += [*_needed_first(part), manifest]
             part = []
         else:
             part.append(manifest)
-    return [*definitions, *found, *_needed_first(part)]
+    return [*definitions, *ordered, *_needed_first(part)]
 
 
 def _needed_first(manifests: Sequence[Manifest]) -> list[Manifest]:

@@ -115,15 +115,15 @@ def require_pods(files: Files, manifests: Sequence[Manifest], reading: ManifestO
 
 def _undefined_kinds(manifests: Sequence[Manifest], snapshot: Snapshot) -> list[str]:
     """``kind "Gizmo" in version "example.com/v1"`` of kinds that no CustomResourceDefinition at hand defines."""
-    whole = [*snapshot.whole.get("CustomResourceDefinition", ()), *(each.raw for each in manifests)]
-    specs = [section(each, "spec") for each in whole if each.get("kind") in (None, "CustomResourceDefinition")]
+    whole = [*snapshot.whole.get("CustomResourceDefinition", ()), *(manifest.raw for manifest in manifests)]
+    specs = [section(body, "spec") for body in whole if body.get("kind") in (None, "CustomResourceDefinition")]
     defined = {(spec.get("group"), section(spec, "names").get("kind")) for spec in specs}
-    found: dict[str, None] = {}
+    kinds: dict[str, None] = {}
     for manifest in manifests:
         kind, version = manifest.obj.kind or "", manifest.obj.api_version or ""
         if _may_make_pods([manifest]) and (version.rpartition("/")[0], kind) not in defined:
-            found[f'kind "{kind}" in version "{version}"'] = None
-    return list(found)
+            kinds[f'kind "{kind}" in version "{version}"'] = None
+    return list(kinds)
 
 
 def _is_of_kueue(manifest: Manifest) -> bool:

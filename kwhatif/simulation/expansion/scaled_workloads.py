@@ -96,16 +96,16 @@ class WorkloadScaling:
         """The same of a workload of Kubernetes' own, which is stored that way."""
         if part_of(obj, "kind") not in _SCALED:
             return obj
-        found = self.scale(obj, origin, running)
-        if found is not obj:
-            self._world.put(found)
-        return found
+        objects = self.scale(obj, origin, running)
+        if objects is not obj:
+            self._world.put(objects)
+        return objects
 
     def targets(self, manifests: Sequence[Manifest]) -> Iterator[tuple[str, Object]]:
         """The workloads of the cluster that autoscalers of the manifests scale, and that no manifest changes, each with
         the manifest of its autoscaler.
         """
-        given = {(each.obj.kind, each.obj.namespace, each.obj.name) for each in manifests}
+        given = {(manifest.obj.kind, manifest.obj.namespace, manifest.obj.name) for manifest in manifests}
         yielded: set[WorkloadKey] = set()
         for manifest in manifests:
             obj = self._world.get(manifest.obj.kind or "", manifest.obj.namespace, manifest.obj.name)

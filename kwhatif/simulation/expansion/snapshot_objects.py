@@ -65,8 +65,8 @@ def build_object_store(
             if (kind, obj.name) in named:
                 world.put(plain(obj, kind), sketched=True)
     for kind in sorted((KINDS.keys() & NAMESPACED) - KEPT_WHOLE.keys() - _BY_NAME):
-        if found := snapshot.objects.in_namespaces(kind, namespaces):
-            world.put_all(kind, found)
+        if references := snapshot.objects.in_namespaces(kind, namespaces):
+            world.put_all(kind, references)
     for objects in snapshot.whole.values():
         for whole in objects:
             if part_of(whole, "metadata").get("namespace", "") in {"", *namespaces}:
@@ -86,19 +86,19 @@ def build_object_store(
 
 def _references(snapshot: Snapshot) -> frozenset[Reference]:
     """The services that webhooks are called at, and what policies' bindings name as parameters."""
-    found = set()
+    references = set()
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         for configuration in snapshot.whole.get(kind, ()):
             for hook in list_at(configuration, "webhooks"):
                 service = section(hook, "clientConfig", "service")
-                found.add(("Service", str(service.get("namespace") or ""), str(service.get("name") or "")))
+                references.add(("Service", str(service.get("namespace") or ""), str(service.get("name") or "")))
     for kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
         policies = {part_of(policy, "metadata", "name"): policy for policy in snapshot.whole.get(kind, ())}
         for binding in snapshot.whole.get(f"{kind}Binding", ()):
             params = section(policies.get(section(binding, "spec").get("policyName")), "spec", "paramKind")
             ref = section(binding, "spec", "paramRef")
-            found.add((str(params.get("kind") or ""), str(ref.get("namespace") or ""), str(ref.get("name") or "")))
-    return frozenset(key for key in found if all(key))
+            references.add((str(params.get("kind") or ""), str(ref.get("namespace") or ""), str(ref.get("name") or "")))
+    return frozenset(key for key in references if all(key))
 
 
 def _put_references(world: ObjectStore, snapshot: Snapshot, references: Collection[Reference]) -> None:

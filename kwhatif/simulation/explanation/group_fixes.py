@@ -47,12 +47,12 @@ def group_fixes(trials: GroupTrials, outcome: GroupOutcome) -> tuple[tuple[Group
     """Changes that let a group run, and the number tried. ``outcome`` is the group's result without them."""
     fixes: list[GroupFix] = []
     tried = 0
-    for change, found in _Changes(trials, outcome).candidates():
+    for change, result in _Changes(trials, outcome).candidates():
         tried += 1
-        group = found.tried if isinstance(found, Departure) else found
+        group = result.tried if isinstance(result, Departure) else result
         if group is None or not group.works:
             continue
-        leaving = found.leaving if isinstance(found, Departure) else ()
+        leaving = result.leaving if isinstance(result, Departure) else ()
         domain, evicted = group.domain, format_some(group.outcome.evicted)
         text = change + (f", which evicts {evicted}" if evicted else "")
         fixes.append(GroupFix(change=text, domain=domain, bound=group.outcome.bound, leaving=leaving))

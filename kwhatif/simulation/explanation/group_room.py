@@ -48,9 +48,9 @@ def find_departure(trials: GroupTrials, rows: Collection[int], scarce: Collectio
     units = _units_on(trials.session, trials.key, rows)
     holding = [unit for unit in units if any(_holds(pod, scarce) for pod in unit.pods)]
     for eligible in (holding, units) if len(holding) < len(units) else (units,):
-        found = _fewest(trials, eligible) if eligible else None
-        if found is not None:
-            chosen, tried = found
+        fewest = _fewest(trials, eligible) if eligible else None
+        if fewest is not None:
+            chosen, tried = fewest
             departure = Departure(tuple(_landings(trials.session, tried.session, chosen)), tried)
             if departure.all_land or all(unit.priority < trials.priority for unit in chosen):
                 return departure

@@ -232,10 +232,10 @@ def report_of_attempt(
 
 def _describe_state(tried: PodAttempt) -> str:
     """The state in which a pod was tried, in words; empty if that is the snapshot's."""
-    found = [f"{format_count(tried.after, 'pod')} found a node"] if tried.after else []
+    states = [f"{format_count(tried.after, 'pod')} found a node"] if tried.after else []
     if tried.evicted:
-        found.append(f"{format_count(tried.evicted, 'pod')} {'was' if tried.evicted == 1 else 'were'} evicted")
-    return f"as it was tried, after {' and '.join(found)}" if found else ""
+        states.append(f"{format_count(tried.evicted, 'pod')} {'was' if tried.evicted == 1 else 'were'} evicted")
+    return f"as it was tried, after {' and '.join(states)}" if states else ""
 
 
 def _workload(pod: Pod) -> str:

@@ -90,7 +90,7 @@ def changes_of_workload(
 
 def _at_once(change: WorkloadChange) -> WorkloadChange:
     """A change of the template for which all pods that run are replaced at once."""
-    changed = [deepcopy(each) for each in change.objects]
+    changed = [deepcopy(obj) for obj in change.objects]
     section(changed[0], "spec")["strategy"] = {"type": "Recreate"}
     return WorkloadChange(f"{change.change}; all pods at once (Recreate)", change.about, changed)
 
@@ -148,14 +148,16 @@ def _spreads(workload: Body) -> Iterator[WorkloadChange]:
 def _terms(workload: Body) -> Iterator[WorkloadChange]:
     """Required terms of affinity between pods: over nodes rather than wider, or preferred."""
     for side, words in (("podAntiAffinity", "anti-affinity"), ("podAffinity", "affinity")):
-        for place, term in enumerate(_required(pod_spec_of(workload), side)):
+        for place, term in enumerate(_required_terms(pod_spec_of(workload), side)):
             key = term.get("topologyKey", "")
             if side == "podAntiAffinity" and key != HOSTNAME:
                 yield _edit(
                     workload,
                     f"keep pods apart by node, not by {key}",
                     f"{side} {place}",
-                    lambda spec, side=side, place=place: _required(spec, side)[place].update(topologyKey=HOSTNAME),
+                    lambda spec, side=side, place=place: _required_terms(spec, side)[place].update(
+                        topologyKey=HOSTNAME
+                    ),
                 )
             yield _edit(
                 workload,
@@ -165,7 +167,7 @@ def _terms(workload: Body) -> Iterator[WorkloadChange]:
             )
 
 
-def _required(spec: Body, side: str) -> list[Body]:
+def _required_terms(spec: Body, side: str) -> list[Body]:
     return section(spec, AFFINITY, side).get(_REQUIRED) or []
 
 
@@ -181,7 +183,7 @@ def rules_that_differ(pod: Pod, edited: Pod) -> set[str]:
     """The fields with rules about other pods in which a suggested pod differs."""
     rules = {SPREAD} if _plain(pod.spec, SPREAD) != _plain(edited.spec, SPREAD) else set()
     for side in ("podAffinity", "podAntiAffinity"):
-        was, then = (section(_plain(each.spec, AFFINITY), side) for each in (pod, edited))
+        was, then = (section(_plain(spec_owner.spec, AFFINITY), side) for spec_owner in (pod, edited))
         rules |= {AFFINITY} if was != then else set()
     return rules
 
@@ -189,11 +191,11 @@ def rules_that_differ(pod: Pod, edited: Pod) -> set[str]:
 def change_of_pod(workload: Body, change: str, pod: Pod, edited: Pod) -> WorkloadChange | None:
     """What a plugin suggests for one pod, as a change of the template; None where the template has no such field."""
     fields: Body = {}
-    was, then = (_plain(each.spec, "tolerations") or [] for each in (pod, edited))
+    was, then = (_plain(side_pod.spec, "tolerations") or [] for side_pod in (pod, edited))
     # The others are those that the API server adds.
     tolerated = [entry for entry in then if entry not in was]
     for name in ("nodeSelector", "affinity"):
-        before, after = (_plain(each.spec, name) for each in (pod, edited))
+        before, after = (_plain(side_pod.spec, name) for side_pod in (pod, edited))
         if before != after:
             fields[name] = after
     requests = {
@@ -262,7 +264,7 @@ def change_of_quota(failed: FailedCreate, namespace: str, quotas: Sequence[Body]
     if match is None:
         return None
     key = namespace, match["name"]
-    names = [(namespace_of(each), name_of(each)) for each in quotas]
+    names = [(namespace_of(body), name_of(body)) for body in quotas]
     if key not in names:
         return None
     quota = quotas[names.index(key)]

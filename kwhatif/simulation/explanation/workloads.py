@@ -80,16 +80,16 @@ def explain_workloads(
     run = place_pods(placing, asked, rollouts=rollouts, unknown_kinds=unknown_kinds, scaler=scaler)
     items = {item.pod.key: item for item in run.pods_to_schedule if group_of(session, item) is None}
     by_owner: dict[str, list[Placement]] = {origins.owner_of(item.pod): [] for item in items.values()}
-    for each in run.placements:
-        if each.pod in items and each.pod not in run.removed:
-            by_owner[origins.owner_of(items[each.pod].pod)].append(each)
-    pending = [items[each.pod] for placements in by_owner.values() for each in placements if not each.good]
+    for ended in run.placements:
+        if ended.pod in items and ended.pod not in run.removed:
+            by_owner[origins.owner_of(items[ended.pod].pod)].append(ended)
+    pending = [items[other.pod] for placements in by_owner.values() for other in placements if not other.good]
     tried_in = TrialCluster(run.end.sandbox(), origins, by_owner.keys(), pending)
     alone = session.sandbox()
     workloads, reports = [], []
     for owner, placements in track(by_owner.items(), "Explaining", "workloads"):
-        mine = [items[each.pod] for each in placements]
-        if mine and (any(map(is_meant, mine)) or not all(each.good for each in placements)):
+        mine = [items[other.pod] for other in placements]
+        if mine and (any(map(is_meant, mine)) or not all(other.good for other in placements)):
             chosen, tried = _choose(placements, recorder, owner)
             item, placement = mine[chosen], placements[chosen]
             workloads.append(_count(owner, placements, chosen, *_count_alone(alone, mine, placements)))
@@ -98,7 +98,7 @@ def explain_workloads(
                 if tried is None
                 else report_of_attempt(tried, item, placement, looking, tried_in)
             )
-            rest = (each for each in placements if each is not placement and _end_of(each) == _end_of(placement))
+            rest = (other for other in placements if other is not placement and _end_of(other) == _end_of(placement))
             reports.append(replace(report, alike=tuple(rest)))
     groups = explain_groups_of(run, with_fixes=looking.fixes)
     return WorkloadExplanation(run, tuple(workloads), tuple(reports), groups)
@@ -146,16 +146,16 @@ def _count_alone(session: Session, items: Sequence[PodToSchedule], placements: S
     Pods that plugins cannot tell apart are decided on once. Pods that are not tried at all count by their outcome.
     """
     shapes: dict[int, bool] = {}
-    found = 0
+    count = 0
     for item, placement in zip(items, placements, strict=True):
         if placement.outcome in ("skipped", "unclaimed"):
-            found += placement.good
+            count += placement.good
             continue
         info = session.info(item)
         if info.shape.index not in shapes:
             shapes[info.shape.index] = session.driver.decide(info).is_placed
-        found += shapes[info.shape.index]
-    return found, len(shapes)
+        count += shapes[info.shape.index]
+    return count, len(shapes)
 
 
 def _report_without_attempt(

@@ -190,8 +190,8 @@ def _deletion_gaps(run: Run) -> Iterator[Gap]:
 def _assess_alone(run: Run) -> Fidelity:
     session, asked, rollouts = run.session, run.pods_to_schedule, run.updates
     snapshot, setup = session.snapshot, session.setup
-    freed = {each.namespace for each in rollouts if each.plan is not None and each.plan.removed_pods}
-    freed |= {each.pod.partition("/")[0] for each in run.victims}
+    freed = {rollout.namespace for rollout in rollouts if rollout.plan is not None and rollout.plan.removed_pods}
+    freed |= {victim.pod.partition("/")[0] for victim in run.victims}
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
@@ -355,10 +355,10 @@ def _needs(session: Session, pod_to_schedule: PodToSchedule) -> frozenset[str]:
 
 def _uses(readings: Mapping[str, Dependency]) -> str:
     """The uses of a kind, each with its plugins."""
-    found: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {}
     for name, reading in sorted(readings.items()):
-        found.setdefault(reading.use, []).append(name)
-    return "; ".join(f"{use} ({', '.join(names)})" for use, names in found.items())
+        users.setdefault(reading.use, []).append(name)
+    return "; ".join(f"{use} ({', '.join(names)})" for use, names in users.items())
 
 
 def _extender_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterator[Gap]:

@@ -221,17 +221,17 @@ def doubt_gaps(doubts: Sequence[Doubts], pod_keys: Collection[str]) -> Iterator[
     """A gap for each webhook and policy that would have been asked, with the objects it would have been asked about: of
     pods only those ``pod_keys`` here, by ``namespace/name``.
     """
-    found: dict[Doubt, dict[str, None]] = {}
-    for each in doubts:
-        for doubt, subjects in each.items():
-            names = found.setdefault(doubt, {})
+    objects: dict[Doubt, dict[str, None]] = {}
+    for doubt_pods in doubts:
+        for doubt, subjects in doubt_pods.items():
+            names = objects.setdefault(doubt, {})
             for kind, namespace, name in subjects:
                 key = f"{namespace}/{name}" if namespace else name
                 if kind != "Pod":
                     names[f"{kind} {key}"] = None
                 elif key in pod_keys:
                     names[key] = None
-    for doubt, names in found.items():
+    for doubt, names in objects.items():
         yield Gap(what=doubt.what, effect=doubt.effect, pods=tuple(names))
 
 

@@ -82,13 +82,13 @@ def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:
         *run.removed,
         *(placement.pod for placement in (*run.placements, *run.replacements) if placement.outcome == "uncreated"),
     }
-    found: dict[str, Pod] = {}
+    pods: dict[str, Pod] = {}
     for pod in before:
         if pod.key in running or pod.key in others:
-            found[pod.key] = running.get(pod.key) or others[pod.key]
+            pods[pod.key] = running.get(pod.key) or others[pod.key]
         elif pod.key not in gone and not _left(pod, cluster):
-            found[pod.key] = pod
-    return list((found | others | running).values())
+            pods[pod.key] = pod
+    return list((pods | others | running).values())
 
 
 def _running(pod: Pod, node: str, before: str | None) -> Pod:
@@ -109,8 +109,8 @@ def store_volumes(objects: Objects, cluster: Cluster) -> None:
     """Set both sides of bindings; a claim whose volume nobody can foresee gets its selected node."""
     storage = cluster.storage
     claims, made = [], []
-    for key, found in storage.claims.items():
-        claim = storage.stand_ins.get(key, found)
+    for key, bound in storage.claims.items():
+        claim = storage.stand_ins.get(key, bound)
         if claim is None:
             continue
         if key in storage.selected and (provisioned := claim_provisioned(*key, cluster)) is not None:

@@ -182,11 +182,11 @@ class ClusterSimulation:
     def placement(self, item: PodToSchedule, info: PodInfo) -> Placement:
         """The placement of a pod in the end, with its victims."""
         simulator = self.simulator
-        found = self._growth.placement(item, info)
-        if found.victims:
-            found = replace(found, victims=tuple(map(self.describe_victim, found.victims)))
+        placement = self._growth.placement(item, info)
+        if placement.victims:
+            placement = replace(placement, victims=tuple(map(self.describe_victim, placement.victims)))
         by = simulator.evicted.get(info.uid)
-        return found if by is None else found.lose_node(by, homeless=not self.node_of_replacement(info.uid))
+        return placement if by is None else placement.lose_node(by, homeless=not self.node_of_replacement(info.uid))
 
     @property
     def rests(self) -> tuple[Rest, ...]:

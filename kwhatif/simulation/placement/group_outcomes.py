@@ -51,12 +51,12 @@ def outcome_of(cluster: Cluster, cycles: Sequence[PodGroupCycle], running: int) 
 
 def gated_groups(cluster: Cluster, pods: Iterable[PodInfo]) -> Iterator[GroupOutcome]:
     """The groups whose pods were never tried, since their quorum or their PodGroup is missing."""
-    found: dict[GroupKey, int] = {}
+    groups: dict[GroupKey, int] = {}
     for pod in pods:
         key = group_key(pod)
         if key is not None:
-            found[key] = found.get(key, 0) + 1
-    for key in sorted(found):
+            groups[key] = groups.get(key, 0) + 1
+    for key in sorted(groups):
         group = cluster.pod_groups.objects.get(key)
         yield GroupOutcome(
             group="/".join(key),
@@ -203,15 +203,15 @@ GroupMembers = Mapping[GroupKey, Mapping[str, str]]
 
 def running_members(cluster: Cluster) -> GroupMembers:
     """The members of groups that have nodes; none where groups are unknown."""
-    found: dict[GroupKey, dict[str, str]] = {}
+    running: dict[GroupKey, dict[str, str]] = {}
     features, names = cluster.shapes.features, cluster.columns.names
     if not (features.generic_workload and features.pod_group_cycles):
-        return found
+        return running
     for key in cluster.pod_groups.list_groups():
         members = cluster.pod_groups.scheduled_pods(key, cluster.find)
         if members:
-            found[key] = {uid: names[row] for uid, row in members.items()}
-    return found
+            running[key] = {uid: names[row] for uid, row in members.items()}
+    return running
 
 
 def disrupted_groups(before: GroupMembers, after: Cluster) -> Iterator[GroupDisruption]:

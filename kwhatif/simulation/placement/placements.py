@@ -54,7 +54,7 @@ def skip_pod(session: Session, asked: PodToSchedule, reason: str) -> Placement:
 def placement_of(session: Session, asked: PodToSchedule, attempts: Sequence[Attempt]) -> Placement:
     """The placement by the last of a pod's attempts, and the victims of all of them."""
     attempt = attempts[-1]
-    preemptions = [each for each in attempts if each.nominated]
+    preemptions = [try_ for try_ in attempts if try_.nominated]
     names = session.cluster.columns.names
     waits = sibling_wait_of(session, attempt)
     message, outcome = attempt.message, "unschedulable"

@@ -90,14 +90,14 @@ class RolloutProgress:
         return replace(rollout_plan, least_available=None)
 
     def _create_pods(self, step: Step) -> list[tuple[Object, PodToSchedule]]:
-        found = [(pod, self.rollout.pods_to_schedule(pod)) for pod in step.creates]
-        self._pods_to_schedule += [item for _, item in found]
+        pods = [(pod, self.rollout.pods_to_schedule(pod)) for pod in step.creates]
+        self._pods_to_schedule += [item for _, item in pods]
         if creations := self._run.session.creations:
             creations.count(step.creates)
             for name in step.removes:
                 creations.release(self.rollout.namespace, name)
-        self._made |= {name_of(pod): item for pod, item in found}
-        return found
+        self._made |= {name_of(pod): item for pod, item in pods}
+        return pods
 
     def _key_of(self, name: str) -> str:
         return f"{self.rollout.namespace}/{name}"

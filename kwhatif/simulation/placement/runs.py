@@ -66,9 +66,9 @@ def simulate_timeline(
     first_run = {attempt.pod.key for attempt in simulator.outcome.values()}
     aside = [item.pod for item in pods_to_schedule if item.pod.key not in first_run]
     unclaimed = {item.pod.key: item.pod for item in pods_to_schedule}
-    found = simulation.run_of(placements[len(run.placements) :], replacements)
+    final = simulation.run_of(placements[len(run.placements) :], replacements)
     return structs.replace(
-        found,
+        final,
         pods_to_schedule=pods_to_schedule,
         placements=placements,
         unknown_kinds=unknown_kinds,
@@ -80,8 +80,8 @@ def simulate_timeline(
         updates=rollouts,
         removed=run.removed,
         left=(*simulation.pods_left(), *aside, *simulator.unclaimed),
-        pending=(*origins.pending(run.placements, unclaimed, {}), *found.pending),
-        victims=(*origins.victims((info, None) for info in emptied), *found.victims),
+        pending=(*origins.pending(run.placements, unclaimed, {}), *final.pending),
+        victims=(*origins.victims((info, None) for info in emptied), *final.victims),
     )
 
 

@@ -61,7 +61,7 @@ def find_first_moments(
 ) -> Iterator[FirstMoment]:
     """What happens at once where manifests, or edits, have more replicas than autoscalers leave their workloads."""
     yield from (FirstMoment(text, good=True) for text in scenario.edited.first_moments)
-    more = [each for each in scenario.expanded.scaled if each.stored > each.replicas]
+    more = [scaled for scaled in scenario.expanded.scaled if scaled.stored > scaled.replicas]
     if not more or scenario.inputs.manifest_options.at:
         return
     run = place_scaled_out(scenario, manifests, pods_of, AS_STORED)

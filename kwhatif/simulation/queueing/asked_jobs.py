@@ -96,7 +96,7 @@ class AskedJobs:
             for job in self._parts_of(row, obj, origin, pods):
                 if names_queue or not row.optional or job.outcome is None or not job.outcome.unmanaged:
                     yield job
-                elif name not in (each.name for each in self._unmanaged[-1:]):
+                elif name not in (unmanaged_job.name for unmanaged_job in self._unmanaged[-1:]):
                     self._unmanaged.append(AskedJob(name, origin, obj, job.outcome))
         elif names_queue and key not in self._items:
             yield AskedJob(name, origin, obj, None)
@@ -148,7 +148,7 @@ def _by_manifest(pods: Iterable[PodToSchedule]) -> dict[tuple[str, str], list[Po
 
     The first pod of a group stands for all of them; others have none.
     """
-    found: dict[tuple[str, str], list[PodToSchedule]] = {}
+    pods_of: dict[tuple[str, str], list[PodToSchedule]] = {}
     groups: dict[str, list[PodToSchedule]] = {}
     for item in pods:
         owner = item.owner or f"Pod {item.pod.key}"
@@ -160,10 +160,10 @@ def _by_manifest(pods: Iterable[PodToSchedule]) -> dict[tuple[str, str], list[Po
             members = members if len(members) == 1 else []
         for key in ((item.origin, owner), (item.origin, owner.partition(" ")[0])):
             if members is None:
-                found.setdefault(key, []).append(item)
+                pods_of.setdefault(key, []).append(item)
             else:
-                found[key] = members
-    return found
+                pods_of[key] = members
+    return pods_of
 
 
 def names_of(jobs: Iterable[AskedJob]) -> set[str]:

@@ -29,19 +29,19 @@ _KINDS = (
         api.Cohort,
         "Cohort",
         "cohorts have no quota and no parent of their own",
-        lambda found: any(cluster_queue.spec.parent for cluster_queue in found.cluster_queues),
+        lambda kueue: any(cluster_queue.spec.parent for cluster_queue in kueue.cluster_queues),
     ),
     _NeededKind(
         api.Topology,
         "Topology",
         "a ClusterQueue whose flavors name one counts as inactive",
-        lambda found: any(flavor.spec.topology_name for flavor in found.flavors),
+        lambda kueue: any(flavor.spec.topology_name for flavor in kueue.flavors),
     ),
     _NeededKind(
         api.AdmissionCheck,
         "AdmissionCheck",
         "a ClusterQueue that names one counts as inactive",
-        lambda found: any(cluster_queue.spec.checks for cluster_queue in found.cluster_queues),
+        lambda kueue: any(cluster_queue.spec.checks for cluster_queue in kueue.cluster_queues),
     ),
 )
 

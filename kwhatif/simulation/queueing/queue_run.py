@@ -49,26 +49,26 @@ def decide_queues(
     if not objects.list_all(ClusterQueue):
         raise UsageError("there is no ClusterQueue in the snapshot: Kueue has nothing to decide")
     path = scenario.scheduler_options.kueue_config
-    found = kueue_objects(objects, scenario.snapshot.whole, read_configuration(path) if path else {})
-    now = _time_of(scenario, found.workloads)
-    gaps += missing_kinds(scenario.snapshot.objects, found)
-    _trust_new_checks(found, gaps)
-    _know_namespaces(found, scenario, objects, gaps)
-    jobs = AskedJobs(scenario, found, objects.list_all(PriorityClass), now).make()
+    kueue = kueue_objects(objects, scenario.snapshot.whole, read_configuration(path) if path else {})
+    now = _time_of(scenario, kueue.workloads)
+    gaps += missing_kinds(scenario.snapshot.objects, kueue)
+    _trust_new_checks(kueue, gaps)
+    _know_namespaces(kueue, scenario, objects, gaps)
+    jobs = AskedJobs(scenario, kueue, objects.list_all(PriorityClass), now).make()
     workloads = [job.workload for job in jobs if job.workload is not None]
     workloads += _workloads_of(scenario.all_manifests, now, refusals)
     taken, anew = {workload.key for workload in workloads}, names_of(jobs)
-    found.workloads = [
-        workload for workload in found.workloads if workload.key not in taken and not _is_owned(workload, anew)
+    kueue.workloads = [
+        workload for workload in kueue.workloads if workload.key not in taken and not _is_owned(workload, anew)
     ]
     answers = asks_autoscalers or bool(scenario.inputs.autoscale)
-    run = KueueRun(KueueState(found), found.workloads, now, answers_provisioning=answers)
+    run = KueueRun(KueueState(kueue), kueue.workloads, now, answers_provisioning=answers)
     first = run.rest()
-    before = copy.deepcopy(run) if tries_fixes and workloads and len(found.workloads) <= MOST_WORKLOADS else run
+    before = copy.deepcopy(run) if tries_fixes and workloads and len(kueue.workloads) <= MOST_WORKLOADS else run
     run.create(workloads)
-    decisions = Decisions(found, jobs, workloads, gaps, refusals, run, before)
+    decisions = Decisions(kueue, jobs, workloads, gaps, refusals, run, before)
     decisions.note([*first, *run.rest()] if workloads else first)
-    gaps += _gaps_of_usage(found)
+    gaps += _gaps_of_usage(kueue)
     if claiming := [
         workload.key
         for workload in workloads
@@ -154,11 +154,11 @@ def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
     return any(f"{owner.kind} {workload.namespace}/{owner.name}" in names for owner in owners)
 
 
-def _gaps_of_usage(found: KueueObjects) -> Iterator[Gap]:
+def _gaps_of_usage(kueue: KueueObjects) -> Iterator[Gap]:
     """AdmissionFairSharing goes by what LocalQueues used in the past, which only Kueue knows."""
     by_usage = [
         cluster_queue.name
-        for cluster_queue in found.cluster_queues
+        for cluster_queue in kueue.cluster_queues
         if cluster_queue.spec.admission_scope is not None
         and cluster_queue.spec.admission_scope.admission_mode == _BY_USAGE
     ]
@@ -169,28 +169,28 @@ def _gaps_of_usage(found: KueueObjects) -> Iterator[Gap]:
         )
 
 
-def _trust_new_checks(found: KueueObjects, gaps: list[Gap]) -> None:
+def _trust_new_checks(kueue: KueueObjects, gaps: list[Gap]) -> None:
     """Checks as files have them have no status: only in a cluster does a controller say that they are active."""
-    new = [check.name for check in found.checks if not check.status.conditions]
+    new = [check.name for check in kueue.checks if not check.status.conditions]
     if new:
         ready = AdmissionCheckStatus(conditions=[Condition(type="Active", status="True")])
-        found.checks = [check if check.status.conditions else replace(check, status=ready) for check in found.checks]
+        kueue.checks = [check if check.status.conditions else replace(check, status=ready) for check in kueue.checks]
         what = f"without a status: {format_count(len(new), 'AdmissionCheck')}, {', '.join(sorted(new))}"
         gaps.append(Gap(what=what, effect="each is taken to be active, as its controller would say"))
 
 
-def _know_namespaces(found: KueueObjects, scenario: PreparedScenario, objects: Objects, gaps: list[Gap]) -> None:
+def _know_namespaces(kueue: KueueObjects, scenario: PreparedScenario, objects: Objects, gaps: list[Gap]) -> None:
     """Without any Namespace in the snapshot each is taken to be there, without labels of its own."""
-    if found.namespaces or "Namespace" in objects.known_kinds():
+    if kueue.namespaces or "Namespace" in objects.known_kinds():
         return
     places = {
-        *(workload.namespace for workload in found.workloads),
+        *(workload.namespace for workload in kueue.workloads),
         *(all_manifest.obj.namespace for all_manifest in scenario.all_manifests),
     }
     names = sorted(places | {pod.pod.namespace for pod in scenario.expanded.pods})
-    found.namespaces = [Namespace(metadata=ObjectMeta(name=name, labels={_KIND_LABEL: name})) for name in names]
+    kueue.namespaces = [Namespace(metadata=ObjectMeta(name=name, labels={_KIND_LABEL: name})) for name in names]
     if any(
-        cluster_queue.spec.namespace_selector not in (None, LabelSelector()) for cluster_queue in found.cluster_queues
+        cluster_queue.spec.namespace_selector not in (None, LabelSelector()) for cluster_queue in kueue.cluster_queues
     ):
         effect = "each is taken to be there, with its name as its only label"
         closed_by = ("kubectl get namespaces -o yaml",)

@@ -198,7 +198,7 @@ class _QueuedScenario:
     def _pods_of_cluster(self, pods: Sequence[Pod]) -> Iterator[Pod]:
         """Pods of evicted workloads are gone; those behind Kueue's gate start once their workload is admitted."""
         seen = set(self._decisions.keys)
-        own = [each for each in self._state.workloads.values() if each.key not in seen]
+        own = [other for other in self._state.workloads.values() if other.key not in seen]
         of_workloads = WorkloadPods(own, self._scenario.snapshot)
         evicted = {evicted_workload.key for evicted_workload in self._decisions.run.evicted_workloads}
         there: set[str] = set()

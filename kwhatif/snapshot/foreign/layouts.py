@@ -304,12 +304,12 @@ def tree_of(path: str) -> DirectoryDump | None:
     if not os.path.isdir(path):
         return None
     try:
-        found = next((tree for recognise in RECOGNISERS if (tree := recognise(path)) is not None), None)
+        dump = next((tree for recognise in RECOGNISERS if (tree := recognise(path)) is not None), None)
     except OSError as error:
         raise os_error(error, error.filename or path) from None
-    for file in found.files if found else ():
+    for file in dump.files if dump else ():
         found_in(path, file)
-    return found
+    return dump
 
 
 def texts_of(path: str, dump: DirectoryDump | None) -> Iterator[tuple[Text, tuple[str, str]]]:

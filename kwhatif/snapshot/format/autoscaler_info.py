@@ -145,11 +145,11 @@ def _priorities(text: str, source: str) -> tuple[dict[str, list[str]], list[str]
     """
     try:
         (document,) = read_yaml(text.encode(), PRIORITIES)
-        found = document.value
-        if not isinstance(found, Mapping):
+        priorities = document.value
+        if not isinstance(priorities, Mapping):
             return {}, [f"{source} has no priorities: expected patterns by priority"]
         plain = convert(
-            {str(priority): patterns for priority, patterns in found.items()}, dict[str, list[str | None] | None]
+            {str(priority): patterns for priority, patterns in priorities.items()}, dict[str, list[str | None] | None]
         )
     except (InputError, ValueError) as error:
         return {}, [f"the priorities of {source} cannot be read: {error}"]
@@ -161,7 +161,7 @@ def _priorities(text: str, source: str) -> tuple[dict[str, list[str]], list[str]
         for pattern, patterns in plain.items()
         if patterns and None in patterns
     ]
-    return {each: [pattern or "" for pattern in patterns or ()] for each, patterns in plain.items()}, problems
+    return {priority: [pattern or "" for pattern in patterns or ()] for priority, patterns in plain.items()}, problems
 
 
 PROGRAM = "cluster-autoscaler"

@@ -32,10 +32,10 @@ def read_only(path: str, kind: str, type_: type[T]) -> tuple[T, str]:
 
 def own_document(document: Document, kind: str, type_: type[T], source: str) -> T:
     """A document that has to be of this kind. Raises InputError with the place of a mistake."""
-    found = dict(zip(("apiVersion", "kind"), head_of(document), strict=True))
+    head = dict(zip(("apiVersion", "kind"), head_of(document), strict=True))
     for field, wanted in (("apiVersion", API_VERSION), ("kind", kind)):
-        if found[field] != wanted:
-            problem = f'expected "{wanted}", found {describe_value(found[field]) if found[field] else "none"}'
+        if head[field] != wanted:
+            problem = f'expected "{wanted}", found {describe_value(head[field]) if head[field] else "none"}'
             raise InputError(problem, source=source, place=f"$.{field}")
     try:
         return convert_strictly(decode(document.value, dict[str, Any]), type_)

@@ -43,7 +43,7 @@ def generate(
     own = _mapping(entry.get("options"))
     for key in ("labels", "annotations"):
         if texts := {**_mapping(options.get(key)), **_mapping(own.get(key))}:
-            metadata[key] = {each: text_of(text) for each, text in texts.items()}
+            metadata[key] = {key_of_text: text_of(text) for key_of_text, text in texts.items()}
     if own.get("immutable") or options.get("immutable"):
         value["immutable"] = True
     pairs = _pairs_of(name, entry, read)

@@ -26,7 +26,7 @@ def follow_names(resources: Resources, configuration: FieldConfiguration) -> Non
         named = {
             name: objects
             for name, all_ in by_name.items()
-            if (objects := [each for each in all_ if any(map(target.selects_identity, each.former))])
+            if (objects := [obj for obj in all_ if any(map(target.selects_identity, obj.former))])
         }
         for spec in referrers if named else ():
             for referrer in resources:

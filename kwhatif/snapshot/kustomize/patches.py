@@ -52,7 +52,7 @@ def _lay_over(
     resources: Resources, patch: dict[str, Any], target: Selector | None, allowed: Mapping[str, Any], room: CopyRoom
 ) -> None:
     if target is not None:
-        chosen = [each for each in resources if target.selects(each)]
+        chosen = [resource for resource in resources if target.selects(resource)]
     else:
         own = Resource(patch, Origin(""))
         if not own.kind or not own.name:
@@ -63,7 +63,7 @@ def _lay_over(
         if not _patch_one(resource, patch, allowed, room):
             gone.add(resource)
     if gone:
-        resources.keep(lambda each: each not in gone)
+        resources.keep(lambda resource: resource not in gone)
     else:
         resources.settle()
 

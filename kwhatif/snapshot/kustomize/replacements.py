@@ -37,8 +37,8 @@ def apply_replacement(resources: Resources, entry: Mapping[str, Any], room: Copy
         value = entry["sourceValue"]
     else:
         value = _value_of(resources, _mapping(entry["source"], "source"))
-    for each in targets:
-        target = _mapping(each, "target")
+    for target_value in targets:
+        target = _mapping(target_value, "target")
         select = Selector(_mapping(target.get("select"), "select"))
         rejects = [one for one in map(Selector, target.get("reject") or ()) if not one.is_empty]
         for resource in [one for one in resources if _is_chosen(one, select, rejects)]:
@@ -213,7 +213,7 @@ def _indices_of(items: list[Any], key: str, rest: Sequence[str], *, creates: boo
 
 def variable_values(resources: Resources, variables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What variables stand for, by name. Raises InputError for one that nothing has."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for variable in variables:
         reference = _mapping(variable.get("objref"), "objref")
         name, kind = reference.get("name"), reference.get("kind")
@@ -230,8 +230,8 @@ def variable_values(resources: Resources, variables: Sequence[Mapping[str, Any]]
         places = list(_places_of(objects[0].value, keys, creates=False)) if objects else []
         if not places or isinstance(places[0].get(), dict | list):
             raise InputError(f"vars: {variable.get('name')} is {path} of {kind} {name}, which is not there")
-        found[str(variable.get("name"))] = places[0].get()
-    return found
+        values[str(variable.get("name"))] = places[0].get()
+    return values
 
 
 def _with_index(part: str) -> list[str]:

@@ -89,10 +89,10 @@ class Resource(msgspec.Struct, eq=False):
     @property
     def metadata(self) -> dict[str, Any]:
         """The object's metadata, which is made if there is none."""
-        found = self.value.get("metadata")
-        if not isinstance(found, dict):
-            found = self.value["metadata"] = {}
-        return found
+        metadata = self.value.get("metadata")
+        if not isinstance(metadata, dict):
+            metadata = self.value["metadata"] = {}
+        return metadata
 
     @property
     def name(self) -> str:
@@ -104,8 +104,8 @@ class Resource(msgspec.Struct, eq=False):
 
     def texts(self, key: str) -> dict[str, Any]:
         """Its labels or annotations; an empty mapping of nobody's where there are none."""
-        found = self.metadata.get(key)
-        return found if isinstance(found, dict) else {}
+        texts = self.metadata.get(key)
+        return texts if isinstance(texts, dict) else {}
 
     @property
     def identity(self) -> Identity:
@@ -199,12 +199,12 @@ class Resources:
 
     def one(self, identity: Identity) -> Resource:
         """The one that goes or went by an identity. Raises InputError if there is none, or more."""
-        found = self.matching(lambda other: other == identity)
-        if not found:
+        matches = self.matching(lambda other: other == identity)
+        if not matches:
             raise NoMatchError(f"no resource matches the patch of {identity}")
-        if len(found) > 1:
+        if len(matches) > 1:
             raise InputError(f"many match {identity}")
-        return found[0]
+        return matches[0]
 
     def keep(self, fits: Callable[[Resource], bool]) -> None:
         """Leave out all others."""

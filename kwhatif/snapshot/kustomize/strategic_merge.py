@@ -65,11 +65,11 @@ def _merge_mappings(
 
 
 def _merge_lists(below: list[Any], patch: list[Any], type_: FieldType, room: CopyRoom) -> Any:
-    if any(isinstance(each, dict) and each.get(_DIRECTIVE) == "replace" for each in patch):
-        kept = [each for each in patch if not (isinstance(each, dict) and _DIRECTIVE in each)]
+    if any(isinstance(element, dict) and element.get(_DIRECTIVE) == "replace" for element in patch):
+        kept = [element for element in patch if not (isinstance(element, dict) and _DIRECTIVE in element)]
         return room.copy(kept)
     if type_.keys == ("*",):
-        return [*room.copy(patch), *(each for each in below if each not in patch)]
+        return [*room.copy(patch), *(element for element in below if element not in patch)]
     done: list[Any] = []
     left = list(below)
     for element in patch:

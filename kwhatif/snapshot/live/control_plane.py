@@ -82,15 +82,15 @@ def _from_static_pods(asker: RetryingClient) -> tuple[SchedulerInfo | None, list
         pods = decode_json(body, _Pods).items or []
     except (RequestRefused, InputError):
         return None, []
-    found = [(pod.metadata.name, container) for pod in pods for container in (pod.spec.containers or ())[:1]]
-    found.sort(key=lambda item: item[0])
-    if not found:
+    containers = [(pod.metadata.name, container) for pod in pods for container in (pod.spec.containers or ())[:1]]
+    containers.sort(key=lambda item: item[0])
+    if not containers:
         return None, []
-    name, container = found[0]
+    name, container = containers[0]
     flags = dict(_flags(container))
     notes = []
     gates = _gates(flags.get("feature-gates", ""))
-    if any(_gates(dict(_flags(other)).get("feature-gates", "")) != gates for _, other in found[1:]):
+    if any(_gates(dict(_flags(other)).get("feature-gates", "")) != gates for _, other in containers[1:]):
         notes.append(f"the schedulers in {NAMESPACE} run with different feature gates: those of {name} are taken")
     if "config" in flags:
         notes.append(
@@ -127,19 +127,19 @@ def _from_config_map(asker: RetryingClient, config_map: str) -> dict[str, Any]:
 
 def configuration_in(data: dict[str, str], source: str) -> dict[str, Any]:
     """The one KubeSchedulerConfiguration among the values of a ConfigMap. Raises InputError if there is not one."""
-    found: list[tuple[str, dict[str, Any]]] = []
+    texts: list[tuple[str, dict[str, Any]]] = []
     for key, text in sorted(data.items()):
         try:
             documents = read_documents(Text(f"{source} key {key}", text.encode()))
             heads = [(document, head_of(document)) for document in documents]
         except InputError:
             continue  # other keys may hold anything
-        found += [
+        texts += [
             (key, decode(document.value, dict[str, Any])) for document, head in heads if head[1] == _CONFIGURATION
         ]
-    if len(found) == 1:
-        return found[0][1]
-    keys = ", ".join(key for key, _ in found) if found else f"only {', '.join(sorted(data)) or 'nothing'}"
+    if len(texts) == 1:
+        return texts[0][1]
+    keys = ", ".join(key for key, _ in texts) if texts else f"only {', '.join(sorted(data)) or 'nothing'}"
     raise InputError(f"expected one {_CONFIGURATION}, found {keys}", source=source)
 
 

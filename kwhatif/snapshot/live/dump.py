@@ -37,14 +37,14 @@ class Inconsistency(msgspec.Struct, frozen=True):
 
 def inconsistencies(listings: Mapping[str, Listing]) -> list[Inconsistency]:
     """The inconsistencies between these lists."""
-    found = [
+    inconsistent = [
         Inconsistency(f"seen twice while the list of {kind} was read: {format_some(listing.repeated)}", (kind,))
         for kind, listing in listings.items()
         if listing.repeated
     ]
-    found += _missing_nodes(listings)
-    found += _missing_volumes(listings)
-    return found
+    inconsistent += _missing_nodes(listings)
+    inconsistent += _missing_volumes(listings)
+    return inconsistent
 
 
 def _missing_nodes(listings: Mapping[str, Listing]) -> list[Inconsistency]:
@@ -156,18 +156,18 @@ def read_cluster(
     listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, kinds)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
-    found = inconsistencies(listings)
+    inconsistent = inconsistencies(listings)
     for _ in range(wanted.retries):
-        again = sorted({kind for one in found for kind in one.kinds})
+        again = sorted({kind for one in inconsistent for kind in one.kinds})
         if not again:
             break
-        tell(f"reading {', '.join(again)} again: {found[0].text}")
+        tell(f"reading {', '.join(again)} again: {inconsistent[0].text}")
         listings |= {listing.kind: listing for listing in _at_a_time(asker, lists.read, map(kind_named, again))}
-        found = inconsistencies(listings)
+        inconsistent = inconsistencies(listings)
     snapshot = _snapshot(listings)
     snapshot.source, snapshot.kubernetes_version = cluster.name, version
     snapshot.taken_at = read_clock().strftime("%Y-%m-%dT%H:%M:%SZ")
-    snapshot.inconsistencies = [one.text for one in found]
+    snapshot.inconsistencies = [one.text for one in inconsistent]
     snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
     snapshot.descheduler = read_descheduler(asker)
     if wanted.usage and listings["PodMetrics"].missing:

@@ -175,19 +175,19 @@ class ListReader(msgspec.Struct, frozen=True):
                     prune_object(obj)
                 listing.objects += objects
             if kind.whole:
-                for i, found in enumerate(decode_list(items, dict[str, Any])):
+                for i, plain in enumerate(decode_list(items, dict[str, Any])):
                     try:
-                        listing.whole.append(self.whole(found, kind, version, listing.dropped))
+                        listing.whole.append(self.whole(plain, kind, version, listing.dropped))
                     except InputError as error:
                         raise inside(error, "", f"$[{i}]") from None
             listing.versions += [head.metadata.resource_version or "" for head in decode_list(items, _Head)]
         except InputError as error:
             raise inside(error, f"list of {kind.plural} (from object {first})", "$.items") from None
 
-    def whole(self, found: dict[str, Any], kind: Kind, version: str, dropped: set[str]) -> dict[str, Any]:
+    def whole(self, obj: dict[str, Any], kind: Kind, version: str, dropped: set[str]) -> dict[str, Any]:
         """An object as plain values, without what is not read. Raises InputError."""
-        check(found, kind.group, kind.kind)
-        whole = {"apiVersion": kind.api_version(version), "kind": kind.kind, **found}
+        check(obj, kind.group, kind.kind)
+        whole = {"apiVersion": kind.api_version(version), "kind": kind.kind, **obj}
         prune_whole(whole, kind.name, dropped, keep_templates=self.keep_templates)
         return whole
 

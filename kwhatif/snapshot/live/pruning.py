@@ -166,7 +166,7 @@ def _is_resized(status: ContainerStatus, container: Container | None) -> bool:
     """Whether a container has or was allocated other resources than it requests: only then its status matters."""
     requests = (container.resources.requests if container and container.resources else None) or {}
     actual = status.resources.requests if status.resources else None
-    return any(found is not None and found != requests for found in (actual, status.allocated_resources))
+    return any(amounts is not None and amounts != requests for amounts in (actual, status.allocated_resources))
 
 
 # --- objects that are kept as plain values
@@ -325,8 +325,10 @@ def _claim_template(template: Plain) -> Plain:
 
 def _names_of(type_: Any) -> frozenset[str]:
     """The fields of ``Struct | None``; none for a volume source that is not read."""
-    found = (one for one in getattr(type_, "__args__", ()) if isinstance(one, type) and issubclass(one, msgspec.Struct))
-    return frozenset(f.encode_name for struct in found for f in fields(struct))
+    structs = (
+        one for one in getattr(type_, "__args__", ()) if isinstance(one, type) and issubclass(one, msgspec.Struct)
+    )
+    return frozenset(f.encode_name for struct in structs for f in fields(struct))
 
 
 _LEADER_ELECTION = "LeaderElection"

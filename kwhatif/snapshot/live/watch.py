@@ -252,12 +252,12 @@ class KindWatch:
 
     def _remember(self, key: tuple[str, str], version: str, uid: str, node: bool) -> None:
         self._forget(key)
-        self.known[key] = found = (version, uid, node)
-        self._known_size += _size_of(key, found)
+        self.known[key] = entry = (version, uid, node)
+        self._known_size += _size_of(key, entry)
 
     def _forget(self, key: tuple[str, str]) -> None:
-        if (found := self.known.pop(key, None)) is not None:
-            self._known_size -= _size_of(key, found)
+        if (entry := self.known.pop(key, None)) is not None:
+            self._known_size -= _size_of(key, entry)
 
     def _leave_out(self, why: str) -> None:
         """Count an object that cannot be read, and report it the more seldom the more there are."""
@@ -380,8 +380,8 @@ class KindWatch:
                 yield (meta.namespace, meta.name), version, meta.uid, node, _text(obj, version)
 
 
-def _size_of(key: tuple[str, str], found: tuple[str, str, bool]) -> int:
-    return len(key[0]) + len(key[1]) + len(found[0]) + len(found[1])
+def _size_of(key: tuple[str, str], entry: tuple[str, str, bool]) -> int:
+    return len(key[0]) + len(key[1]) + len(entry[0]) + len(entry[1])
 
 
 _encode: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=plain_quantity).encode

@@ -19,19 +19,19 @@ def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_e
     Other than ``kubectl -R``, this passes over directories whose names begin with a dot, such as ``.git``. Raises
     InputError for a path that is not there, or a directory without manifests unless it ``may_be_empty``.
     """
-    found: list[str] = []
+    files: list[str] = []
     for path in paths:
         if path == STDIN or not is_directory(path):
             if path != STDIN and not exists(path) and tree_named(path) is None:
                 raise InputError("no such file or directory", source=display_path(path))
-            found.append(path)
+            files.append(path)
             continue
         folders = list(_folders_below(path, recursive=recursive))
         if not folders and not may_be_empty:
             where = "nor do those below it" if recursive else "and those below it are not looked at"
             raise InputError(f"this directory has no .json, .yaml or .yml files, {where}", source=display_path(path))
-        found += folders
-    return list(dict.fromkeys(found))
+        files += folders
+    return list(dict.fromkeys(files))
 
 
 def _folders_below(path: str, *, recursive: bool) -> Iterator[str]:

@@ -228,8 +228,8 @@ def _read(path: str, max_bytes: int) -> bytes:
             raise InputError("it is closed: there is nothing to read from", source="standard input")
         return _read_to_end(sys.stdin.buffer, 0, max_bytes)
     with open(path, "rb") as file:
-        found = os.fstat(file.fileno())
-        return _read_to_end(file, found.st_size if stat.S_ISREG(found.st_mode) else 0, max_bytes)
+        status = os.fstat(file.fileno())
+        return _read_to_end(file, status.st_size if stat.S_ISREG(status.st_mode) else 0, max_bytes)
 
 
 def _read_to_end(file: IO[bytes], size: int, max_bytes: int) -> bytes:

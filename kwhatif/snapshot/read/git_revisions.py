@@ -58,8 +58,8 @@ def _object_named(revision: str, sort: str = "") -> str:
         return ""
     if not revision or revision.startswith("-") or not revision.isprintable() or len(revision) > bounds.PATH_LENGTH:
         return ""
-    found = _ask_git(ProgramCall(GIT_COMMIT, operands=(f"{revision}^{{{sort}}}" if sort else revision,))) or ""
-    return found if found.isalnum() else ""
+    identity = _ask_git(ProgramCall(GIT_COMMIT, operands=(f"{revision}^{{{sort}}}" if sort else revision,))) or ""
+    return identity if identity.isalnum() else ""
 
 
 def tree_named(text: str) -> GitTree | None:

@@ -143,7 +143,7 @@ def _sizes_of(trees: dict[str, tuple[TreeEntry, ...]], root: str) -> dict[str, _
         if identity in sizes:
             ahead.pop()
             continue
-        missing = [each.identity for each in trees[identity] if each.is_folder and each.identity not in sizes]
+        missing = [entry.identity for entry in trees[identity] if entry.is_folder and entry.identity not in sizes]
         if missing:
             ahead += missing
             continue

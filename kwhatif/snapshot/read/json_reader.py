@@ -63,8 +63,8 @@ def check_number(number: int, source: str) -> None:
 def check_keys(value: msgspec.Raw, source: str) -> None:
     """Raises InputError for a duplicate key in an object, which kubectl's strict decoding refuses."""
     # Numbers are left as they are spelt: the reader of a field knows how large it may be.
-    found = json.loads(bytes(value), object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
-    place = _twice(found, "$")
+    decoded = json.loads(bytes(value), object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
+    place = _twice(decoded, "$")
     if place:
         raise InputError("this key appears twice", source=source, place=place)
 
@@ -79,10 +79,10 @@ def _twice(value: Any, place: str) -> str:
         seen: set[str] = set()
         for key, item in value:
             inner = place + step(key)
-            found = inner if key in seen else _twice(item, inner)
+            key_twice = inner if key in seen else _twice(item, inner)
             seen.add(key)
-            if found:
-                return found
+            if key_twice:
+                return key_twice
     elif isinstance(value, list):
         return next(filter(None, (_twice(item, f"{place}[{i}]") for i, item in enumerate(value))), "")
     return ""

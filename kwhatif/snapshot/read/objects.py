@@ -227,8 +227,8 @@ def _items(document: Document, value: Any, place: str, origin: Origin, api_versi
         sort = sort or sort_of_document(decode(value, dict[str, Any]))
     if sort is not None:
         raise OtherDocumentError(sort, source=source, place=place)
-    for field, found, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod")):
-        if not found:
+    for field, text, example in (("apiVersion", api_version, "v1"), ("kind", kind, "Pod")):
+        if not text:
             problem = f'expected a string such as "{example}", found none'
             raise InputError(problem, source=source, place=f"{place}.{field}")
     if elements is None:

@@ -68,7 +68,7 @@ class Secrets:
         data = text[:_SHOWN].encode("utf-8", "replace")
         small = data.lower()
         hidden = bytearray(len(data))
-        for spelling in {spelling.lower() for found in self._spellings.values() for spelling in found}:
+        for spelling in {spelling.lower() for group in self._spellings.values() for spelling in group}:
             start = small.find(spelling)
             while start >= 0:
                 hidden[start : start + len(spelling)] = b"\1" * len(spelling)
@@ -109,17 +109,17 @@ class Secrets:
             yield rest
 
     def _in_data(self) -> list[bytes]:
-        found = {
+        pieces = {
             spelling
             for text, spellings in self._spellings.items()
             if len(text) >= _LEAST_IN_DATA
             for spelling in spellings
         }
-        return sorted(found, key=lambda spelling: (-len(spelling), spelling))
+        return sorted(pieces, key=lambda spelling: (-len(spelling), spelling))
 
     def _all_pieces(self) -> frozenset[bytes]:
         if self._pieces is None:
-            every = {spelling.lower() for found in self._spellings.values() for spelling in found}
+            every = {spelling.lower() for pieces in self._spellings.values() for spelling in pieces}
             self._pieces = frozenset(
                 spelling[start : start + _PIECE] for spelling in every for start in range(len(spelling) - _PIECE + 1)
             )
@@ -147,14 +147,14 @@ def _spellings_of(text: str) -> tuple[bytes, ...]:
         raw.hex().upper(),
         *("".join(form.format(ord(char)) for char in text) for form in _CHARACTERS),
     }
-    found = {spelling.encode("utf-8", "surrogateescape") for spelling in spelt}
+    spellings = {spelling.encode("utf-8", "surrogateescape") for spelling in spelt}
     for shift in range(3):
         # Base64 of a text within another one depends on where in its three bytes it begins.
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             letters = encode(b"\0" * shift + raw).rstrip(b"=")[(0, 2, 3)[shift] :]
-            found.add(letters[:-1] if (shift + len(raw)) % 3 else letters)
+            spellings.add(letters[:-1] if (shift + len(raw)) % 3 else letters)
     # What is left of a very short one would be found everywhere.
-    return tuple(sorted(spelling for spelling in found if len(spelling) >= min(len(raw), 4)))
+    return tuple(sorted(spelling for spelling in spellings if len(spelling) >= min(len(raw), 4)))
 
 
 class WebAddress(msgspec.Struct, frozen=True):
@@ -198,12 +198,12 @@ class WebAddress(msgspec.Struct, frozen=True):
 
     def secrets(self, authorization: str = "") -> Secrets:
         """What requests to it carry: its password, values of its query, ``authorization``, passwords of proxies."""
-        found = Secrets(*(value for _, value in urllib.parse.parse_qsl(self.query[1:])))
+        secrets = Secrets(*(value for _, value in urllib.parse.parse_qsl(self.query[1:])))
         for header in (self.authorization, authorization):
             if header:
-                found.add_header(header)
-        found.add(*passwords_of_proxies())
-        return found
+                secrets.add_header(header)
+        secrets.add(*passwords_of_proxies())
+        return secrets
 
 
 def passwords_of_proxies() -> Iterator[str]:

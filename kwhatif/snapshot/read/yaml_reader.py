@@ -87,9 +87,9 @@ def _number(text: str) -> int | float | None:
     match = _INTEGER.fullmatch(digits)
     if match:
         sign, *prefixed, decimal = match.groups()
-        for base, found in zip(_BASES, prefixed, strict=True):
-            if found:
-                return -int(found, base) if sign == "-" else int(found, base)
+        for base, digits_in_base in zip(_BASES, prefixed, strict=True):
+            if digits_in_base:
+                return -int(digits_in_base, base) if sign == "-" else int(digits_in_base, base)
         if len(decimal) < _INT64_DIGITS or (len(decimal) == _INT64_DIGITS and int(decimal) < 2**64):
             return int(sign + decimal)
     if not _FRACTION.fullmatch(digits):
@@ -337,10 +337,10 @@ class _Builder:
     def _alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
             raise _YamlError(f"the alias *{event.anchor} has no anchor before it", event.start_mark)
-        found = self._anchors[event.anchor]
-        if found is None:
+        anchor = self._anchors[event.anchor]
+        if anchor is None:
             raise _YamlError(f"the anchor &{event.anchor} contains itself", event.start_mark)
-        value, size, height = found
+        value, size, height = anchor
         if len(self._open) + height >= bounds.DEPTH:
             raise _YamlError(_TOO_DEEP, event.start_mark)
         self.aliased += size

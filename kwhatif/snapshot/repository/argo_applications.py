@@ -167,19 +167,19 @@ def _release(
     helm = section(source, "helm")
     files: list[str] = []
     inside: list[dict[str, Any]] = []
-    for each in list_at(helm, "valueFiles"):
-        reference, _, rest = str(each).partition("/")
+    for entry in list_at(helm, "valueFiles"):
+        reference, _, rest = str(entry).partition("/")
         if reference.startswith("$"):
             if not is_here(tree, text_at(named.get(reference[1:], {}), "repoURL")):
                 return NotFollowed("values of another repository")
             file = tree.at_top(rest)
-        elif pulled is not None and str(each) in pulled.files:
-            inside.append(parse_values(pulled.files[str(each)].decode("utf-8", "replace")))
+        elif pulled is not None and str(entry) in pulled.files:
+            inside.append(parse_values(pulled.files[str(entry)].decode("utf-8", "replace")))
             continue
-        elif "://" in str(each):
+        elif "://" in str(entry):
             return NotFollowed("values of another repository")
         else:
-            file = tree.at_top(str(each)) if str(each).startswith("/") else tree.path_in(path, str(each))
+            file = tree.at_top(str(entry)) if str(entry).startswith("/") else tree.path_in(path, str(entry))
         if file and tree.is_file(file):
             files.append(file)
         elif not helm.get("ignoreMissingValueFiles"):

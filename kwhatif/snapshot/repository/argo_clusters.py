@@ -38,13 +38,13 @@ class ArgoCluster:
 
 def read_clusters(files: Sequence[str]) -> list[ArgoCluster]:
     """The clusters of files with Secrets, by name. Raises InputError for what is none."""
-    found: dict[str, ArgoCluster] = {}
+    clusters: dict[str, ArgoCluster] = {}
     for text in read_paths(files, max_bytes=bounds.SETTINGS_BYTES):
         for document in read_documents(text):
             for item in items_of(document):
                 cluster = _cluster_of(item)
-                found[cluster.name] = cluster
-    return [found[name] for name in sorted(found)]
+                clusters[cluster.name] = cluster
+    return [clusters[name] for name in sorted(clusters)]
 
 
 def _cluster_of(item: Item) -> ArgoCluster:

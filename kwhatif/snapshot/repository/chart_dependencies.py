@@ -83,14 +83,14 @@ class ChartReader:
         ahead: list[tuple[str, Chart | PulledChart]] = [("", chart)]
         size = count = 0
         while ahead:
-            place, each = ahead.pop()
+            place, unit = ahead.pop()
             count += 1
-            own = each.files if isinstance(each, PulledChart) else chart_files(self._tree, each.folder)
+            own = unit.files if isinstance(unit, PulledChart) else chart_files(self._tree, unit.folder)
             size += sum(map(len, own.values()))
             if count > _MOST_PARTS or size > bounds.MANIFEST_BYTES:
                 raise InputError(f"it and its dependencies are more than {_MOST_PARTS:,} charts, or too large")
             files |= {f"{place}{name}": data for name, data in own.items()}
-            parts = each.parts if isinstance(each, Chart) else [part for _, part in self._parts_of_pulled(each) if part]
+            parts = unit.parts if isinstance(unit, Chart) else [part for _, part in self._parts_of_pulled(unit) if part]
             ahead += ((f"{place}charts/part-{number}/", part) for number, part in enumerate(parts))
         return complete_chart(files)
 
@@ -99,10 +99,10 @@ class ChartReader:
         folders: set[str] = set()
         ahead = [chart]
         while ahead:
-            each = ahead.pop()
-            if each.folder not in folders:
-                folders.add(each.folder)
-                ahead += (part for part in each.parts if isinstance(part, Chart))
+            unit = ahead.pop()
+            if unit.folder not in folders:
+                folders.add(unit.folder)
+                ahead += (part for part in unit.parts if isinstance(part, Chart))
         return folders
 
     def _read(self, folder: str, depth: int) -> Chart:

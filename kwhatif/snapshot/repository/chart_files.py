@@ -107,7 +107,7 @@ def _unpack(name: str, data: bytes, others: dict[str, bytes], room: int) -> Iter
     match = _ARCHIVE.fullmatch(name)
     assert match is not None
     folder = match[1] + match[2]
-    while any(each.startswith(f"{folder}/") for each in others):
+    while any(path.startswith(f"{folder}/") for path in others):
         folder += "-"
     for path, content in unpack_chart(name, data, room):
         yield f"{folder}/{path}", content

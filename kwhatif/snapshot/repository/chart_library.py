@@ -101,8 +101,8 @@ class ChartLibrary:
         """The newest version that a reference allows; None if there is none. Raises InputError for a directory that
         cannot be read.
         """
-        found = [chart for chart in self._charts_of(reference) if is_allowed(chart.version, reference.version)]
-        return max(found, key=lambda chart: (Version(chart.version), chart.place), default=None)
+        charts = [chart for chart in self._charts_of(reference) if is_allowed(chart.version, reference.version)]
+        return max(charts, key=lambda chart: (Version(chart.version), chart.place), default=None)
 
     def refusal_of(self, reference: ChartReference) -> str:
         """Why an archive is not read that is called as a chart; empty if there is none."""

@@ -90,13 +90,13 @@ class ConfigMapIndex:
 
     @cached_property
     def _values_by_name(self) -> dict[_Key, list[Values]]:
-        found: dict[_Key, list[Values]] = {}
+        values_of: dict[_Key, list[Values]] = {}
         for file, obj in self._objects:
             metadata = section(obj, "metadata")
             if part_of(obj, "kind") in _KINDS and text_at(metadata, "name"):
                 values = Values(file, text_at(metadata, "namespace"), *_data_of(obj))
-                found.setdefault((part_of(obj, "kind"), text_at(metadata, "name")), []).append(values)
-        return found
+                values_of.setdefault((part_of(obj, "kind"), text_at(metadata, "name")), []).append(values)
+        return values_of
 
     @cached_property
     def _sources_by_name(self) -> dict[_Key, list[Source]]:
@@ -133,10 +133,10 @@ def _data_of(obj: Mapping[str, Any]) -> tuple[dict[str, str], bool]:
     data, texts = (part if isinstance(part, dict) else {} for part in (obj.get("data"), obj.get("stringData")))
     if is_encrypted(obj):
         return dict.fromkeys(map(str, (*data, *texts)), ""), True
-    found = {key: str(value) for key, value in data.items()}
+    data_texts = {key: str(value) for key, value in data.items()}
     if part_of(obj, "kind") == "Secret":
-        found = {key: _decode_text(value) for key, value in found.items()}
-    return found | {key: str(value) for key, value in texts.items()}, False
+        data_texts = {key: _decode_text(value) for key, value in data_texts.items()}
+    return data_texts | {key: str(value) for key, value in texts.items()}, False
 
 
 def _decode_text(value: str) -> str:
@@ -147,9 +147,9 @@ def _decode_text(value: str) -> str:
         return ""
 
 
-def nearest_of(found: Sequence[_T], namespace: str, file: str) -> list[_T]:
+def nearest_of(entries: Sequence[_T], namespace: str, file: str) -> list[_T]:
     """Those of a namespace, as far as files say it, in the files that share most directories with one."""
-    here = [candidate for candidate in found if candidate.namespace in ("", namespace)] or found
+    here = [candidate for candidate in entries if candidate.namespace in ("", namespace)] or entries
     most = max((_common_length(candidate.file, file) for candidate in here), default=0)
     return [candidate for candidate in here if _common_length(candidate.file, file) == most]
 

@@ -96,5 +96,5 @@ def existing_path(tree: FileTree, path: str) -> str:
     """Where a directory of the repository is in a tree; empty if there is none."""
     if not path or "${" in path:
         return ""
-    found = tree.at_top(os.path.normpath(path.lstrip("/")))
-    return found if found and tree.is_folder(found) else ""
+    path_at_top = tree.at_top(os.path.normpath(path.lstrip("/")))
+    return path_at_top if path_at_top and tree.is_folder(path_at_top) else ""

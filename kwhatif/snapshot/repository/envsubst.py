@@ -42,20 +42,20 @@ class _Evaluation:
 
         In what is to be replaced a backslash takes the meaning from a slash.
         """
-        found: list[str] = []
+        parts: list[str] = []
         while self._at < len(self._text) and not (ends and self._text[self._at] in ends):
             if self._text.startswith("$${", self._at):
-                found.append("${")
+                parts.append("${")
                 self._at += len("$${")
             elif is_escaped and self._text.startswith(_ESCAPED, self._at):
-                found.append(self._text[self._at + 1])
+                parts.append(self._text[self._at + 1])
                 self._at += 2
             elif self._text.startswith("${", self._at):
-                found.append(self._variable())
+                parts.append(self._variable())
             else:
-                found.append(self._text[self._at])
+                parts.append(self._text[self._at])
                 self._at += 1
-        return "".join(found)
+        return "".join(parts)
 
     def _variable(self) -> str:
         begin = self._at

@@ -74,10 +74,10 @@ class FileTree(ABC):
 
     def files_below(self, folder: str) -> Iterator[str]:
         """All files of a directory and of those below it, but for what is hidden."""
-        for each in self.folders_below(folder):
-            for name, is_folder in self.files_in(each):
+        for subfolder in self.folders_below(folder):
+            for name, is_folder in self.files_in(subfolder):
                 if not is_folder and not name.startswith("."):
-                    yield self.path_in(each, name)
+                    yield self.path_in(subfolder, name)
 
     def read(self, path: str) -> Text:
         """The text of a file. Raises InputError."""
@@ -109,10 +109,10 @@ class FileTree(ABC):
         room = WalkRoom(folder)
         ahead = [(folder, 0)]
         while ahead:
-            each, depth = ahead.pop()
-            below = self.folders_in(each)
+            path, depth = ahead.pop()
+            below = self.folders_in(path)
             room.take(depth, len(below))
-            yield each
+            yield path
             ahead += [(inner, depth + 1) for inner in reversed(below)]
 
     def archives_in(self, folder: str) -> list[str]:
@@ -146,8 +146,8 @@ class DiskTree(FileTree):
         return os.path.abspath(path)
 
     def at_top(self, path: str) -> str:
-        found = os.path.normpath(os.path.join(self.top, path.lstrip("/")))
-        return "" if self.leads_out(found) else found
+        path_below = os.path.normpath(os.path.join(self.top, path.lstrip("/")))
+        return "" if self.leads_out(path_below) else path_below
 
     def is_folder(self, path: str) -> bool:
         return self._root.sort_of(path) == "folder"

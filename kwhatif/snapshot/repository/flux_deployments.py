@@ -152,7 +152,7 @@ def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Va
     """
     build = section(value, "spec", "postBuild")
     namespace = text_at(section(value, "metadata"), "namespace")
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     encrypted: set[str] = set()
     are_complete = bool(build)
     for reference in list_at(build, "substituteFrom"):
@@ -164,12 +164,12 @@ def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Va
             # The later of two sources has the last word.
             if held.is_encrypted:
                 encrypted |= held.data.keys()
-                found = {name: text for name, text in found.items() if name not in held.data}
+                variables = {name: text for name, text in variables.items() if name not in held.data}
             else:
                 encrypted -= held.data.keys()
-                found |= held.data
+                variables |= held.data
     texts = {name: _text_of(text) for name, text in section(build, "substitute").items()}
-    values = {name: text.replace("\n", "") for name, text in (found | texts).items()}
+    values = {name: text.replace("\n", "") for name, text in (variables | texts).items()}
     if text_at(build, "substituteStrategy") == "Always":
         # It substitutes even if there is nothing to substitute by.
         values.setdefault("", "")
@@ -213,8 +213,8 @@ def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> D
         missing = [file for file in files if not tree.is_file(file)]
     if missing and not chart.get("ignoreMissingValuesFiles"):
         return NO_VALUES
-    for each in list_at(spec, "valuesFrom"):
-        values = _values_from(each, namespace, item, sources.maps)
+    for source in list_at(spec, "valuesFrom"):
+        values = _values_from(source, namespace, item, sources.maps)
         if isinstance(values, NotFollowed):
             return values
         given.append(values)
@@ -256,14 +256,14 @@ def _chart_elsewhere(
 
 def _post_rendering(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a kustomization that is laid over the objects of a chart."""
-    found: dict[str, Any] = {}
+    rendering: dict[str, Any] = {}
     for renderer in list_at(spec, "postRenderers"):
         fields = section(renderer, "kustomize")
         for key in ("patches", "images", "patchesJson6902"):
-            found[key] = [*found.get(key, []), *list_at(fields, key)]
+            rendering[key] = [*rendering.get(key, []), *list_at(fields, key)]
         merges = [_patch_text(one) for one in list_at(fields, "patchesStrategicMerge")]
-        found["patchesStrategicMerge"] = [*found.get("patchesStrategicMerge", []), *merges]
-    return {key: value for key, value in found.items() if value}
+        rendering["patchesStrategicMerge"] = [*rendering.get("patchesStrategicMerge", []), *merges]
+    return {key: value for key, value in rendering.items() if value}
 
 
 def _patch_text(value: Any) -> Any:
@@ -271,8 +271,8 @@ def _patch_text(value: Any) -> Any:
     return msgspec.json.encode(value).decode() if isinstance(value, dict) else value
 
 
-def _values_from(each: Any, namespace: str, item: Item, maps: ConfigMapIndex) -> Mapping[str, Any] | NotFollowed:
-    reference = each if isinstance(each, dict) else {}
+def _values_from(source: Any, namespace: str, item: Item, maps: ConfigMapIndex) -> Mapping[str, Any] | NotFollowed:
+    reference = source if isinstance(source, dict) else {}
     held = maps.find(text_at(reference, "kind"), text_at(reference, "name"), namespace, item.origin.file)
     key = text_at(reference, "valuesKey") or "values.yaml"
     text = None if held is None or held.is_encrypted else held.data.get(key)

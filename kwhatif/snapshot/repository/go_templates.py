@@ -110,13 +110,13 @@ class _Rendering:
         self._values = values
 
     def run(self, pieces: list[tuple[str, str]]) -> str:
-        found: list[str] = []
+        texts: list[str] = []
         # For each "if" that is open: whether this part is shown, and whether one of its parts was.
         open_: list[tuple[bool, bool]] = []
         for sort, text in pieces:
             shown = all(is_live for is_live, _ in open_)
             if sort == "text":
-                found += [text] * shown
+                texts += [text] * shown
                 continue
             word, _, rest = text.partition(" ")
             if text.startswith("/*"):
@@ -134,8 +134,8 @@ class _Rendering:
             elif word in ("range", "with", "define", "template", "block", "else", "end"):
                 raise InputError(f"a template with {word!r}, which is not evaluated here")
             elif shown:
-                found.append(_text_of(self._pipeline(text)))
-        return "".join(found)
+                texts.append(_text_of(self._pipeline(text)))
+        return "".join(texts)
 
     def _pipeline(self, text: str) -> Any:
         tokens: list[tuple[str, str]] = []

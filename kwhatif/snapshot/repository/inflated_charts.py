@@ -124,8 +124,8 @@ class InflatedCharts:
         if inline:
             values = {"merge": _merge(inline, values), "override": _merge(values, inline), "replace": inline}[how]
         yield values
-        for each in list_at(entry, "additionalValuesFiles"):
-            yield self._read(self._tree.path_in(one.folder, str(each)))
+        for values_file in list_at(entry, "additionalValuesFiles"):
+            yield self._read(self._tree.path_in(one.folder, str(values_file)))
 
     def _read(self, path: str) -> dict[str, Any]:
         return _mapping_of(self._tree.read(path).data)
@@ -160,8 +160,8 @@ def _name_of(entry: Mapping[str, Any]) -> str:
 def _options_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if version := text_at(entry, "kubeVersion"):
         yield "kube-version", version
-    for each in list_at(entry, "apiVersions"):
-        yield "api-versions", str(each)
+    for api_version in list_at(entry, "apiVersions"):
+        yield "api-versions", str(api_version)
     if entry.get("skipHooks") is True:
         yield "no-hooks", "true"
 

@@ -102,7 +102,7 @@ class KustomizationGraph:
         Components are built by others alone.
         """
         added = [folder for folder in folders if self.file_of(folder) and not self.add(folder).is_component]
-        led_to = {self._tree.place_of(each) for one in self._by_place.values() for each in one.folders}
+        led_to = {self._tree.place_of(path) for one in self._by_place.values() for path in one.folders}
         tops = [one.folder for place, one in list(self._by_place.items()) if place not in led_to]
         reached = {self._tree.place_of(one.folder) for top in tops for one in self.reach_of(top)}
         roots: list[str] = []
@@ -153,9 +153,9 @@ class KustomizationGraph:
         resources: list[ResourceFile] = []
         ahead, seen = [(folder, namespace)], set[str]()
         while ahead:
-            each, outer = ahead.pop()
-            one = self.add(each)
-            place = self._tree.place_of(each)
+            path, outer = ahead.pop()
+            one = self.add(path)
+            place = self._tree.place_of(path)
             if place not in seen:
                 seen.add(place)
                 resources += (ResourceFile(file, outer or one.namespace) for file in one.resources)
@@ -174,17 +174,17 @@ class KustomizationGraph:
         builds: dict[str, int] = {}
         ahead = [(folder, False)]
         while ahead:
-            each, done = ahead.pop()
-            place = self._tree.place_of(each)
+            path, done = ahead.pop()
+            place = self._tree.place_of(path)
             below = self._by_place[place].folders
             if done:
                 counts = [builds[self._tree.place_of(inner)] for inner in below]
                 if not all(counts):
-                    return f"{self._tree.display(each)} leads back to itself"
+                    return f"{self._tree.display(path)} leads back to itself"
                 builds[place] = min(1 + sum(counts), 2 * _MOST_BUILDS)
             elif place not in builds:
                 builds[place] = 0
-                ahead += [(each, True), *((inner, False) for inner in below)]
+                ahead += [(path, True), *((inner, False) for inner in below)]
         if builds[self._tree.place_of(folder)] > _MOST_BUILDS:
             return f"{self._tree.display(folder)} has more than {_MOST_BUILDS:,} kustomizations built"
         return ""
@@ -225,8 +225,8 @@ class KustomizationGraph:
         self.patches |= set(map(self._tree.place_of, one.patches))
         if one.is_component:
             self.components |= set(map(self._tree.place_of, one.files))
-        for each in one.folders:
-            self._follow(each, depth + 1)
+        for folder_inside in one.folders:
+            self._follow(folder_inside, depth + 1)
 
     def _add_charts(self, one: Kustomization, problems: list[str]) -> None:
         """Add the charts of ``helmCharts``, and of generators that are documents of kustomize's own."""
@@ -272,7 +272,7 @@ def _leave_out_absent(one: Kustomization) -> None:
     absent = set(one.absent)
     for key in TREES:
         if isinstance(one.fields.get(key), list):
-            one.fields[key] = [each for each in one.fields[key] if not (isinstance(each, str) and each in absent)]
+            one.fields[key] = [path for path in one.fields[key] if not (isinstance(path, str) and path in absent)]
     for key in ("configMapGenerator", "secretGenerator"):
         entries = one.fields.get(key)
         if isinstance(entries, list):

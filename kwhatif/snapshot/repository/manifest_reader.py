@@ -110,23 +110,23 @@ def read_items(
     Raises InputError for what is no manifest, unless it was found in a directory; and if there is nothing at all.
     """
     nothing = True
-    paths = once([each for each in given if isinstance(each, str)])
+    paths = once([path for path in given if isinstance(path, str)])
     reader = ManifestReader(options, report)
     reader.prepare(paths)
     for number, file in enumerate(given, 1):
         if isinstance(file, str):
             report_start(f"Loading {display_path(file)}")
-            for found in reader.read(file):
+            for read in reader.read(file):
                 nothing = False
-                yield found
+                yield read
         else:
             nothing = False
             document = Document(Origin(f"object {number}"), dict(file))
             for item in items_of(document):
                 yield document, item, True
-    for found in reader.read_deployed():
+    for read in reader.read_deployed():
         nothing = False
-        yield found
+        yield read
     nothing = nothing and not report.documents and not report.missing
     if nothing and given and not options.may_be_empty:
         if report.unreadable:

@@ -66,24 +66,24 @@ class RevisionTree(FileTree):
         place = self.place_of(path)
         if os.path.isabs(place) or place.split(os.sep)[0] == os.pardir:
             return None
-        found: list[str] = []
+        parts: list[str] = []
         ahead, links = place.split(os.sep)[::-1] if self._links else [], 0
         while ahead:
             part = ahead.pop()
             if part == os.pardir:
-                if not found:
+                if not parts:
                     return None
-                found.pop()
+                parts.pop()
             elif part not in ("", os.curdir):
-                found.append(part)
-            to = self._links.get(os.sep.join(found))
+                parts.append(part)
+            to = self._links.get(os.sep.join(parts))
             if to is not None:
                 links += 1
                 if links > _MOST_LINKS or to.startswith("/"):
                     return None
-                found.pop()
+                parts.pop()
                 ahead += to.split("/")[::-1]
-        return os.sep.join(found) if self._links else place
+        return os.sep.join(parts) if self._links else place
 
     def _file_at(self, path: str) -> RevisionFile | None:
         place = self._follow(path)
@@ -149,7 +149,7 @@ class RevisionTree(FileTree):
         return "" if file is None else file.identity
 
     def prepare(self, paths: Sequence[str]) -> None:
-        files = {found.path: found for path in paths if (found := self._file_at(path)) is not None}
+        files = {file.path: file for path in paths if (file := self._file_at(path)) is not None}
         self._texts |= read_blobs(self.revision, [file for path, file in files.items() if path not in self._texts])
 
     @cached_property

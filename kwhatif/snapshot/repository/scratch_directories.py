@@ -50,10 +50,10 @@ class ScratchDirectory:
             return
         handle = os.open(self.path, _FOLDER)
         try:
-            for each in folders:
+            for subfolder in folders:
                 with suppress(FileExistsError):
-                    os.mkdir(each, 0o700, dir_fd=handle)
-                inner = os.open(each, _FOLDER, dir_fd=handle)
+                    os.mkdir(subfolder, 0o700, dir_fd=handle)
+                inner = os.open(subfolder, _FOLDER, dir_fd=handle)
                 os.close(handle)
                 handle = inner
             with open(os.open(name, _NEW, 0o600, dir_fd=handle), "wb") as file:

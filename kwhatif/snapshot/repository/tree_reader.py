@@ -94,10 +94,10 @@ class TreeReader:
 
     def account_rest(self, folder: str) -> None:
         """Say of all files of a directory that nobody looked at why that is so."""
-        for each in self._tree.folders_below(folder) if self._options.recursive else [folder]:
-            self._account.note_rest(each, self._options.exclude)
+        for subfolder in self._tree.folders_below(folder) if self._options.recursive else [folder]:
+            self._account.note_rest(subfolder, self._options.exclude)
             if self._options.recursive:
-                self._account.note_hidden(each)
+                self._account.note_hidden(subfolder)
 
     def _claim(self, folders: Sequence[str], files: Sequence[str]) -> None:
         # A pipe can be read only once.
@@ -134,8 +134,8 @@ class TreeReader:
             self._covered |= set(map(self._tree.place_of, (*one.files, *filter(None, charts))))
 
     def _manifests_below(self, folder: str) -> Iterator[str]:
-        for each in self._tree.folders_below(folder):
-            yield from self._manifests_in(each)
+        for subfolder in self._tree.folders_below(folder):
+            yield from self._manifests_in(subfolder)
 
     def _render_free(self) -> None:
         free = [folder for folder in self._folders if not self._is_claimed(folder)]
@@ -276,14 +276,14 @@ class TreeReader:
             elif not self._is_covered(at):
                 yield from self._items.items_of_files([ResourceFile(file)], _UNDEPLOYED)
 
-    def _split(self, found: Iterable[FoundItem], wave: list[Deployment]) -> Iterator[FoundItem]:
+    def _split(self, items: Iterable[FoundItem], wave: list[Deployment]) -> Iterator[FoundItem]:
         """Objects as they come; what some of them deploy instead of themselves is added to the wave."""
-        for document, item, is_named in found:
+        for document, item, is_named in items:
             if not is_follower(item):
                 yield document, item, is_named
                 continue
-            deployed = [self._renderable(each) for each in self._followed.deployments_of(item)]
-            followed = [each for each in deployed if isinstance(each, Deployment)]
+            deployed = [self._renderable(deployment) for deployment in self._followed.deployments_of(item)]
+            followed = [deployment for deployment in deployed if isinstance(deployment, Deployment)]
             for deployment in deployed:
                 if isinstance(deployment, NotFollowed):
                     if deployment.chart is not None:
@@ -324,8 +324,8 @@ class TreeReader:
                     self._report.assumed.setdefault(deployment.assumed, []).append(deployment.owner)
                 if deployment.lost:
                     self._report.lost.setdefault(deployment.owner, [*deployment.lost])
-        units = [(each, unit) for each in new for unit in self._units_of(each)]
-        builds = [(unit.kustomization, each.overlay) for each, unit in units if unit.kustomization]
+        units = [(deployment, unit) for deployment in new for unit in self._units_of(deployment)]
+        builds = [(unit.kustomization, deployment.overlay) for deployment, unit in units if unit.kustomization]
         self._charts.inflate((folder, text_at(overlay, "namespace")) for folder, overlay in builds)
         requests = [unit.request for _, unit in units if unit.request is not None]
         texts = iter(self._renderer.render(requests))
@@ -410,4 +410,4 @@ class TreeReader:
     def _is_in_chart(self, folder: str) -> bool:
         """Whether a chart is a part of another one."""
         _, *above = with_parents(self._tree.place_of(folder))
-        return any(has_chart(self._tree, each) for each in above)
+        return any(has_chart(self._tree, parent) for parent in above)

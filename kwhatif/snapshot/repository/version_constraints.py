@@ -49,8 +49,8 @@ def is_allowed(version: str, constraint: str) -> bool:
     text = constraint.strip()
     if version.removeprefix("v") == text.removeprefix("v"):
         return True
-    found = Version(version)
-    return found.is_known and any(_is_in(found, part) for part in (text or "*").split("||"))
+    candidate = Version(version)
+    return candidate.is_known and any(_is_in(candidate, part) for part in (text or "*").split("||"))
 
 
 def _is_in(version: Version, text: str) -> bool:

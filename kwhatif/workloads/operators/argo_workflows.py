@@ -238,7 +238,7 @@ def _pod(obj: Object, spec: Object, template: Object) -> Object:
         for item in items_of(spec, "volumeClaimTemplates")
     ]
     containers = (*body["initContainers"], *body["containers"])
-    mounted = {str(mount.get("name")) for each in containers for mount in items_of(each, "volumeMounts")}
+    mounted = {str(mount.get("name")) for container in containers for mount in items_of(container, "volumeMounts")}
     # Of its workflow's volumes a pod has only those that it mounts.
     volumes = [deep_copy_json(volume) for volume in volumes if str(volume.get("name")) in mounted]
     if volumes:

@@ -145,7 +145,7 @@ def _mode_of(service: Object) -> str:
 
 def _model_of(predictor: Object) -> Object:
     """The model that a predictor serves, be it in a field of its framework; empty where it has containers alone."""
-    framework = next((each for each in _FRAMEWORKS if isinstance(predictor.get(each), dict)), "")
+    framework = next((name for name in _FRAMEWORKS if isinstance(predictor.get(name), dict)), "")
     return section(predictor, "model") or (section(predictor, framework) if framework else {})
 
 
@@ -210,7 +210,7 @@ def _pod_spec(settings: Object, runtime: Object) -> Object:
     elif not containers:
         containers = [{**deep_copy_json(section(settings, "art")), "name": _MAIN}]
     own["containers"] = containers
-    base, patch = ({"apiVersion": "v1", "kind": "Pod", "spec": each} for each in (below, own))
+    base, patch = ({"apiVersion": "v1", "kind": "Pod", "spec": pod_spec} for pod_spec in (below, own))
     whole = merge_objects(base, patch, CopyRoom())
     spec: Object = section(whole, "spec") if isinstance(whole, dict) else own
     made = items_of(spec, "containers")
@@ -244,8 +244,8 @@ def with_model(spec: Object, uri: str) -> Object:
         claim = {"claimName": uri.removeprefix("pvc://").partition("/")[0]}
         spec["volumes"] = [*items_of(spec, "volumes"), {"name": "kserve-pvc-source", "persistentVolumeClaim": claim}]
     elif uri and not uri.startswith("oci+native://"):
-        loads = next((each for each in first if each.get("name") == _LOADER), {})
-        others = [each for each in first if each.get("name") != _LOADER]
+        loads = next((container for container in first if container.get("name") == _LOADER), {})
+        others = [container for container in first if container.get("name") != _LOADER]
         spec["initContainers"] = [
             *others,
             {"name": _LOADER, "image": "kserve", "resources": _asks("100m", "100Mi"), **loads},

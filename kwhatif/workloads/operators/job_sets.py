@@ -46,9 +46,9 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
     replicated = items_of(spec, "replicatedJobs")
     at_peak = _names_at_peak(replicated)
     claims = {
-        name_of(each): f"{name_of(each)}-{name_of(job_set)}"
+        name_of(template): f"{name_of(template)}-{name_of(job_set)}"
         for policy in items_of(spec, "volumeClaimPolicies")
-        for each in items_of(policy, "templates")
+        for template in items_of(policy, "templates")
     }
     for policy in items_of(spec, "volumeClaimPolicies"):
         for item in items_of(policy, "templates"):
@@ -82,9 +82,9 @@ def job_set_children(job_set: Object, companions: Companions) -> Iterator[Object
                 f"{_JOBSET}/group-replicas": str(of_group[group]),
                 f"{_JOBSET}/job-group-index": str(earlier[group] + index),
             }
-            found = _job_of(job_set, job, index, labels)
-            _add_volumes(section(found, "spec", "template", "spec"), claims)
-            yield found
+            job_object = _job_of(job_set, job, index, labels)
+            _add_volumes(section(job_object, "spec", "template", "spec"), claims)
+            yield job_object
         before += size
         earlier[group] += size
 
@@ -100,8 +100,8 @@ def _names_at_peak(replicated: Sequence[Object]) -> list[str]:
         spec = section(job, "template", "spec")
         completions = spec.get("completions")
         parallel = integer(spec.get("parallelism"), 1)
-        each = parallel if completions is None else min(parallel, integer(completions, 1))
-        pods[str(job.get("name"))] = max(each, 1) * max(integer(job.get("replicas"), 1), 0)
+        at_once = parallel if completions is None else min(parallel, integer(completions, 1))
+        pods[str(job.get("name"))] = max(at_once, 1) * max(integer(job.get("replicas"), 1), 0)
     complete: dict[str, set[str]] = {}
     for job in replicated:
         # A dependency that is ready has started, so its own dependencies are complete as well.

@@ -66,7 +66,7 @@ def kafka_pool_children(pool: Object, companions: Companions) -> Iterator[Object
     kafka = labels_of(pool).get(f"{_STRIMZI}/cluster", "")
     cluster = companions.find(f"kafka.{_STRIMZI}", "Kafka", namespace_of(pool), kafka) or {}
     pools = _pools_of(kafka, namespace_of(pool), companions)
-    ids = _node_ids(pools if any(name_of(each) == name_of(pool) for each in pools) else [*pools, pool])[name_of(pool)]
+    ids = _node_ids(pools if any(name_of(other) == name_of(pool) for other in pools) else [*pools, pool])[name_of(pool)]
     roles = section(pool, "spec").get("roles") or ["broker"]
     yield from _kafka_pods(pool, cluster, kafka, name_of(pool), section(pool, "spec"), ids, roles)
 

@@ -64,7 +64,7 @@ def llm_doubts(service: Object, companions: Companions) -> Iterator[Doubt]:
 
 
 def _configs_of(service: Object) -> list[str]:
-    return [str(each.get("name")) for each in items_of(service, "spec", "baseRefs")]
+    return [str(reference.get("name")) for reference in items_of(service, "spec", "baseRefs")]
 
 
 def _config(name: str, service: Object, companions: Companions) -> Object | None:
@@ -88,7 +88,7 @@ def _lay_over(below: Object, above: Object) -> Object:
             continue
         merged[key] = _lay_over(one, other)
         if key in _PODS:
-            base, patch = ({"apiVersion": "v1", "kind": "Pod", "spec": deep_copy_json(each)} for each in (one, other))
+            base, patch = ({"apiVersion": "v1", "kind": "Pod", "spec": deep_copy_json(spec)} for spec in (one, other))
             done = merge_objects(base, patch, CopyRoom())
             merged[key] = section(done, "spec") if isinstance(done, dict) else other
     return merged
@@ -144,7 +144,7 @@ def _with_main(template: Object, asks: Object) -> Object:
     """A pod with the container that presets have."""
     spec: Object = deep_copy_json(template)
     containers = items_of(spec, "containers")
-    main = next((each for each in containers if each.get("name") == "main"), None)
+    main = next((container for container in containers if container.get("name") == "main"), None)
     if main is None:
         main = {"name": "main"}
         containers = [main, *containers]

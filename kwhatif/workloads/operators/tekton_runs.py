@@ -177,7 +177,8 @@ def _pod(
         container |= some_fields(step, *_CONTAINER)
         container.setdefault("image", "unknown")
         resources = next(
-            (each[key] for each in (step, base) for key in ("computeResources", "resources") if each.get(key)), None
+            (source[key] for source in (step, base) for key in ("computeResources", "resources") if source.get(key)),
+            None,
         )
         if resources:
             container["resources"] = deep_copy_json(resources)

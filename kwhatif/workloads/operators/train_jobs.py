@@ -106,6 +106,6 @@ def _override_pods(replicated: Object, override: Object) -> None:
         theirs = {str(item.get("name")): item for item in items_of(override, field)}
         mine = [{**item, **deep_copy_json(theirs.pop(str(item.get("name")), {}))} for item in items_of(body, field)]
         if field != "containers":
-            mine += [deep_copy_json(each) for each in theirs.values()]
+            mine += [deep_copy_json(container) for container in theirs.values()]
         if mine:
             body[field] = mine

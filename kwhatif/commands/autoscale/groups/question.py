@@ -34,10 +34,10 @@ class Groups(Task[Printed]):
         from kwhatif.simulation.cluster_files import snapshot_of
 
         snapshot = snapshot_of(given.snapshot, notes)
-        found = discover_groups(snapshot)
-        if not found.groups:
+        groups = discover_groups(snapshot)
+        if not groups.groups:
             notes.warn(
                 f"{snapshot.source}: no node group is found: neither the status of a cluster-autoscaler nor its "
                 "Deployment, no annotations of Cluster API, no labels of a cloud's groups; write the document by hand"
             )
-        return Printed(text=as_documents([to_builtins(found, enc_hook=plain_quantity)]), code=int(not found.groups))
+        return Printed(text=as_documents([to_builtins(groups, enc_hook=plain_quantity)]), code=int(not groups.groups))

@@ -55,7 +55,7 @@ def lines_around(result: GateResult, finding: Finding) -> list[tuple[int, str]]:
 
 def by_rule(result: GateResult) -> list[RuleReport]:
     """The rules in the order of their outcomes, then those that made findings without having one."""
-    names, found = [outcome.rule for outcome in result.rules], [finding.rule for finding in result.findings]
+    names, findings = [outcome.rule for outcome in result.rules], [finding.rule for finding in result.findings]
     exempted = [exemption.rule for exemption in result.exemptions]
     return [
         RuleReport(
@@ -64,7 +64,7 @@ def by_rule(result: GateResult) -> list[RuleReport]:
             tuple(finding for finding in result.findings if finding.rule == rule),
             tuple(exemption for exemption in result.exemptions if exemption.rule == rule),
         )
-        for rule in dict.fromkeys((*names, *found, *exempted))
+        for rule in dict.fromkeys((*names, *findings, *exempted))
     ]
 
 

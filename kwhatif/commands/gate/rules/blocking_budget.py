@@ -44,7 +44,7 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
         for pod in running:
             for subject in selected.of(pod.namespace, pod.metadata.labels or {}):
                 pods.setdefault(subject, []).append(pod)
-        found = 0
+        count = 0
         for budget in budgets:
             covered = pods.get(subject_of_budget(budget), [])
             unit = self._unit_of(budget, covered, context)
@@ -53,9 +53,9 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
             self.checked += 1
             for finding in (self._check_evictions(unit, budget, covered), self._check_overlap(unit, covered, selected)):
                 if finding is not None:
-                    found += 1
+                    count += 1
                     yield finding
-        self.summary = f"{found} of {format_count(self.checked, 'budget')} in the way"
+        self.summary = f"{count} of {format_count(self.checked, 'budget')} in the way"
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         if "desiredHealthy" not in finding.numbers:

@@ -88,7 +88,7 @@ def _start(
         expand_all(configuration, points.get)
     except PolicyError as error:
         refs = (
-            ref for profile in configuration.profiles for found in profile.plugins.values() for ref in found.enabled
+            ref for profile in configuration.profiles for plugins in profile.plugins.values() for ref in plugins.enabled
         )
         unknown = {ref.name for ref in refs} - points.keys()
         if unknown:

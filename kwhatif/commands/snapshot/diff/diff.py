@@ -125,15 +125,15 @@ def diff(before: Snapshot, after: Snapshot) -> DiffResult:
         gone, come = [old[key] for key in old if key not in new], [new[key] for key in new if key not in old]
         if kind == "Pod":
             replaced, gone, come = _match_replacements(gone, come)
-        found = [ObjectChange(kind=kind, object=_key(o), change="removed", note=_where(o)) for o in gone]
-        found += [ObjectChange(kind=kind, object=_key(o), change="added", note=_where(o)) for o in come]
-        found += [change for key in old.keys() & new.keys() if (change := _compare_objects(kind, old[key], new[key]))]
-        changes += sorted(found, key=lambda change: change.object)
+        of_kind = [ObjectChange(kind=kind, object=_key(o), change="removed", note=_where(o)) for o in gone]
+        of_kind += [ObjectChange(kind=kind, object=_key(o), change="added", note=_where(o)) for o in come]
+        of_kind += [change for key in old.keys() & new.keys() if (change := _compare_objects(kind, old[key], new[key]))]
+        changes += sorted(of_kind, key=lambda change: change.object)
     totals: dict[str, Counter[str]] = defaultdict(Counter)
     for change in changes:
         totals[change.kind][change.change] += 1
     if replaced:
-        totals["Pod"]["replaced"] = sum(each.pods for each in replaced)
+        totals["Pod"]["replaced"] = sum(workload.pods for workload in replaced)
     return DiffResult(
         before=before.source,
         after=after.source,
@@ -214,8 +214,10 @@ def _match_replacements(
             first = {id(pod) for pod in stayed}
             others = [pod for pod in side if id(pod) not in first]
             settled.update(id(pod) for pod in (*stayed, *others)[:pairs])
-    found = tuple(Replaced(controller=who, pods=n["pods"], moved=n["moved"]) for who, n in sorted(counts.items()))
-    return found, [o for o in removed if id(o) not in settled], [o for o in come if id(o) not in settled]
+    replacements = tuple(
+        Replaced(controller=who, pods=n["pods"], moved=n["moved"]) for who, n in sorted(counts.items())
+    )
+    return replacements, [o for o in removed if id(o) not in settled], [o for o in come if id(o) not in settled]
 
 
 def _take(rest: Counter[Any], key: Any) -> bool:
@@ -224,13 +226,13 @@ def _take(rest: Counter[Any], key: Any) -> bool:
 
 
 def _by_template(objects: Sequence[Resource]) -> dict[tuple[str, bytes], list[Pod]]:
-    found: dict[tuple[str, bytes], list[Pod]] = defaultdict(list)
+    pods_of: dict[tuple[str, bytes], list[Pod]] = defaultdict(list)
     for pod in objects:
         if isinstance(pod, Pod) and not pod.is_finished:
             owner = pod.controller
             if owner is not None:
-                found[f"{owner.kind} {pod.namespace}/{owner.name}", template_of(pod)].append(pod)
-    return found
+                pods_of[f"{owner.kind} {pod.namespace}/{owner.name}", template_of(pod)].append(pod)
+    return pods_of
 
 
 # --- fields

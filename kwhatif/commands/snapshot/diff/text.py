@@ -27,9 +27,9 @@ def diff_blocks(result: DiffResult) -> list[Block]:
     blocks += build_table("CHANGES", headers, rows, Grouping("row"))
     if result.replaced:
         replaced = tuple(
-            f"{format_count(each.pods, 'pod')} of {each.controller} replaced"
-            f"{f', {each.moved} on other nodes' if each.moved else ''}"
-            for each in result.replaced
+            f"{format_count(workload.pods, 'pod')} of {workload.controller} replaced"
+            f"{f', {workload.moved} on other nodes' if workload.moved else ''}"
+            for workload in result.replaced
         )
         blocks += [Heading("REPLACED by pods of the same template"), Lines(replaced, listed=True)]
     return blocks

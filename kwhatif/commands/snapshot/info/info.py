@@ -126,8 +126,8 @@ class _Contents(msgspec.Struct, frozen=True):
 
     def observe(self) -> ClusterObservation:
         with_pods = {id(amounts): {**amounts, "pods": 1} for _, amounts in self.asked.values()}
-        found = {pod: (node, with_pods[id(amounts)]) for pod, (node, amounts) in self.asked.items()}
-        return ClusterObservation([(row.node, row.allocatable) for row in self.rows], found)
+        places = {pod: (node, with_pods[id(amounts)]) for pod, (node, amounts) in self.asked.items()}
+        return ClusterObservation([(row.node, row.allocatable) for row in self.rows], places)
 
 
 def _rows(

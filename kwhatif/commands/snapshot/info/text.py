@@ -116,8 +116,8 @@ def _nodes(result: InfoResult) -> Iterator[Block]:
     yield table(("pool", "zone", "nodes", "ready", "cordoned", "pods", *_IN_GROUPS), tuple(rows), Grouping("group"))
     headers = ("node [node]", "pool", "zone", "status", "pods", *_IN_GROUPS, "others", "taints")
     columns = zip(*(_fractions(name, result.nodes) for name in _IN_GROUPS), strict=True)
-    each = [_node(node, fractions) for node, fractions in zip(result.nodes, columns, strict=True)]
-    yield from build_table("EACH NODE (requested/allocatable)", headers, each, Grouping("node"))
+    node_rows = [_node(node, fractions) for node, fractions in zip(result.nodes, columns, strict=True)]
+    yield from build_table("EACH NODE (requested/allocatable)", headers, node_rows, Grouping("node"))
 
 
 def _node(node: NodeUse, fractions: tuple[str, ...]) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def _by_pool(snapshot: Snapshot, book: UsageBook, features: Features, by: str) -
 
 def _by_workload(pods: WorkloadPods, book: UsageBook) -> list[Reserved]:
     """Those that reserve most for nothing, some of CPU and some of memory."""
-    found: list[Reserved] = []
+    shares: list[Reserved] = []
     for workload in pods.in_order():
         for resource in RESOURCES:
             requests = (
@@ -77,14 +77,14 @@ def _by_workload(pods: WorkloadPods, book: UsageBook) -> list[Reserved]:
             requested = number * sum(filter(None, requests))
             used = book.together((pod.key for pod in workload.pods), resource, MOST)
             if used is not None and requested > used:
-                found.append(
+                shares.append(
                     Reserved(workload=workload.name, resource=resource, pods=number, requested=requested, used=used)
                 )
     return [
         reserved
         for resource in RESOURCES
         for reserved in sorted(
-            (one for one in found if one.resource == resource),
+            (one for one in shares if one.resource == resource),
             key=lambda one: (one.used - one.requested, one.workload),
         )[:SHOWN]
     ]

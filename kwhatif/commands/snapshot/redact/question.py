@@ -85,12 +85,12 @@ class Redact(Task[Printed]):
         from kwhatif.commands.snapshot.redacted_files import copy_lines, with_redacted_lines
         from kwhatif.snapshot.recording import recording_in
 
-        found = recording_in(self.files[0]) if len(self.files) == 1 else None
-        if found is None or not found[1].is_end:
+        recording = recording_in(self.files[0]) if len(self.files) == 1 else None
+        if recording is None or not recording[1].is_end:
             raise UsageError(
                 f"-o {self.output}: that is a recording, which is made of one other recording, without a moment"
             )
-        lines = found[0]
+        lines = recording[0]
         with_redacted_lines(self.translation, notes, lambda redact: copy_lines(lines, self.output, redact))
 
     def _redact_manifests(self, notes: Notes) -> None:

@@ -94,11 +94,11 @@ class ReusedShapes(ShapeTable):
     def info(self, pod: Pod, *, bound: bool = False) -> PodInfo:
         if not bound:
             return super().info(pod)
-        found = self._known.get(id(pod))
-        if found is None:
+        pod_and_info = self._known.get(id(pod))
+        if pod_and_info is None:
             # The pod is kept, so that no other one gets its id.
-            found = self._known[id(pod)] = (pod, super().info(pod, bound=True))
-        return found[1]
+            pod_and_info = self._known[id(pod)] = (pod, super().info(pod, bound=True))
+        return pod_and_info[1]
 
 
 def decide(
@@ -112,8 +112,8 @@ def decide(
     session = session.with_snapshot(snapshot, detailed=True, shapes=shapes, observer=verdicts)
     tried = []
     for info in session.driver.in_order(map(session.info, pods), lambda info: info):
-        verdicts.found = []
-        tried.append((info.key, session.driver.schedule_with_preemption(info), verdicts.found))
+        verdicts.of_attempts = []
+        tried.append((info.key, session.driver.schedule_with_preemption(info), verdicts.of_attempts))
         session.driver.settle()
     session.driver.wait()
     names = session.cluster.columns.names
@@ -129,10 +129,10 @@ class _Verdicts(Observer):
     """Notes every node's verdict before an attempt."""
 
     def __init__(self) -> None:
-        self.found: list[dict[str, Verdict]] = []
+        self.of_attempts: list[dict[str, Verdict]] = []
 
     def before_cycle(self, scheduler: Scheduler, pod: PodInfo) -> None:
-        self.found.append(_verdicts(scheduler, pod))
+        self.of_attempts.append(_verdicts(scheduler, pod))
 
 
 def _cycle(names: Sequence[str], attempt: Attempt, verdicts: Mapping[str, Verdict]) -> Cycle:
@@ -178,12 +178,12 @@ def _verdicts(scheduler: Scheduler, info: PodInfo) -> dict[str, Verdict]:
 def _by_node(names: Sequence[str], verdicts: Verdicts) -> dict[str, Verdict]:
     """Nodes that the same reasons reject share their verdict, so it is worked out once for each set of reasons."""
     marks = [verdicts.unresolvable.tolist(), *(blocker.counted.tolist() for blocker in verdicts.blockers)]
-    found: dict[str, Verdict] = {}
+    decided: dict[str, Verdict] = {}
     spelt: dict[tuple[bool, ...], Verdict] = {}
     for row, reasons in enumerate(zip(*marks, strict=True)):
         if reasons not in spelt:
             status = verdicts.status(row)
             words = ("feasible",) if status is None else (str(status.code), status.plugin, *sorted(status.reasons))
             spelt[reasons] = words
-        found[names[row]] = spelt[reasons]
-    return found
+        decided[names[row]] = spelt[reasons]
+    return decided

@@ -242,12 +242,12 @@ class _Search:
 
     def _with_pods(self, objects: Iterable[Resource]) -> set[int]:
         """The objects, and with each node the pods that are on it."""
-        found: set[int] = set()
+        indices: set[int] = set()
         for obj in objects:
-            found.add(id(obj))
+            indices.add(id(obj))
             if isinstance(obj, Node):
-                found.update(map(id, self._pods_on.get(obj.name, ())))
-        return found
+                indices.update(map(id, self._pods_on.get(obj.name, ())))
+        return indices
 
     def _reduce(self, chunks: Iterable[_Chunk], *, smallest: int = 1) -> None:
         """Drop what can be dropped of the chunks, in ever smaller parts, down to about ``smallest`` objects each."""

@@ -227,9 +227,9 @@ def _check_allocations(claims: Iterable[ResourceClaim], known: ObjectIndex) -> I
                 yield warning("unknown-device", claim, text)
             if not result.admin_access:
                 holders[result.id].append((claim, result.share_id is None))
-    for device, found in holders.items():
-        if len(found) > 1 and any(alone for _, alone in found):
-            first, *others = (claim for claim, _ in found)
+    for device, users in holders.items():
+        if len(users) > 1 and any(alone for _, alone in users):
+            first, *others = (claim for claim, _ in users)
             for claim in others:
                 more = " twice" if claim is first else f", and so does {display_name_of(first)}"
                 yield error("device-allocated-twice", claim, f"has device {'/'.join(device)}{more}")

@@ -84,22 +84,22 @@ class ObjectIndex:
     def shapes(self) -> dict[str, PodShape | ValueError]:
         """``namespace/name`` of an unfinished pod -> what scheduling sees of it, or why a cluster cannot take it in."""
         table = ShapeTable(self._features)
-        found: dict[str, PodShape | ValueError] = {}
+        shapes: dict[str, PodShape | ValueError] = {}
         for pod in self.unfinished_pods:
             try:
                 info = table.info(pod, bound=True)
                 for constraint in pod.spec.topology_spread_constraints or ():
                     Selector.from_label_selector(constraint.label_selector)
             except ValueError as problem:
-                found[pod.key] = problem
+                shapes[pod.key] = problem
             else:
-                found[pod.key] = info.shape
-        return found
+                shapes[pod.key] = info.shape
+        return shapes
 
     def shape(self, pod: Pod) -> PodShape | None:
         """What scheduling sees of an unfinished pod; None of one that a cluster cannot take in."""
-        found = self.shapes[pod.key]
-        return None if isinstance(found, ValueError) else found
+        shape = self.shapes[pod.key]
+        return None if isinstance(shape, ValueError) else shape
 
     @cached_property
     def pods_on(self) -> dict[str, list[Pod]]:
