@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import group_of, name_of
-from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.api.decode import convert, describe_value, step
 from kwhatif.api.field_types import ApiResource, FieldType, Types, checked_type, format_minor_range, known_in, served_in
 from kwhatif.api.objects import part_of
@@ -366,7 +366,7 @@ def misshapen(obj: Object) -> RequestRefusal | None:
         kind, version = part_of(obj, "kind"), str(obj.get("apiVersion") or "").rpartition("/")[2]
         field = error.place.removeprefix("$.")
         message = f'{kind} in version "{version}" cannot be handled as a {kind}: {field}: {error.problem}'
-        return RequestRefusal(400, "BadRequest", message, (Cause(field, error.problem),))
+        return RequestRefusal(400, "BadRequest", message, (StatusCause(field, error.problem),))
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
-from kwhatif.admission.response import Cause, Doubt, FieldChange, Object, RequestRefusal
+from kwhatif.admission.response import Doubt, FieldChange, Object, RequestRefusal, StatusCause
 from kwhatif.admission.warning_recorder import WarningRecorder
 from kwhatif.api.objects import part_of, section
 from kwhatif.versions import Features, features_of
@@ -63,7 +63,7 @@ class Request:
         self.changes.append(FieldChange(step, "", f"{what}; {effect}"))
         self.doubts.append(Doubt(what, effect))
 
-    def forbidden(self, why: str, *causes: Cause) -> RequestRefusal:
+    def forbidden(self, why: str, *causes: StatusCause) -> RequestRefusal:
         """403, in the words that admission steps use."""
         name = name_of(self.object) or "Unknown!"
         if self.uses_generate_name and not self.name_is_complete:

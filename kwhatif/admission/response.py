@@ -18,7 +18,7 @@ class FieldChange(msgspec.Struct, frozen=True):
     text: str
 
 
-class Cause(msgspec.Struct, frozen=True):
+class StatusCause(msgspec.Struct, frozen=True):
     """One field error of a refusal."""
 
     field: str
@@ -53,7 +53,7 @@ class RequestRefusal(msgspec.Struct, frozen=True):
     code: int
     reason: str
     message: str
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[StatusCause, ...] = ()
     hint: str = ""
     warnings: tuple[str, ...] = ()
 

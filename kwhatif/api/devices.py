@@ -124,7 +124,7 @@ class Device(_DeviceBody):
             force_setattr(self, "basic", None)
 
 
-class Pool(Base):
+class ResourcePool(Base):
     name: str = ""
     generation: Int64 = 0
     resource_slice_count: Int64 = 0
@@ -132,7 +132,7 @@ class Pool(Base):
 
 class SliceSpec(Base):
     driver: str = ""
-    pool: Pool = msgspec.field(default_factory=Pool)
+    pool: ResourcePool = msgspec.field(default_factory=ResourcePool)
     node_name: str | None = None
     node_selector: NodeSelector | None = None
     all_nodes: bool | None = None

@@ -46,7 +46,7 @@ class Problem(msgspec.Struct, frozen=True):
     mild: bool = False
 
 
-class Outcome(msgspec.Struct, frozen=True, eq=False):
+class AllocationOutcome(msgspec.Struct, frozen=True, eq=False):
     """The devices of each claim, or a problem, or neither: there is no solution."""
 
     picks: tuple[tuple[DevicePick, ...], ...] | None = None
@@ -114,29 +114,31 @@ class Search:
         self._consumed: dict[str, dict[str, dict[str, int]]] = {}
         self._results: list[list[DevicePick]] = [[] for _ in plan.claims]
 
-    def run(self) -> Outcome:
+    def run(self) -> AllocationOutcome:
         """The first solution. Raises InputError once all searches of a run have cost too much."""
         try:
             return self._solve()
         finally:
             charge(_STEP_COSTS * self._steps, "a search for devices")
 
-    def _solve(self) -> Outcome:
+    def _solve(self) -> AllocationOutcome:
         try:
             self._prepare()
             has_solution = self._next_claim(0)
         except _Refused as refused:
-            return Outcome(problem=refused.problem, steps=self._steps)
+            return AllocationOutcome(problem=refused.problem, steps=self._steps)
         except _TooMany:
-            return Outcome(problem=Problem("allocation max size exceeded"), steps=self._steps)
+            return AllocationOutcome(problem=Problem("allocation max size exceeded"), steps=self._steps)
         if has_solution:
-            return Outcome(tuple(map(tuple, self._results)), steps=self._steps)
+            return AllocationOutcome(tuple(map(tuple, self._results)), steps=self._steps)
         if (
             any(pool.invalid for pool in self._node.pools)
             and self._plan.features.devices_of_incomplete_pools_are_refused
         ):
-            return Outcome(problem=Problem("invalid resource pools were encountered", mild=True), steps=self._steps)
-        return Outcome(steps=self._steps)
+            return AllocationOutcome(
+                problem=Problem("invalid resource pools were encountered", mild=True), steps=self._steps
+            )
+        return AllocationOutcome(steps=self._steps)
 
     @property
     def _steps(self) -> int:

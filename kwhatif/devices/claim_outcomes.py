@@ -17,7 +17,7 @@ from kwhatif.api.quantity import plain_quantity
 from kwhatif.cluster.claim_store import DeviceId, Devices
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.devices.allocator import NodeDevices, Outcome, Search, consumed_counters
+from kwhatif.devices.allocator import AllocationOutcome, NodeDevices, Search, consumed_counters
 from kwhatif.devices.inventory import Inventory, Pool, Unit
 from kwhatif.devices.plan import Plan
 
@@ -122,7 +122,7 @@ class ClaimOutcomes:
         size = len(ledger.inventory.layout)
         self.fits: BoolArray = np.zeros(size, np.bool_)
         self.fails: BoolArray = np.zeros(size, np.bool_)
-        self.outcomes: list[Outcome] = [_NONE] * size
+        self.outcomes: list[AllocationOutcome] = [_NONE] * size
         inventory = ledger.inventory
         lonely = plan.plain[inventory.flat]
         # Of devices that are taken or free, and that is all, the bits say everything.
@@ -189,4 +189,4 @@ class ClaimOutcomes:
         return int(inventory.layout[row]), state, used, others
 
 
-_NONE = Outcome()
+_NONE = AllocationOutcome()

@@ -31,13 +31,13 @@ from kwhatif.api.devices import (
     ExactRequest,
     ResourceClaim,
 )
-from kwhatif.devices.allocator import DevicePick, Outcome, Problem
+from kwhatif.devices.allocator import AllocationOutcome, DevicePick, Problem
 from kwhatif.devices.inventory import Inventory, Unit
 from kwhatif.versions import Features
 
 
 def allocations(
-    inventory: Inventory, row: int, outcome: Outcome, claims: list[ResourceClaim], features: Features
+    inventory: Inventory, row: int, outcome: AllocationOutcome, claims: list[ResourceClaim], features: Features
 ) -> list[Allocation]:
     """The allocation of each claim on a node whose search came out well."""
     assert outcome.picks is not None

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.fleet.executors import Executor, FatalError, LostError, Pool
+from kwhatif.fleet.executors import Executor, FatalError, LostError, WorkerPool
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import Base, BatchResult, FailedTask, Row, Study, Task
 from kwhatif.progress import report_progress
@@ -65,7 +65,7 @@ class _Dispatcher:
     failed      they raised an error at the worker named, which must not get them again
     """
 
-    def __init__(self, study: Study[Any, Any, Any], pool: Pool, left: Iterable[int]) -> None:
+    def __init__(self, study: Study[Any, Any, Any], pool: WorkerPool, left: Iterable[int]) -> None:
         self._worlds, self._pool = study.tasks, pool
         self._todo, self._single, self._suspects = deque(left), deque[int](), deque[int]()
         self._failed = deque[tuple[int, str]]()

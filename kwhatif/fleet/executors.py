@@ -34,7 +34,7 @@ class FatalError(Exception):
     """A batch killed its workers repeatedly."""
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """Workers that have the base of a study."""
 
     @property
@@ -54,7 +54,7 @@ class Pool(Protocol):
 class Executor(Protocol):
     """A place where workers run."""
 
-    def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[Pool]:
+    def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[WorkerPool]:
         """A context with workers for a number of worlds. Raises KwhatifError."""
 
 
@@ -88,7 +88,7 @@ class LocalExecutor:
         self._processes = processes
 
     @contextmanager
-    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[Pool]:
+    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[WorkerPool]:
         """Raises UsageError for several processes, where there is no Python to start them with."""
         with ExitStack() as stack:
             processes = None if self._processes is None else min(self._processes, left)
@@ -127,7 +127,7 @@ class _GrowingPool:
 
     def __init__(self, study: Study[Any, Any, Any], left: int, stack: ExitStack) -> None:
         self._study, self._left, self._stack = study, left, stack
-        self._pool: Pool = _ThisProcess(study)
+        self._pool: WorkerPool = _ThisProcess(study)
         self._seconds, self._asked = 0.0, 0
 
     @property
@@ -161,7 +161,7 @@ def cores_here() -> int:
 
 
 @contextmanager
-def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[Pool]:
+def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[WorkerPool]:
     """The base is pickled once, and handed to each worker through the pipe by which it is started.
 
     So it is in no file that other users could read, or that a killed run could leave behind. For a cluster of 5,000

@@ -14,7 +14,7 @@ from typing import Any
 
 from kwhatif.api.objects import part_of
 from kwhatif.errors import ClusterError, UsageError
-from kwhatif.fleet.executors import LOST, FatalError, LostError, Pool, describe_failure
+from kwhatif.fleet.executors import LOST, FatalError, LostError, WorkerPool, describe_failure
 from kwhatif.fleet.study import Ask, BatchResult, Study, answer_batch, kept_base
 
 _PATIENCE = 10
@@ -28,7 +28,7 @@ class DaskExecutor:
         self._address, self._many = address, many
 
     @contextmanager
-    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[Pool]:
+    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[WorkerPool]:
         """The base is scattered to all workers before the first world."""
         try:
             from distributed import Client
@@ -103,7 +103,7 @@ class RayExecutor:
         self._address, self._many = address, many
 
     @contextmanager
-    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[Pool]:
+    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[WorkerPool]:
         """The base is put into Ray's object store, from where each worker takes it once."""
         try:
             import ray
@@ -113,7 +113,7 @@ class RayExecutor:
         with redirect_stdout(sys.stderr or io.StringIO()):
             yield from self._open_pool(ray, study)
 
-    def _open_pool(self, ray: Any, study: Study[Any, Any, Any]) -> Iterator[Pool]:
+    def _open_pool(self, ray: Any, study: Study[Any, Any, Any]) -> Iterator[WorkerPool]:
         ours = not ray.is_initialized()
         if ours:
             try:

@@ -194,7 +194,7 @@ _OWN: dict[type[Struct], dict[str, Rule]] = {
     devices.CapacityRequirements: {"requests": table(Pseudonyms.attribute, amount)},
     devices.DeviceResult: {"consumedCapacity": table(Pseudonyms.attribute, amount)},
     pod_groups.TopologyConstraint: {"key": LABEL_KEY},
-    devices.Pool: {"name": _POOL},
+    devices.ResourcePool: {"name": _POOL},
     machines.NodeRef: {"name": NODE},
     node_pools.Disruption: {
         "consolidationPolicy": one_of("WhenEmpty", "WhenEmptyOrUnderutilized"),

@@ -9,15 +9,14 @@ import msgspec
 
 from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.group_outcome import GroupDisruption
-from kwhatif.results.outcome import Concluded
-from kwhatif.results.outcome import Outcome as AtRest
+from kwhatif.results.outcome import Concluded, Outcome
 from kwhatif.results.place import FailedCreate, Placement, Refusal, RolloutPlan, ScaleUp, Victim, homeless_victims
 
 Requirement = Literal["back", "replicas", "quorum", "budgets"]
 """What surviving takes: every pod that is recreated finds a node; no workload loses all its replicas, no StatefulSet
 half of them and no gang its minCount, no PodDisruptionBudget a pod too many."""
 
-Outcome = Literal["back", "pending", "uncreated", "waiting", "lost", "bound"]
+LossOutcome = Literal["back", "pending", "uncreated", "waiting", "lost", "bound"]
 
 
 class LostPod(ResultStruct, frozen=True, kw_only=True):
@@ -33,7 +32,7 @@ class LostPod(ResultStruct, frozen=True, kw_only=True):
     pod: str
     node: str
     workload: str
-    outcome: Outcome
+    outcome: LossOutcome
     replacement: str = ""
     lands_on: str = ""
     message: str = ""
@@ -93,7 +92,7 @@ class Failure(ResultStruct, frozen=True, kw_only=True):
 
     kind: str
     name: str
-    outcome: AtRest
+    outcome: Outcome
     nodes: tuple[str, ...]
     pods: int
     back: int = 0

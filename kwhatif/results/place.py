@@ -370,7 +370,7 @@ class RolloutPlan(ResultStruct, frozen=True, kw_only=True):
         return f"{least} of {before}" if least is not None and before else ""
 
 
-class Cause(ResultStruct, frozen=True, kw_only=True):
+class UnplacedCause(ResultStruct, frozen=True, kw_only=True):
     """A cause for which pods have no node, with their number: what plugins say of nodes, regardless of how many, or
     another reason.
     """
@@ -387,7 +387,7 @@ class Allocation(ResultStruct, frozen=True, kw_only=True):
     requested: int
 
 
-class Pool(ResultStruct, frozen=True, kw_only=True):
+class PoolAllocation(ResultStruct, frozen=True, kw_only=True):
     """The nodes of one pool (empty: of none that is known) with all that runs there."""
 
     pool: str
@@ -407,8 +407,8 @@ class Totals(ResultStruct, frozen=True, kw_only=True):
     autoscaled: int = 0
     skipped: int = 0
     unplaced: int = 0
-    causes: tuple[Cause, ...] = ()
-    pools: tuple[Pool, ...] = ()
+    causes: tuple[UnplacedCause, ...] = ()
+    pools: tuple[PoolAllocation, ...] = ()
 
 
 class PlaceResult(Concluded, frozen=True, kw_only=True):

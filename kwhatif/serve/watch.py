@@ -18,6 +18,8 @@ from kwhatif.api.json_schema import convert_strictly
 from kwhatif.clock import read_clock
 from kwhatif.commands.serve.watch_document import KIND, WatchedQuestion, WatchFile
 from kwhatif.errors import InputError
+from kwhatif.results.outcome import Outcome
+from kwhatif.results.place import Totals
 from kwhatif.serve.fields import routes
 from kwhatif.serve.replies import Reply
 from kwhatif.serve.worker import NODES, ServedNode
@@ -73,42 +75,10 @@ def _read(question: WatchedQuestion, every: str, number: int) -> Watched:
     return Watched(question.name, question.ask, question.with_, max(seconds, _LEAST_SECONDS), each_node)
 
 
-class _Pending(msgspec.Struct, frozen=True):
-    pod: str
-
-
-class _Rest(msgspec.Struct, frozen=True):
-    good: bool
-    pending: tuple[_Pending, ...] = ()
-    evicted: int = 0
-    unknown: tuple[str, ...] = ()
-
-
 class _Failure(msgspec.Struct, frozen=True):
     kind: str
     name: str
-    outcome: _Rest
-
-
-class _Cause(msgspec.Struct, frozen=True):
-    reason: str
-    pods: int
-
-
-class _Amount(msgspec.Struct, frozen=True):
-    resource: str
-    allocatable: int
-    requested: int
-
-
-class _Pool(msgspec.Struct, frozen=True):
-    pool: str
-    resources: tuple[_Amount, ...] = ()
-
-
-class _Totals(msgspec.Struct, frozen=True):
-    causes: tuple[_Cause, ...] = ()
-    pools: tuple[_Pool, ...] = ()
+    outcome: Outcome
 
 
 class _NodeRoom(msgspec.Struct, frozen=True):
@@ -119,9 +89,9 @@ class _NodeRoom(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """What counts of an answer; what a kind of answer lacks is None."""
 
-    outcome: _Rest | None = None
+    outcome: Outcome | None = None
     failures: tuple[_Failure, ...] | None = None
-    totals: _Totals | None = None
+    totals: Totals | None = None
     fits: int | None = None
     nodes: msgspec.Raw = msgspec.Raw(b"[]")
 

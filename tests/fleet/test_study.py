@@ -16,7 +16,7 @@ from kwhatif.errors import InputError, KwhatifError, UsageError
 from kwhatif.fleet import executors as here
 from kwhatif.fleet.dispatch import run
 from kwhatif.fleet.executor_selection import executor_of
-from kwhatif.fleet.executors import Executor, FatalError, LocalExecutor, LostError, Pool
+from kwhatif.fleet.executors import Executor, FatalError, LocalExecutor, LostError, WorkerPool
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import BatchResult, FailedTask, Study, answer_batch
 from tests.fleet.squares import Base, Square, squares
@@ -54,7 +54,7 @@ def test_rows_and_files_are_the_same_from_one_process_and_from_two_of_which_one_
 def test_a_study_that_takes_long_gets_a_process_for_each_core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     opened = []
 
-    def processes(study: Study[Any, Any, Any], cores: int) -> AbstractContextManager[Pool]:
+    def processes(study: Study[Any, Any, Any], cores: int) -> AbstractContextManager[WorkerPool]:
         opened.append(cores)
         return nullcontext(Scripted(study))
 
@@ -89,7 +89,7 @@ class Scripted:
         self.renewed = 0
         self._waiting: list[tuple[Future[BatchResult], Sequence[Any], str]] = []
 
-    def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[Pool]:
+    def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[WorkerPool]:
         return nullcontext(self)
 
     def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:

@@ -20,7 +20,7 @@ from kwhatif.admission.policies.patching import PatchError, apply_configuration,
 from kwhatif.admission.policies.policy_expressions import EvaluationError, compile_expression, evaluate_expression
 from kwhatif.admission.policies.request_view import RequestView, to_unstructured
 from kwhatif.admission.request import Request, each, within
-from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.api.field_types import newest_types
 
 _KIND = "MutatingAdmissionPolicy"
@@ -52,7 +52,7 @@ def admit(request: Request) -> RequestRefusal | None:
         return None
     message, _ = problems[0]
     reason = next((reason for _, reason in problems[:1]), "Forbidden")
-    return RequestRefusal(403, reason, message, tuple(Cause("", text) for text, _ in problems))
+    return RequestRefusal(403, reason, message, tuple(StatusCause("", text) for text, _ in problems))
 
 
 def _mutate(request: Request, asking: PolicyInvocation) -> list[str]:

@@ -6,7 +6,7 @@ Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go.
 from __future__ import annotations
 
 from kwhatif.admission.request import Request
-from kwhatif.admission.response import Cause, RequestRefusal
+from kwhatif.admission.response import RequestRefusal, StatusCause
 from kwhatif.api.objects import section
 
 _OF_EVERY_CLUSTER = frozenset({"kube-node-lease", "kube-public", "kube-system"})
@@ -26,5 +26,5 @@ def admit(request: Request) -> RequestRefusal | None:
     metadata, status = section(namespace, "metadata"), section(namespace, "status")
     if metadata.get("deletionTimestamp") or status.get("phase") == "Terminating":
         why = f"unable to create new content in namespace {home} because it is being terminated"
-        return request.forbidden(why, Cause("metadata.namespace", f"namespace {home} is being terminated"))
+        return request.forbidden(why, StatusCause("metadata.namespace", f"namespace {home} is being terminated"))
     return None

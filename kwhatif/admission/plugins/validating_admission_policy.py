@@ -22,7 +22,7 @@ from kwhatif.admission.policies.bound_policies import (
 from kwhatif.admission.policies.policy_expressions import EvaluationError
 from kwhatif.admission.policies.request_view import RequestView
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.api.objects import section
 
 _KIND = "ValidatingAdmissionPolicy"
@@ -67,7 +67,7 @@ def validate(request: Request) -> RequestRefusal | None:
 
 def _refuse(request: Request, policy: Policy, binding: Object, denial: _Denial) -> RequestRefusal:
     why = f"{_KIND} '{policy.name}' with binding '{name_of(binding)}' denied request: {denial.message}"
-    refused = request.forbidden(why, Cause("", why))
+    refused = request.forbidden(why, StatusCause("", why))
     return replace(refused, code=_CODES.get(denial.reason, 422), reason=denial.reason)
 
 

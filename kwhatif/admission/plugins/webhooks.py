@@ -27,7 +27,7 @@ from kwhatif.admission.policies.policy_expressions import (
 )
 from kwhatif.admission.policies.request_view import ExpressionCache, RequestView
 from kwhatif.admission.request import Request, each
-from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.api.field_types import types_of
 from kwhatif.api.objects import section
 from kwhatif.versions import DEFAULT_MINOR
@@ -140,7 +140,7 @@ def _unreachable(hook: Object, world: ObjectStore) -> RequestRefusal:
         why = _no_connection(address)
     call = f'failed to call webhook: Post "{address}?timeout={seconds}s": {why}'
     message = f'failed calling webhook "{hook.get("name")}": {call}'
-    return RequestRefusal(500, "InternalError", f"Internal error occurred: {message}", (Cause("", message),))
+    return RequestRefusal(500, "InternalError", f"Internal error occurred: {message}", (StatusCause("", message),))
 
 
 def _has_no_route(hook: Object, world: ObjectStore) -> bool:

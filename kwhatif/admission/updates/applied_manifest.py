@@ -16,7 +16,7 @@ from typing import Any
 
 from kwhatif.admission.object_store import name_of, resource_name
 from kwhatif.admission.request import deep_copy_json, within
-from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.admission.updates.managed_fields import (
     Fields,
     fields_of,
@@ -210,7 +210,7 @@ def _format_manager(entry: Object) -> str:
 
 
 def _conflict(conflicts: list[tuple[str, tuple[str, ...]]]) -> RequestRefusal:
-    causes = tuple(Cause(format_path(path), f"conflict with {manager}") for manager, path in conflicts)
+    causes = tuple(StatusCause(format_path(path), f"conflict with {manager}") for manager, path in conflicts)
     if len(conflicts) == 1:
         message = f"Apply failed with 1 conflict: conflict with {conflicts[0][0]}: {format_path(conflicts[0][1])}"
     else:

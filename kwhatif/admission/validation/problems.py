@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kwhatif.admission.object_store import kind_name, name_of
-from kwhatif.admission.response import Cause, Object, RequestRefusal
+from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.versions import Features, features_of
 
 
@@ -18,7 +18,7 @@ class Problems:
     """Each method notes one problem of the field at ``path``; ``features`` are the rules by which it is one."""
 
     def __init__(self, features: Features | None = None) -> None:
-        self.causes: list[Cause] = []
+        self.causes: list[StatusCause] = []
         self.features = features or features_of()
 
     def required(self, path: str, why: str = "") -> None:
@@ -65,7 +65,7 @@ class Problems:
         return RequestRefusal(422, "Invalid", message, tuple(self.causes))
 
     def _note(self, path: str, what: str, why: str) -> None:
-        self.causes.append(Cause(path, f"{what}: {why}" if why else what))
+        self.causes.append(StatusCause(path, f"{what}: {why}" if why else what))
 
 
 def _format_value(value: Any) -> str:

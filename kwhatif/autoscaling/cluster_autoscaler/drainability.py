@@ -63,7 +63,7 @@ class RemainingBudgets:
                 self._left[number] -= 1
 
 
-class Outcome(Enum):
+class DrainOutcome(Enum):
     """MOVE: the pod is rescheduled. SKIP: it goes with its node. WAIT: the node stays until it is done."""
 
     MOVE = "move"
@@ -71,7 +71,7 @@ class Outcome(Enum):
     WAIT = "wait"
 
 
-Verdict = Outcome | str | None
+Verdict = DrainOutcome | str | None
 """An outcome, the reason why the pod keeps its node, or None: the rule has nothing to say."""
 
 
@@ -100,12 +100,12 @@ _REPLICATING = ("ReplicationController", "Job", "ReplicaSet", "StatefulSet")
 
 def mirror(pod: PodInfo, context: DrainContext) -> Verdict:
     """Mirror pods are skipped, since a kubelet runs their static pods by itself."""
-    return Outcome.SKIP if pod.pod.is_mirror else None
+    return DrainOutcome.SKIP if pod.pod.is_mirror else None
 
 
 def long_terminating(pod: PodInfo, context: DrainContext) -> Verdict:
     """Pods that should have terminated some time ago are skipped."""
-    return Outcome.SKIP if is_long_terminating(pod, context.now) else None
+    return DrainOutcome.SKIP if is_long_terminating(pod, context.now) else None
 
 
 def is_long_terminating(pod: PodInfo, now: int) -> bool:
@@ -138,17 +138,17 @@ def replica_count(pod: PodInfo, context: DrainContext) -> Verdict:
 
 def daemon_pods(pod: PodInfo, context: DrainContext) -> Verdict:
     """Pods of DaemonSets are skipped: they leave with their node."""
-    return Outcome.SKIP if is_of_daemon_set(pod.pod) else None
+    return DrainOutcome.SKIP if is_of_daemon_set(pod.pod) else None
 
 
 def safe_to_evict(pod: PodInfo, context: DrainContext) -> Verdict:
     """Pods with this annotation may be moved, whatever later rules say."""
-    return Outcome.MOVE if _annotation_of(pod) == "true" else None
+    return DrainOutcome.MOVE if _annotation_of(pod) == "true" else None
 
 
 def on_completion(pod: PodInfo, context: DrainContext) -> Verdict:
     """Pods with this annotation are waited for until they complete."""
-    return Outcome.WAIT if _annotation_of(pod) == "on-completion" else None
+    return DrainOutcome.WAIT if _annotation_of(pod) == "on-completion" else None
 
 
 def not_safe_to_evict(pod: PodInfo, context: DrainContext) -> Verdict:
@@ -177,7 +177,7 @@ def system_pods(pod: PodInfo, context: DrainContext) -> Verdict:
         return None
     created = pod.pod.metadata.creation_timestamp
     if created and context.now > moment(created) + flags.blocking_system_pod_distruption_timeout:
-        return Outcome.MOVE
+        return DrainOutcome.MOVE
     return "UnmovableKubeSystemPod"
 
 
@@ -233,16 +233,16 @@ def pods_to_move(pods: Iterable[PodInfo], context: DrainContext) -> PodsToMove:
         if isinstance(said, str):
             to_move.blocking = (pod, said)
             break
-        if said is Outcome.MOVE:
+        if said is DrainOutcome.MOVE:
             to_move.pods.append(pod)
-        elif said is Outcome.WAIT:
+        elif said is DrainOutcome.WAIT:
             to_move.finishing.append(pod)
     return to_move
 
 
-def outcome(pod: PodInfo, context: DrainContext) -> Outcome | str:
+def outcome(pod: PodInfo, context: DrainContext) -> DrainOutcome | str:
     """The outcome for one pod, or why it blocks."""
-    return _verdict_of(pod, context) or disruption_budget(pod, context) or Outcome.MOVE
+    return _verdict_of(pod, context) or disruption_budget(pod, context) or DrainOutcome.MOVE
 
 
 def _verdict_of(pod: PodInfo, context: DrainContext) -> Verdict:

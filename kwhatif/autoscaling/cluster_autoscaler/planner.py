@@ -23,7 +23,7 @@ from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
 )
 from kwhatif.autoscaling.cluster_autoscaler.drainability import (
     DrainContext,
-    Outcome,
+    DrainOutcome,
     RemainingBudgets,
     outcome,
     pods_to_move,
@@ -211,9 +211,9 @@ class Planner:
             new, waits = node.name not in self._previous, False
             for pod in self._pods(simulated, node.name):
                 said = outcome(pod, context)
-                if said not in (Outcome.SKIP, Outcome.WAIT):
+                if said not in (DrainOutcome.SKIP, DrainOutcome.WAIT):
                     return True, False, new
-                waits |= said is Outcome.WAIT
+                waits |= said is DrainOutcome.WAIT
             return False, waits, new
 
         return sorted(nodes, key=late)

@@ -108,8 +108,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             raise UsageError(f"--precision {self.precision}: expected a number between 0 and 1, such as 0.02")
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[ChancesResult]:
-        from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, run_trial
-        from kwhatif.commands.chances.trials import Outcome as TrialOutcome
+        from kwhatif.commands.chances.trials import ChancesBase, Counts, Trial, TrialOutcome, run_trial
         from kwhatif.fleet.dispatch import run
         from kwhatif.fleet.study import FailedTask, Study
         from kwhatif.simulation.fidelity.assess import assess

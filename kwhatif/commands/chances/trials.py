@@ -62,7 +62,7 @@ class GroupTrial(msgspec.Struct, frozen=True):
     domain: str = ""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TrialOutcome(msgspec.Struct, frozen=True):
     """What a trial came to: of each workload's pods the nodes ("" for none), how many others each workload evicted, and
     by how many pods its fullest place exceeds its emptiest. ``pending`` counts all pods that wait in the end,
     those recreated for evicted ones included. ``groups`` are those of the pods. ``growth`` is what autoscalers added,
@@ -130,7 +130,7 @@ class ChancesBase(msgspec.Struct, frozen=True, dict=True):
         return ChancesBase, (self.base, tuple, self.topology_key)
 
 
-def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
+def run_trial(ground: ChancesBase, trial: Trial) -> TrialOutcome:
     """What becomes of the pods in one trial; the same for the same trial."""
     random = Random(f"{trial.seed}/{trial.number}")
     with ground.trial() as session:
@@ -147,14 +147,14 @@ def run_trial(ground: ChancesBase, trial: Trial) -> Outcome:
         return _outcome(ground, session, run)
 
 
-def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[Outcome]:
+def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[TrialOutcome]:
     """The outcomes of a number of trials, on as many processes as are worthwhile. Raises KwhatifError for one that
     comes to none.
     """
     pooled = []
     per_run = [Trial(number, seed) for number in range(trials)]
     outcomes = run(
-        Study("Trying", ground, per_run, run_trial, Outcome, ""),
+        Study("Trying", ground, per_run, run_trial, TrialOutcome, ""),
         LocalExecutor() if ground.is_picklable else LocalExecutor(1),
     )
     for outcome in outcomes:
@@ -180,7 +180,7 @@ def workload_of(item: PodToSchedule) -> str:
     return item.owner or f"Pod {item.pod.namespace}/{item.pod.name}"
 
 
-def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
+def _outcome(ground: ChancesBase, session: Session, run: Run) -> TrialOutcome:
     items = {item.pod.key: item for item in run.pods_to_schedule}
     new = _describe_new_nodes(run)
     homes: dict[str, dict[str, str]] = {}
@@ -200,7 +200,7 @@ def _outcome(ground: ChancesBase, session: Session, run: Run) -> Outcome:
     if run.scale_up is not None:
         growth = dict(sorted(Counter(node.group for node in run.scale_up.nodes).items()))
         cost = run.scale_up.cost if growth else 0.0
-    return Outcome(by_name, evicted, skews, len(run.pending), groups, growth, cost, dict(new.values()))
+    return TrialOutcome(by_name, evicted, skews, len(run.pending), groups, growth, cost, dict(new.values()))
 
 
 def _describe_new_nodes(run: Run) -> dict[str, tuple[str, str]]:
@@ -290,7 +290,7 @@ class Counts:
         self.trials = 0
         self.pending = 0
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: TrialOutcome) -> None:
         """One more trial."""
         self.trials += 1
         self.pending += outcome.pending > 0

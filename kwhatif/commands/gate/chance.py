@@ -10,7 +10,7 @@ from msgspec import Meta
 from kwhatif.api.document_numbers import Trials
 from kwhatif.commands.chances.question import ZONE
 from kwhatif.commands.chances.result import Probability
-from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.chances.trials import TrialOutcome
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Parameters
 from kwhatif.commands.gate.units import Unit
@@ -34,7 +34,7 @@ def check_frequency(
     context: Context,
     parameters: TrialParameters,
     unit: Unit,
-    happens: Callable[[Outcome, str], bool],
+    happens: Callable[[TrialOutcome, str], bool],
     topology_key: str = ZONE,
 ) -> Probability | None:
     """How often it happens to a workload, if that is too often and the rule has a limit."""

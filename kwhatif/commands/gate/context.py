@@ -21,7 +21,7 @@ from kwhatif.api.workloads_and_storage import PodDisruptionBudget
 from kwhatif.bounds import pods_to_make
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.chances.trials import TrialOutcome
 from kwhatif.commands.gate.units import Unit, subject_of, subject_of_budget
 from kwhatif.commands.outage.failures import FailingCluster
 from kwhatif.progress import track
@@ -117,13 +117,13 @@ class Context(msgspec.Struct, dict=True):
     scale_up: ScaleUp | None = None
     margins: dict[str, int] = {}
     tried: dict[str, PodInfo] = {}
-    run_trials: Callable[[str, int], Sequence[Outcome]] = lambda topology_key, trials: ()
+    run_trials: Callable[[str, int], Sequence[TrialOutcome]] = lambda topology_key, trials: ()
     scaled: Sequence[ScaledWorkload] = ()
     scale_out: Callable[[], ScaledOutChange] = ScaledOutChange
     groups: Sequence[GroupOutcome] = ()
     changes: Sequence[Change] = ()
     manifests: Sequence[Manifest] = ()
-    _outcomes: dict[tuple[str, int], Sequence[Outcome]] = {}
+    _outcomes: dict[tuple[str, int], Sequence[TrialOutcome]] = {}
 
     @property
     def cluster(self) -> Cluster:
@@ -200,7 +200,7 @@ class Context(msgspec.Struct, dict=True):
         recount_disruptions(snapshot.objects, before)
         return snapshot
 
-    def outcomes(self, topology_key: str, trials: int) -> Sequence[Outcome]:
+    def outcomes(self, topology_key: str, trials: int) -> Sequence[TrialOutcome]:
         """The results of a number of trials of the change, with the skew over the domains of a label."""
         key = topology_key, trials
         if key not in self._outcomes:

@@ -19,7 +19,7 @@ from kwhatif.api.objects import section
 from kwhatif.clock import read_clock
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
-from kwhatif.commands.chances.trials import ChancesBase, Outcome, outcomes_of
+from kwhatif.commands.chances.trials import ChancesBase, TrialOutcome, outcomes_of
 from kwhatif.commands.gate.change import ChangeSet, compare_manifests, differences_from, remove
 from kwhatif.commands.gate.context import Context, body_in
 from kwhatif.commands.gate.units import subject_of, subject_of_workload, units_of
@@ -79,7 +79,7 @@ class RolledOutChange(msgspec.Struct, frozen=True, eq=False):
         proposal, run, session, expanded = self.proposal, self.run, self.proposal.session, self.proposal.expanded
         owners, placements = Owners(proposal.snapshot), tuple(run.placements)
 
-        def run_trials(topology_key: str, trials: int) -> Sequence[Outcome]:
+        def run_trials(topology_key: str, trials: int) -> Sequence[TrialOutcome]:
             ground = ChancesBase(
                 StudyBase.from_scenario(proposal), proposal.new_rollouts, topology_key, updates=bool(expanded.rollouts)
             )

@@ -27,7 +27,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
 from kwhatif.commands.outage.failures import ZONE, FailingCluster, NodeFailure
 from kwhatif.plugins.shared.volume_reach import reachable
-from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LostPod, Outcome
+from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LossOutcome, LostPod
 from kwhatif.results.group_outcome import GroupDisruption, words_of_disruptions
 from kwhatif.results.outcome import EvictedPod
 from kwhatif.scheduling.controllers import Replacements, is_made_elsewhere
@@ -208,7 +208,7 @@ class FailureEffects(msgspec.Struct, dict=True):
     def _try_to_recreate(self, info: PodInfo, losses: _Losses) -> bool:
         """Whether the pod is replaced; other outcomes are recorded."""
         owner = info.shape.controller
-        outcome: Outcome
+        outcome: LossOutcome
         if info.pod.is_mirror or (owner is not None and owner.kind in BOUND_TO_NODES):
             outcome = "bound"
         elif self.unreachable and owner is not None and owner.kind == STATEFUL_SET:
@@ -230,7 +230,7 @@ class _Losses(msgspec.Struct):
     counts: dict[str, Counter[str]] = {}
     gone: list[PodInfo] = []
 
-    def record(self, old: PodInfo, outcome: Outcome, **more: Any) -> None:
+    def record(self, old: PodInfo, outcome: LossOutcome, **more: Any) -> None:
         workload = self.standing.workload_of(old)
         self.counts.setdefault(workload, Counter())[outcome] += 1
         self.gone.append(old)
@@ -258,7 +258,7 @@ class _Losses(msgspec.Struct):
             placed = placements[info.key]
             home = placed.node if placed.good else run.nodes_of_replacements.get(info.key, "")
             uncreated = placed.outcome == "uncreated"
-            outcome: Outcome = "back" if home else "uncreated" if uncreated else "pending"
+            outcome: LossOutcome = "back" if home else "uncreated" if uncreated else "pending"
             more = {"lands_on": home} if home else {"message": placed.message if uncreated else placed.reason}
             if not home:
                 more["cause"] = _lost_volume_of(info.pod, session.cluster, node_failure)

@@ -19,7 +19,7 @@ from kwhatif.render.page_spec import PageSpec, PodOutcomes
 from kwhatif.render.pod_groups import group_blocks
 from kwhatif.render.sections import choice_lines, fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_count
-from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, Pool, Victim
+from kwhatif.results.place import AllocatedDevice, Placement, PlaceResult, PoolAllocation, Victim
 from kwhatif.scheduling.node_sampling import MIN_FEASIBLE_NODES_TO_FIND
 
 
@@ -215,7 +215,7 @@ def summary_blocks(result: PlaceResult) -> list[Block]:
     ]
 
 
-def _allocation_rows(pools: tuple[Pool, ...]) -> Iterator[tuple[object, ...]]:
+def _allocation_rows(pools: tuple[PoolAllocation, ...]) -> Iterator[tuple[object, ...]]:
     """A row a resource and pool that has it; before those of several pools one of all."""
     names = dict.fromkeys(resource.resource for pool in pools for resource in pool.resources)
     for name in names:

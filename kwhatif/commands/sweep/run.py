@@ -36,7 +36,7 @@ from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import FailedTask, Study
 from kwhatif.policy.render import yaml_text
 from kwhatif.progress import report_start
-from kwhatif.results.outcome import Outcome as WholeOutcome
+from kwhatif.results.outcome import Outcome
 from kwhatif.simulation.autoscalers.node_prices import Prices, prices_of, read_prices
 from kwhatif.simulation.expansion.pods import expand_manifests
 from kwhatif.simulation.fidelity.assess import assess
@@ -52,7 +52,7 @@ from kwhatif.snapshot.load import load_manifests
 MOST_PROBES = 1000
 """The most probe pods that are tried."""
 
-Outcome = Sequence[Measures] | str
+PointOutcome = Sequence[Measures] | str
 """What a policy comes to on each cluster, or why that is not known."""
 
 
@@ -145,7 +145,7 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
         influences = tuple(influences_of(self.known_space.axes, known))
         fidelity = tuple(map(assess, bases))
         result = SweepResult(
-            outcome=WholeOutcome.from_words(_words_of(best, len(measured), scenarios), good=True),
+            outcome=Outcome.from_words(_words_of(best, len(measured), scenarios), good=True),
             sample=_sample_in_words(self.known_space, sampled - 1),
             seed=self.seed,
             searched=len(policies) - sampled,
@@ -212,7 +212,7 @@ class _SweepRun(msgspec.Struct, frozen=True):
     sweep: SweepPolicies
     sites: SweepClusters
 
-    def outcomes(self, policies: Sequence[Point], rows: RowsFile | None = None) -> list[Outcome]:
+    def outcomes(self, policies: Sequence[Point], rows: RowsFile | None = None) -> list[PointOutcome]:
         """The outcomes of these policies on all clusters."""
         many = len(self.sites.sites)
         worlds = [PolicyTask(snapshot, settings) for settings in policies for snapshot in range(many)]
@@ -220,7 +220,7 @@ class _SweepRun(msgspec.Struct, frozen=True):
         outcomes = [*run(study, self.sweep.executor, rows)]
         return [_outcome(outcomes[first : first + many]) for first in range(0, len(outcomes), many)]
 
-    def refine(self, objectives: Sequence[Objective], policies: list[Point], outcomes: list[Outcome]) -> None:
+    def refine(self, objectives: Sequence[Objective], policies: list[Point], outcomes: list[PointOutcome]) -> None:
         """Add points around the front, and their outcomes."""
         assert self.sweep.seed is not None
         refiner = Refiner(self.sites.space, objectives, self.sweep.seed)
@@ -254,12 +254,12 @@ class _SweepRun(msgspec.Struct, frozen=True):
         return hashlib.sha256(encode([identity, space.profile, space.strategies])).hexdigest()
 
 
-def _outcome(per_run: Sequence[Measures | FailedTask]) -> Outcome:
+def _outcome(per_run: Sequence[Measures | FailedTask]) -> PointOutcome:
     error = next((measures.error for measures in per_run if isinstance(measures, FailedTask)), None)
     return error if error is not None else [measures for measures in per_run if isinstance(measures, Measures)]
 
 
-def _learn(refiner: Refiner, policies: Sequence[Point], outcomes: Sequence[Outcome]) -> None:
+def _learn(refiner: Refiner, policies: Sequence[Point], outcomes: Sequence[PointOutcome]) -> None:
     for point, outcome in zip(policies, outcomes, strict=True):
         if isinstance(outcome, str):
             refiner.forget(point)
@@ -270,7 +270,7 @@ def _learn(refiner: Refiner, policies: Sequence[Point], outcomes: Sequence[Outco
 def _points(
     words: Callable[[Point], str],
     policies: Sequence[Point],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[PointOutcome],
     objectives: Sequence[Objective],
 ) -> list[PolicyPoint]:
     values = {number: scalars(outcome) for number, outcome in enumerate(outcomes) if not isinstance(outcome, str)}

@@ -29,7 +29,7 @@ from kwhatif.simulation.placement.recreated_pods import owner_of
 from kwhatif.simulation.session import Session
 
 
-class Pool:
+class PoolNodes:
     """``names`` maps the old nodes to the new ones, which are inactive at first."""
 
     def __init__(self, session: Session, names: Mapping[str, str]) -> None:
@@ -92,7 +92,7 @@ class Replacement(msgspec.Struct):
     """``provision`` is how many seconds a new node takes to be ready."""
 
     plan: ReplacementPlan
-    pool: Pool
+    pool: PoolNodes
     evictions: Evictions
     agenda: Agenda
     provision: float
@@ -406,7 +406,7 @@ def replace_pool(
     agenda = Agenda()
     scaling = None if scaler is None else ScalingOverTime(session, agenda, scaler)
     evictions = Evictions(session, budgets, Workloads(running), agenda, times or EvictionTimes(), lambda: None, scaling)
-    replacement = Replacement(plan, Pool(session, names), evictions, agenda, provision)
+    replacement = Replacement(plan, PoolNodes(session, names), evictions, agenda, provision)
     evictions.changed, evictions.on_new_nodes = replacement.budgets_changed, replacement.tell_new_nodes
     replacement.run()
     evictions.run.explain_futile()

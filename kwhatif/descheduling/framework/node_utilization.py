@@ -17,7 +17,7 @@ from kwhatif.descheduling.framework.descheduler_policy import Namespaces, Plugin
 from kwhatif.descheduling.framework.node_fit import tolerates_some_node
 from kwhatif.descheduling.framework.node_usage import METRIC_RESOURCE, UsageClient
 from kwhatif.descheduling.framework.plugin import Handle, Plugin, Thresholds, Utilization
-from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.descheduling.framework.pod_evictor import EvictionOutcome
 from kwhatif.descheduling.framework.pod_order import sort_by_priority
 from kwhatif.golang.formatting import go_number
 from kwhatif.golang.strict_json import word_for
@@ -163,12 +163,12 @@ class Balancing(msgspec.Struct, frozen=True):
         nodes = [info.node for info in self.destinations]
         for info in sources:
             chosen = [pod for pod in info.pods if self.may_be_chosen(pod)]
-            if chosen and self._evict_pods(info, sort_by_priority(chosen), nodes, room) is Outcome.TOTAL:
+            if chosen and self._evict_pods(info, sort_by_priority(chosen), nodes, room) is EvictionOutcome.TOTAL:
                 return
 
     def _evict_pods(
         self, info: NodeInfo, pods: Sequence[Pod], destinations: Sequence[Node], room: dict[str, int]
-    ) -> Outcome | None:
+    ) -> EvictionOutcome | None:
         if not self.goes_on(info, room):
             return None
         count = 0
@@ -185,9 +185,9 @@ class Balancing(msgspec.Struct, frozen=True):
             if usage is None and not unknown:
                 continue
             outcome = self.handle.evict(pod, self.plugin, self.why(info, pod))
-            if outcome in (Outcome.TOTAL, Outcome.NODE):
+            if outcome in (EvictionOutcome.TOTAL, EvictionOutcome.NODE):
                 return outcome
-            if outcome is not Outcome.EVICTED:
+            if outcome is not EvictionOutcome.EVICTED:
                 continue
             if usage is None and self.node_limit is None:
                 # What one pod less changes is not known.

@@ -14,7 +14,7 @@ from kwhatif.api.core import Node, Pod
 from kwhatif.descheduling.framework.assigned_pods import AssignedPods
 from kwhatif.descheduling.framework.descheduler_policy import DeschedulerPolicy, PluginArgs
 from kwhatif.descheduling.framework.node_fit import NodeFit
-from kwhatif.descheduling.framework.pod_evictor import Outcome, PodEvictor
+from kwhatif.descheduling.framework.pod_evictor import EvictionOutcome, PodEvictor
 
 Thresholds = Mapping[str, float]
 """Resource -> percent."""
@@ -85,7 +85,7 @@ class Handle(msgspec.Struct):
         """Both filters of the evictor."""
         return self.evictor.is_evictable(pod) and self.evictor.passes_pre_eviction_filter(pod)
 
-    def evict(self, pod: Pod, plugin: str, reason: str) -> Outcome:
+    def evict(self, pod: Pod, plugin: str, reason: str) -> EvictionOutcome:
         return self.pod_evictor.evict(pod, self.profile, plugin, reason)
 
 
@@ -118,5 +118,5 @@ class Plugin(Generic[A]):
         """Why this plugin does not evict a pod that the evictor would allow it to."""
         raise NotImplementedError
 
-    def evict(self, pod: Pod, reason: str) -> Outcome:
+    def evict(self, pod: Pod, reason: str) -> EvictionOutcome:
         return self.handle.evict(pod, self.name, reason)

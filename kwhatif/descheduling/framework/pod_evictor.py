@@ -16,7 +16,7 @@ from kwhatif.api.core import Pod
 from kwhatif.descheduling.framework.assigned_pods import AssignedPods
 
 
-class Outcome(Enum):
+class EvictionOutcome(Enum):
     """The outcome of an attempt to evict. ``FAILED``: the pod had gone already, or the API server refused."""
 
     EVICTED = "evicted"
@@ -65,7 +65,7 @@ class PodEvictor:
     def total(self) -> int:
         return len(self.evictions)
 
-    def evict(self, pod: Pod, profile: str, plugin: str, reason: str) -> Outcome:
+    def evict(self, pod: Pod, profile: str, plugin: str, reason: str) -> EvictionOutcome:
         """Evict a pod unless a limit is reached: the total is looked at first, then the node, then the namespace."""
         node = pod.spec.node_name or ""
         reached = self._find_reached_limit(node, pod.namespace)
@@ -73,21 +73,21 @@ class PodEvictor:
             self.refused.append(Eviction(pod, node, profile, plugin, reason, reached.value))
             return reached
         if pod not in self._pods:
-            return Outcome.FAILED
+            return EvictionOutcome.FAILED
         refusal = self._review(pod) if self._review is not None else ""
         if refusal:
             self.failed.append(Eviction(pod, node, profile, plugin, reason, refusal=refusal))
-            return Outcome.FAILED
+            return EvictionOutcome.FAILED
         self._pods.remove(pod)
         self.evictions.append(Eviction(pod, node, profile, plugin, reason))
         self.by_node[node] += 1
         self.by_namespace[pod.namespace] += 1
-        return Outcome.EVICTED
+        return EvictionOutcome.EVICTED
 
-    def _find_reached_limit(self, node: str, namespace: str) -> Outcome | None:
+    def _find_reached_limit(self, node: str, namespace: str) -> EvictionOutcome | None:
         counts = (
-            (Outcome.TOTAL, self._limits.total, self.total),
-            (Outcome.NODE, self._limits.node, self.by_node[node]),
-            (Outcome.NAMESPACE, self._limits.namespace, self.by_namespace[namespace]),
+            (EvictionOutcome.TOTAL, self._limits.total, self.total),
+            (EvictionOutcome.NODE, self._limits.node, self.by_node[node]),
+            (EvictionOutcome.NAMESPACE, self._limits.namespace, self.by_namespace[namespace]),
         )
         return next((what for what, limit, count in counts if limit is not None and count + 1 > limit), None)

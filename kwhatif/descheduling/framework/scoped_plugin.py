@@ -17,7 +17,7 @@ from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.descheduler_policy import Namespaces, ScopedArgs
 from kwhatif.descheduling.framework.plugin import Plugin
-from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.descheduling.framework.pod_evictor import EvictionOutcome
 from kwhatif.golang.parsing import SECOND
 
 
@@ -93,8 +93,8 @@ class ScopedPlugin(Plugin[S]):
         """
         for pod, reason in going:
             outcome = self.evict(pod, reason)
-            if outcome is Outcome.TOTAL:
+            if outcome is EvictionOutcome.TOTAL:
                 return False
-            if outcome is Outcome.NODE:
+            if outcome is EvictionOutcome.NODE:
                 break
         return True

@@ -12,7 +12,7 @@ from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import start_time
 from kwhatif.descheduling.framework.container_states import waiting_reasons
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
-from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.descheduling.framework.pod_evictor import EvictionOutcome
 from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 
 _STATES = frozenset(
@@ -57,7 +57,7 @@ class PodLifeTime(ScopedPlugin[PodLifeTimeArgs]):
                 and self.handle.may_go(pod)
             )
         for _, pod in sorted(old, key=lambda entry: entry[0]):
-            if self.evict(pod, self._reason(pod)) is Outcome.TOTAL:
+            if self.evict(pod, self._reason(pod)) is EvictionOutcome.TOTAL:
                 return
 
     def why_not_within(self, pod: Pod) -> str:

@@ -17,7 +17,7 @@ from kwhatif.api.selectors import RequiredNodeAffinity
 from kwhatif.descheduling.framework.descheduler_policy import Namespaces, PluginArgs
 from kwhatif.descheduling.framework.node_fit import required_affinity_matches, tolerates_all
 from kwhatif.descheduling.framework.plugin import Plugin
-from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.descheduling.framework.pod_evictor import EvictionOutcome
 from kwhatif.descheduling.framework.scoped_plugin import PodScope, scope_problems
 
 
@@ -71,9 +71,9 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                 # The first pod of a node is no duplicate.
                 for pod in pods[at_most - 1 :]:
                     outcome = self.evict(pod, reason)
-                    if outcome is Outcome.TOTAL:
+                    if outcome is EvictionOutcome.TOTAL:
                         return
-                    if outcome is Outcome.NODE:
+                    if outcome is EvictionOutcome.NODE:
                         break
 
     def why_not(self, pod: Pod) -> str:

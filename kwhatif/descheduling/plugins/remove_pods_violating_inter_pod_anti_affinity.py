@@ -14,7 +14,7 @@ from kwhatif.api.core import Node, Pod, PodAffinityTerm
 from kwhatif.api.selectors import Selector, SelectorError
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.node_fit import anti_affinity_terms, namespaces_of
-from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.descheduling.framework.pod_evictor import EvictionOutcome
 from kwhatif.descheduling.framework.pod_order import sort_by_priority
 from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 
@@ -44,11 +44,11 @@ class RemovePodsViolatingInterPodAntiAffinity(ScopedPlugin[RemovePodsViolatingIn
                 if term is None or not self.handle.may_go(pod):
                     continue
                 outcome = self.evict(pod, _reason(term, pod))
-                if outcome is Outcome.TOTAL:
+                if outcome is EvictionOutcome.TOTAL:
                     return
-                if outcome is Outcome.NODE:
+                if outcome is EvictionOutcome.NODE:
                     break
-                if outcome is Outcome.EVICTED:
+                if outcome is EvictionOutcome.EVICTED:
                     present.forget(pod)
 
     def why_not_within(self, pod: Pod) -> str:

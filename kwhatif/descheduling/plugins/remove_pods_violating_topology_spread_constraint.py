@@ -17,7 +17,7 @@ from kwhatif.api.selectors import RequiredNodeAffinity, Requirement, Selector, S
 from kwhatif.cluster.types import BoolArray
 from kwhatif.descheduling.framework.descheduler_policy import ScopedArgs
 from kwhatif.descheduling.framework.node_fit import NO_SCHEDULE
-from kwhatif.descheduling.framework.pod_evictor import Outcome
+from kwhatif.descheduling.framework.pod_evictor import EvictionOutcome
 from kwhatif.descheduling.framework.scoped_plugin import ScopedPlugin, scope_problems
 from kwhatif.golang.config_struct import Text
 
@@ -143,9 +143,9 @@ class RemovePodsViolatingTopologySpreadConstraint(ScopedPlugin[RemovePodsViolati
             if node in full or not self.handle.may_go(pod):
                 continue
             outcome = self.evict(pod, reason)
-            if outcome is Outcome.TOTAL:
+            if outcome is EvictionOutcome.TOTAL:
                 return
-            if outcome is Outcome.NODE:
+            if outcome is EvictionOutcome.NODE:
                 full.add(node)
 
     def _constraints(self, pods: Sequence[Pod]) -> list[_Constraint]:

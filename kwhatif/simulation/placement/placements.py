@@ -10,7 +10,7 @@ import msgspec
 
 from kwhatif.api.core import Node
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.results.place import Allocation, Cause, Placement, Pool, Totals
+from kwhatif.results.place import Allocation, Placement, PoolAllocation, Totals, UnplacedCause
 from kwhatif.scheduling.attempt import Attempt, quota_shortage_of
 from kwhatif.scheduling.describe import choice_of, devices_of, scores_at, victims_of
 from kwhatif.simulation.node_pools import pool_of
@@ -111,7 +111,7 @@ def totals(placements: Sequence[Placement], cluster: Cluster) -> Totals:
         autoscaled=outcomes["autoscaled"],
         skipped=outcomes["skipped"],
         unplaced=sum(causes.values()),
-        causes=tuple(Cause(reason=reason, pods=number) for reason, number in ranked),
+        causes=tuple(UnplacedCause(reason=reason, pods=number) for reason, number in ranked),
         pools=tuple(_pool(name, rows, cluster) for name, rows in sorted(pools.items())),
     )
 
@@ -130,7 +130,7 @@ def cause(reason: str) -> str:
     return ", ".join(sorted(filter(None, _NUMBER.split(reasons))))
 
 
-def _pool(name: str, rows: Sequence[int], cluster: Cluster) -> Pool:
+def _pool(name: str, rows: Sequence[int], cluster: Cluster) -> PoolAllocation:
     amounts = cluster.totals(rows)
     _, pods = amounts.get("pods", (0, 0))
     resources = (
@@ -138,4 +138,4 @@ def _pool(name: str, rows: Sequence[int], cluster: Cluster) -> Pool:
         for resource, (has, requests) in amounts.items()
         if has or requests
     )
-    return Pool(pool=name, nodes=len(rows), pods=pods, resources=tuple(resources))
+    return PoolAllocation(pool=name, nodes=len(rows), pods=pods, resources=tuple(resources))

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from kwhatif.api.document_numbers import Count, Number
 from kwhatif.cel.globs import matches_any
-from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.chances.trials import TrialOutcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Rule
@@ -85,7 +85,7 @@ class Preempts(Rule[PreemptsParameters]):
             )
         self.summary = f"{format_count(total, 'pod')} evicted"
 
-    def _evicts(self, outcome: Outcome, workload: str) -> bool:
+    def _evicts(self, outcome: TrialOutcome, workload: str) -> bool:
         return outcome.evicted.get(workload, 0) > self.given.most
 
     def _counts(self, victim: Victim) -> bool:

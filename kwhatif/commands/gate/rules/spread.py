@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from kwhatif.api.document_numbers import PositiveCount
 from kwhatif.bounds import COUNT
-from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.chances.trials import TrialOutcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.remedies import spread_over
@@ -95,5 +95,5 @@ class Spread(Rule[SpreadParameters]):
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         return spread_over(context, finding, self.given.topology_key)
 
-    def _is_skewed(self, outcome: Outcome, workload: str) -> bool:
+    def _is_skewed(self, outcome: TrialOutcome, workload: str) -> bool:
         return outcome.skews.get(workload, 0) > self.given.max_skew

@@ -10,7 +10,7 @@ from msgspec import Meta
 from kwhatif.api.document_numbers import Count
 from kwhatif.api.objects import section
 from kwhatif.cel.globs import matches_any
-from kwhatif.commands.chances.trials import Outcome
+from kwhatif.commands.chances.trials import TrialOutcome
 from kwhatif.commands.gate.chance import TrialParameters, check_frequency, describe_frequency, in_trials, numbers_of
 from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.remedies import with_number
@@ -117,7 +117,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 pod=name,
             )
 
-    def _left_without(self, outcome: Outcome, workload: str) -> bool:
+    def _left_without(self, outcome: TrialOutcome, workload: str) -> bool:
         return sum(not home for home in outcome.homes.get(workload, {}).values()) > self.given.most
 
 
