@@ -333,12 +333,17 @@ class RequeueState(Base):
     requeue_at: str | None = None
 
 
+class UnhealthyNode(Base):
+    name: str = ""
+
+
 class WorkloadStatus(Base):
     conditions: list[Condition] | None = None
     admission: Admission | None = None
     requeue_state: RequeueState | None = None
     reclaimable_pods: list[ReclaimablePod] | None = None
     admission_checks: list[AdmissionCheckState] | None = None
+    unhealthy_nodes: list[UnhealthyNode] | None = None
 
 
 class KueueWorkload(Resource):

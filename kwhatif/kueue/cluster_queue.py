@@ -87,6 +87,7 @@ class ClusterQueue(QuotaNode):
         self.generation = 1
         self.inactive_reason: tuple[str, str] | None = None
         self.is_in_circle = False
+        self.lacks_topology = False
         self.topologies: dict[str, FlavorTopology] = {}
         self.has_only_topologies = False
         self.delayed_flavors: frozenset[str] = frozenset()
@@ -101,6 +102,11 @@ class ClusterQueue(QuotaNode):
     @property
     def is_active(self) -> bool:
         return self.inactive_reason is None
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the scheduler leaves it out although it is active (upstream: skipInactiveCQReason)."""
+        return self.is_in_circle or self.lacks_topology
 
     def rank_of(self, preemptor: Workload) -> tuple[int, int]:
         """What of a preemptor decides whom its queue's policies let it preempt."""
@@ -126,6 +132,7 @@ class ClusterQueue(QuotaNode):
         tas = {name: flavors[name].spec.topology_name for name in named if name in flavors}
         self.has_only_topologies = all(tas.get(name) is not None for name in named)
         self.topologies = {name: topologies[name] for name in named if name in topologies}
+        self.lacks_topology = any(topology is not None and name not in topologies for name, topology in tas.items())
         by_controller: dict[str, list[str]] = {}
         for name in sorted(self.checks):
             if name in checks:
@@ -147,7 +154,7 @@ class ClusterQueue(QuotaNode):
         if inactive := sorted(name for name in self.checks if name in checks and not checks[name].active):
             problems.append(("AdmissionCheckInactive", f"references inactive AdmissionCheck(s): {','.join(inactive)}"))
         problems += self._remote_problems(remote, provisioning)
-        # With MultiKueue the topologies are those of other clusters: that one is missing here does not stop the queue.
+        # With MultiKueue the topologies are those of other clusters: the queue is active, and yet nobody is let in.
         if not remote or problems:
             problems += [
                 ("TopologyNotFound", f'there is no Topology "{topology}" for TAS flavor "{name}"')

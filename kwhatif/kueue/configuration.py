@@ -14,6 +14,26 @@ from kwhatif.api.quantity import Quantity
 
 FINAL_SHARE, INITIAL_SHARE = "LessThanOrEqualToFinalShare", "LessThanInitialShare"
 IGNORE_UNDECLARED = "IgnoreUndeclared"
+ELASTIC = "kueue.x-k8s.io/elastic-job"
+"""The annotation of a job whose size may change while it runs."""
+
+_ON = """
+    AdmissionFairSharing AdmissionGatedBy ElasticJobsViaWorkloadSlices FairSharingPreemptWithinNominal
+    FairSharingPrioritizeNonBorrowing FlavorFungibility FlavorFungibilityPreserveScanProgress KueueDRAIntegration
+    KueueDRAIntegrationExtendedResource KueueDRAIntegrationPartitionableDevices MultiKueue PartialAdmission
+    PrioritySortingWithinCohort QuotaCheckStrategy ReclaimablePods SchedulingEquivalenceHashing
+    TASFailedNodeReplacement TASHandleOverlappingFlavors TASMultiLayerTopology TASProfileMixed
+    TASRecomputeAssignmentWithinSchedulingCycle TopologyAwareScheduling WorkloadIdentifierAnnotations
+"""
+_OFF = """
+    ConcurrentAdmission ElasticJobsViaWorkloadSlicesWithTAS KueueDRAIntegrationConsumableCapacity
+    MultiKueueOrchestratedPreemption PrioritizePreemptorWorkloads PriorityBoost
+    RecomputeAssignmentUponPreemptionTargetsOverlap SchedulerLibraryIntegration SchedulerTimestampPreemptionBuffer
+    ShortWorkloadNames TASBalancedPlacement TASRespectNodeAffinityPreferred UnadmittedWorkloadsExplicitStatus
+    UnadmittedWorkloadsObservability WorkloadPriorityClassDefaulting
+"""
+DECIDING_GATES = {**dict.fromkeys(_ON.split(), True), **dict.fromkeys(_OFF.split(), False)}
+"""The feature gates by which Kueue decides otherwise, with their defaults in 0.19. Upstream: pkg/features."""
 
 
 class FairSharingSettings(Base):
@@ -21,6 +41,12 @@ class FairSharingSettings(Base):
 
     enable: bool | None = None
     preemption_strategies: list[str] | None = None
+
+
+class WaitForPodsReady(Base):
+    """``enable`` is of v1beta1, as above."""
+
+    enable: bool | None = None
 
 
 class ResourceTransformation(Base):
@@ -52,7 +78,8 @@ class Configuration(Base):
     resources: ResourceSettings = msgspec.field(default_factory=ResourceSettings)
     integrations: Integrations = msgspec.field(default_factory=Integrations)
     feature_gates: dict[str, bool] | None = None
-    wait_for_pods_ready: dict[str, Any] | None = None
+    wait_for_pods_ready: WaitForPodsReady | None = None
+    admission_fair_sharing: dict[str, Any] | None = None
 
     @property
     def frameworks(self) -> list[str] | None:
@@ -63,7 +90,17 @@ class Configuration(Base):
 
     @property
     def is_fair(self) -> bool:
-        return self.fair_sharing is not None and self.fair_sharing.enable is not False
+        return self._is_on(self.fair_sharing)
+
+    @property
+    def waits_for_pods(self) -> bool:
+        return self._is_on(self.wait_for_pods_ready)
+
+    def _is_on(self, settings: FairSharingSettings | WaitForPodsReady | None) -> bool:
+        """Whether a part is there, and in v1beta1 also enabled."""
+        if settings is None or settings.enable is not None:
+            return settings is not None and bool(settings.enable)
+        return not (self.api_version or "").endswith("/v1beta1")
 
     @property
     def strategies(self) -> tuple[str, ...]:

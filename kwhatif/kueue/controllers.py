@@ -6,6 +6,7 @@ pkg/controller/jobframework/reconciler.go.
 
 from __future__ import annotations
 
+from kwhatif.kueue.admission_gates import GATED_BY
 from kwhatif.kueue.cluster_queue import ClusterQueue
 from kwhatif.kueue.kueue_objects import KueueState
 from kwhatif.kueue.workload import ADMITTED, EVICTED, QUOTA_RESERVED, REQUEUED, Check, Usage, Workload
@@ -122,7 +123,7 @@ def _sync_gate(workload: Workload, now: int) -> bool:
     reserved = workload.conditions.get(QUOTA_RESERVED)
     has_condition = reserved is not None and reserved.reason == _GATED
     if workload.is_gated and not has_condition:
-        annotation = (workload.source.metadata.annotations or {}).get("kueue.x-k8s.io/admission-gated-by")
+        annotation = (workload.source.metadata.annotations or {}).get(GATED_BY)
         return workload.unset_quota(_GATED, f"Admission is gated by: {annotation}", now)
     if has_condition and not workload.is_gated:
         return workload.unset_quota("Pending", "AdmissionGatedBy cleared, waiting for quota reservation", now)

@@ -121,7 +121,7 @@ class SchedulingCycle:
     def _admissibility_problem(self, queue: ClusterQueue, workload: Workload) -> tuple[str, str]:
         if any(check.state in ("Retry", "Rejected") for check in workload.checks):
             return "The workload has failed admission checks", ""
-        if queue.is_in_circle:
+        if queue.is_skipped:
             return f"ClusterQueue {queue.name} is inactive", ""
         labels = self._state.namespaces.get(workload.namespace)
         if labels is None:

@@ -1,6 +1,6 @@
 """What Kueue's webhooks refuse of its own objects.
 
-Label selectors, and what only a change of an object can violate, are not looked at. Upstream: pkg/webhooks.
+Label selectors, and what only a status or a change of an object can violate, are not looked at. Upstream: pkg/webhooks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import Any
 from kwhatif.api import kueue as api
 from kwhatif.api.quantity import Quantity
 from kwhatif.golang.field_validation import ROOT, Path, label_value, qualified_name
+from kwhatif.kueue.admission_gates import gate_problems
 from kwhatif.kueue.cluster_queue import NEVER, TRY_NEXT
+from kwhatif.kueue.configuration import ELASTIC
 
 _SPEC = ROOT.child("spec")
 _NEGATIVE = "must be greater than or equal to 0"
@@ -43,7 +45,8 @@ def cohort_problems(cohort: api.Cohort) -> Iterator[str]:
 
 
 def flavor_problems(flavor: api.ResourceFlavor) -> Iterator[str]:
-    """Upstream: ValidateResourceFlavor, without the labels of nodes."""
+    """Upstream: ValidateResourceFlavor."""
+    yield from _label_problems(_SPEC.child("nodeLabels"), flavor.spec.node_labels or {})
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(flavor.spec.node_taints or ()):
         path = _SPEC.child("nodeTaints").index(index)
@@ -61,18 +64,57 @@ def flavor_problems(flavor: api.ResourceFlavor) -> Iterator[str]:
 
 
 def workload_problems(workload: api.KueueWorkload) -> Iterator[str]:
-    """Of ValidateWorkload what a new one can violate, without the labels and annotations of its pods."""
-    pod_sets = workload.spec.pod_sets or ()
+    """Of ValidateWorkload what a new one can violate."""
+    pod_sets, annotations = workload.spec.pod_sets or (), workload.metadata.annotations or {}
+    path = _SPEC.child("podSets")
     for index, pod_set in enumerate(pod_sets):
-        path, spec = _SPEC.child("podSets").index(index).child("template", "spec"), pod_set.template.spec
-        for name, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
-            for place, container in enumerate(containers or ()):
-                where = path.child(name).index(place).child("resources")
-                yield from _resource_problems(where, container.resources)
-        yield from _resource_problems(path.child("resources"), spec.resources)
+        yield from _pod_set_problems(path.index(index), pod_set)
     variable = sum(workload_pod_set.min_count is not None for workload_pod_set in pod_sets)
     if variable > 1:
-        yield _SPEC.child("podSets").invalid(variable, "at most one podSet can use minCount")
+        yield path.invalid(variable, "at most one podSet can use minCount")
+    if variable and annotations.get(ELASTIC) == "true":
+        yield path.invalid(variable, "partial admission and elastic job cannot be used together")
+    yield from gate_problems(annotations)
+
+
+def _pod_set_problems(path: Path, pod_set: api.WorkloadPodSet) -> Iterator[str]:
+    metadata, spec, template = pod_set.template.metadata, pod_set.template.spec, path.child("template")
+    yield from _label_problems(template.child("metadata", "labels"), metadata.labels or {})
+    for key in sorted(metadata.annotations or {}):
+        where = template.child("metadata", "annotations")
+        yield from (where.invalid(key, problem) for problem in qualified_name(key.lower()))
+    for name, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+        for place, container in enumerate(containers or ()):
+            where = template.child("spec", name).index(place).child("resources")
+            yield from _resource_problems(where, container.resources)
+    yield from _resource_problems(template.child("spec", "resources"), spec.resources)
+    if pod_set.topology_request is not None:
+        yield from _slice_problems(path.child("topologyRequest"), pod_set.topology_request)
+
+
+def _slice_problems(path: Path, request: api.PodSetTopologyRequest) -> Iterator[str]:
+    """Upstream: validateTASSliceSize."""
+    topology, size, where = (
+        request.pod_set_slice_required_topology,
+        request.pod_set_slice_size,
+        path.child("podSetSliceSize"),
+    )
+    if topology is None and size is not None:
+        yield where.forbidden("may not be set when podSetSliceRequiredTopology is not specified")
+    elif topology is not None and size is None:
+        yield where.required("must be set when podSetSliceRequiredTopology is specified")
+    elif size is not None and size <= 0:
+        yield where.invalid(size, "must be greater than 0")
+    for index, layer in enumerate(request.slice_required_topology_constraints or ()):
+        if layer.size <= 0:
+            where = path.child("podsetSliceRequiredTopologyConstraints").index(index).child("size")
+            yield where.invalid(layer.size, "must be greater than 0")
+
+
+def _label_problems(path: Path, labels: Mapping[str, str]) -> Iterator[str]:
+    for key, value in sorted(labels.items()):
+        yield from (path.invalid(key, problem) for problem in qualified_name(key))
+        yield from (path.invalid(value, problem) for problem in label_value(value))
 
 
 def _resource_problems(path: Path, resources: Any) -> Iterator[str]:

@@ -15,13 +15,13 @@ from kwhatif.api.kueue import KueueWorkload
 from kwhatif.api.kueue_topology import TopologyAssignment, decode_assignment
 from kwhatif.api.times import nanoseconds_of
 from kwhatif.golang.parsing import SECOND
+from kwhatif.kueue.admission_gates import GATED_BY
 from kwhatif.kueue.amounts import FlavorResource, Quantities, Requests, add, divide, multiply, requests_of
 from kwhatif.kueue.pod_amounts import CountedPodSet, PodCounter, PodSetRequests
 
 QUOTA_RESERVED, ADMITTED, EVICTED = "QuotaReserved", "Admitted", "Evicted"
 PREEMPTED, REQUEUED, FINISHED = "Preempted", "Requeued", "Finished"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
-_GATED_BY = "kueue.x-k8s.io/admission-gated-by"
 _ON_HOLD, _WAITING_FOR_PODS = "OnHold", "WaitingForReplacementPods"
 _REORDERING = ("AdmissionCheck", "PodsReadyTimeout")
 _LONGEST_MESSAGE = 32 * 1024
@@ -106,7 +106,7 @@ class Workload:
         self.created = nanoseconds_of(created) if created else 0
         self.active = source.spec.active is not False
         self.labels: Mapping[str, str] = source.metadata.labels or {}
-        self.is_gated = bool((source.metadata.annotations or {}).get(_GATED_BY))
+        self.is_gated = bool((source.metadata.annotations or {}).get(GATED_BY))
         given = source.spec.pod_sets or ()
         self.counted = tuple([counter.count(pod_set, self.namespace) for pod_set in given])
         self.pod_sets = tuple([pod_set.pod_set for pod_set in self.counted])

@@ -20,6 +20,7 @@ from kwhatif.redaction.rules import (
     LABEL_KEY,
     METADATA,
     NAME,
+    NODE,
     Rule,
     each,
     fields,
@@ -93,6 +94,7 @@ KUEUE_RULES: dict[type[Struct], dict[str, Rule]] = {
     },
     kueue.FlavorResourceQuota: {"name": _RESOURCE},
     kueue.LocalQueueSpec: {"clusterQueue": NAME, "stopPolicy": _STOP},
+    kueue.UnhealthyNode: {"name": NODE},
     kueue.PodSetAssignment: {
         "flavors": table(Pseudonyms.resource, NAME),
         "topologyAssignment": _assignment,

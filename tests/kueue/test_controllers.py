@@ -135,3 +135,13 @@ def test_a_queue_that_goes_away_admits_nobody() -> None:
         "Can't admit new workloads; clusterQueue is terminating",
     )
     assert run.state.workloads["ml/w"].status == "pending"
+
+
+def test_without_its_topology_a_queue_of_other_clusters_is_active_and_lets_nobody_in() -> None:
+    check = kueue("AdmissionCheck", "remote", spec={"controllerName": "kueue.x-k8s.io/multikueue"})
+    check["status"] = {"conditions": [condition("Active", "True", "R")]}
+    queue = cluster_queue("a", 1, admissionChecksStrategy={"admissionChecks": [{"name": "remote"}]})
+    flavor = kueue("ResourceFlavor", "default", spec={"topologyName": "racks"})
+    run = begin(flavor, check, queue, local("a", "a"), waiting("w", "a", 1))
+    assert run.state.queues["a"].is_active
+    assert run.state.workloads["ml/w"].conditions["QuotaReserved"].message == "ClusterQueue a is inactive"

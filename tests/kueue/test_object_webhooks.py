@@ -8,6 +8,7 @@ import pytest
 
 import kwhatif
 from kwhatif.api.kinds import struct_for
+from kwhatif.api.kueue import KueueWorkload
 from kwhatif.api.times import convert_object
 from kwhatif.kueue.object_webhooks import PROBLEMS
 from tests.commands.queue.test_queue import cluster_queue, job, kueue, queues, there, workload
@@ -126,6 +127,66 @@ def test_taints_of_a_flavor_are_valid_and_each_there_once() -> None:
     )
     (key,) = problems("ResourceFlavor", tolerations=[{"key": "-", "operator": "Exists"}])
     assert key.startswith('spec.tolerations[0].key: Invalid value: "-": name part must consist of')
+
+
+def test_labels_of_the_nodes_of_a_flavor_are_labels() -> None:
+    key, value = problems("ResourceFlavor", nodeLabels={"@abc": "x", "zone": "@abc"})
+    assert key.startswith('spec.nodeLabels: Invalid value: "@abc": name part must consist of')
+    assert value.startswith('spec.nodeLabels: Invalid value: "@abc": a valid label must be an empty string or')
+
+
+TEMPLATE = "spec.podSets[0].template.metadata"
+TOPOLOGY = "spec.podSets[0].topologyRequest"
+
+
+@pytest.mark.parametrize(
+    ("pod_set", "annotations", "expected"),
+    [
+        ({"template": {"metadata": {"labels": {"a": "b c"}}}}, {}, f'{TEMPLATE}.labels: Invalid value: "b c": '),
+        (
+            {"template": {"metadata": {"annotations": {"a/b/c": "d"}}}},
+            {},
+            f'{TEMPLATE}.annotations: Invalid value: "a/b',
+        ),
+        ({"template": {"metadata": {"annotations": {"Capital": "d"}}}}, {}, ""),
+        (
+            {"topologyRequest": {"podSetSliceRequiredTopology": "rack"}},
+            {},
+            f"{TOPOLOGY}.podSetSliceSize: Required value: must be set when podSetSliceRequiredTopology is specified",
+        ),
+        (
+            {"topologyRequest": {"podSetSliceSize": 2}},
+            {},
+            f"{TOPOLOGY}.podSetSliceSize: Forbidden: may not be set when podSetSliceRequiredTopology is not specified",
+        ),
+        (
+            {"topologyRequest": {"podsetSliceRequiredTopologyConstraints": [{"topology": "rack", "size": 0}]}},
+            {},
+            f"{TOPOLOGY}.podsetSliceRequiredTopologyConstraints[0].size: Invalid value: 0: must be greater than 0",
+        ),
+        (
+            {"minCount": 1},
+            {"elastic-job": "true"},
+            "spec.podSets: Invalid value: 1: partial admission and elastic job cannot be used together",
+        ),
+        (
+            {},
+            {"admission-gated-by": "mine"},
+            "metadata.annotations[kueue.x-k8s.io/admission-gated-by]: Invalid value: ",
+        ),
+    ],
+    ids=[
+        *("a label that is none", "an annotation that is none", "capitals in an annotation", "slices of no size"),
+        *("a size of no slices", "an empty layer", "an elastic job that shrinks", "a gate without a domain"),
+    ],
+)
+def test_a_workload_that_is_wrong(pod_set: Json, annotations: Json, expected: str) -> None:
+    made = kueue("Workload", "a", spec={"podSets": [{"name": "main", "count": 2, **pod_set}]})
+    made["metadata"]["annotations"] = {f"kueue.x-k8s.io/{key}": value for key, value in annotations.items()}
+    _, problems_of = PROBLEMS[KueueWorkload]
+    said = "; ".join(problems_of(convert_object(made, KueueWorkload)))
+    assert said.startswith(expected)
+    assert bool(said) == bool(expected)
 
 
 def test_a_workload_asks_for_no_pods_and_shrinks_in_one_pod_set() -> None:

@@ -12,9 +12,10 @@ from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.objects import section
 from kwhatif.golang.field_validation import ROOT
 from kwhatif.golang.formatting import go_quote
+from kwhatif.kueue.configuration import ELASTIC
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
-from kwhatif.kueue.jobs.job_webhooks import ELASTIC, job_problems
+from kwhatif.kueue.jobs.job_webhooks import job_problems
 from kwhatif.kueue.jobs.topology_annotations import (
     PREFERRED,
     REQUIRED,

@@ -27,9 +27,10 @@ from kwhatif.api.objects import section
 from kwhatif.api.selectors import Selector
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.golang.field_validation import aggregate, label_value
+from kwhatif.kueue.admission_gates import GATED_BY
 from kwhatif.kueue.configuration import Configuration
 from kwhatif.kueue.jobs.go_integers import atoi
-from kwhatif.kueue.jobs.job_webhooks import GATED_BY, MAX_TIME
+from kwhatif.kueue.jobs.job_webhooks import MAX_TIME
 from kwhatif.kueue.workload import JOB_UID_LABEL
 from kwhatif.results.amounts import format_some
 

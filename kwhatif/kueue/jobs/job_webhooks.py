@@ -6,7 +6,6 @@ each kind below pkg/controller/jobs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,8 @@ from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet
 from kwhatif.api.objects import section
 from kwhatif.golang.field_validation import ROOT, Path, dns_subdomain
 from kwhatif.golang.formatting import go_quote
+from kwhatif.kueue.admission_gates import gate_problems
+from kwhatif.kueue.configuration import ELASTIC
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.topology_annotations import (
     GROUP_NAME,
@@ -26,21 +27,19 @@ Object = Mapping[str, Any]
 POD_GROUP_NAME, POD_GROUP_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
 """The name is an annotation since 0.18, and a label in older manifests."""
 MAX_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
-GATED_BY = "kueue.x-k8s.io/admission-gated-by"
-ELASTIC, _MANAGED = "kueue.x-k8s.io/elastic-job", "kueue.x-k8s.io/managed"
+_MANAGED = "kueue.x-k8s.io/managed"
 _PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 _LABELS, _ANNOTATIONS = ROOT.child("metadata", "labels"), ROOT.child("metadata", "annotations")
 _ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
 _WITHOUT_PREBUILT = ("JAXJob", "SparkApplication")
 MOST_POD_SETS, _MOST_GROUPS = 18, 1_000_000
-_PATH_OF_DOMAIN = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 
 
 def job_problems(job: Object) -> Iterator[str]:
     """What is wrong with a job of any kind (upstream: ValidateJobOnCreate)."""
     labels = _labels_of(job)
     yield from queue_problems(job)
-    path, name = _prebuilt_of(job)
+    path, name = prebuilt_of(job)
     if name or _PREBUILT in labels:
         yield from _name_problems(path, name)
     if name and job.get("kind") in _WITHOUT_PREBUILT:
@@ -54,7 +53,7 @@ def job_problems(job: Object) -> Iterator[str]:
     yield from marker_problems(job)
 
 
-def _prebuilt_of(job: Object) -> tuple[Path, str]:
+def prebuilt_of(job: Object) -> tuple[Path, str]:
     """The name of a Workload that is there already, and where it stands; empty for none."""
     by_annotation = _annotations_of(job).get(_PREBUILT)
     if by_annotation:
@@ -75,29 +74,7 @@ def marker_problems(job: Object) -> Iterator[str]:
     if annotations.get(ELASTIC) == "true" and job.get("kind") not in _ELASTIC_KINDS:
         kind = go_quote(_version_and_kind(job))
         yield _ANNOTATIONS.index(ELASTIC).forbidden(f"elastic job is not supported for {kind}")
-    value = annotations.get(GATED_BY) or ""
-    path = _ANNOTATIONS.index(GATED_BY)
-    gates: set[str] = set()
-    for gate in map(str.strip, value.split(",")) if value.strip() else ():
-        if not gate:
-            yield path.invalid(value, "cannot contain empty gate names")
-        elif gate in gates:
-            yield path.invalid(value, f"duplicate gate name: {gate}")
-        else:
-            gates.add(gate)
-            yield from _gate_problems(path, gate)
-
-
-def _gate_problems(path: Path, gate: str) -> Iterator[str]:
-    host, _, rest = gate.partition("/")
-    if not host or not rest:
-        yield path.invalid(gate, 'must be a domain-prefixed path (such as "acme.io/foo")')
-    else:
-        yield from (path.invalid(host, problem) for problem in dns_subdomain(host))
-        if not re.fullmatch(_PATH_OF_DOMAIN, rest):
-            yield path.invalid(rest, f"Invalid path (regex used for validation is '{_PATH_OF_DOMAIN}')")
-    if len(gate.encode()) > 63:
-        yield f"{path.text}: Too long: may not be more than 63 bytes"
+    yield from gate_problems(annotations)
 
 
 def kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: bool) -> Iterator[str]:
@@ -137,7 +114,7 @@ def _kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: b
         yield from _pod_problems(job)
     yield from _topology_problems(kind, job, pod_sets)
     if kind == "Pod":
-        path, name = _prebuilt_of(job)
+        path, name = prebuilt_of(job)
         if name and (group := _group_of(job)) and name != group:
             yield path.invalid(name, "prebuilt workload and pod group should be equal")
 

@@ -27,11 +27,11 @@ from kwhatif.simulation.queueing.asked_jobs import AskedJobs, names_of
 from kwhatif.simulation.queueing.configuration_file import read_configuration
 from kwhatif.simulation.queueing.decisions import MOST_WORKLOADS, Decisions
 from kwhatif.simulation.queueing.missing_kinds import missing_kinds
+from kwhatif.simulation.queueing.unmodelled_features import unmodelled_features
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.snapshot.load import Manifest
 
 _KIND_LABEL = "kubernetes.io/metadata.name"
-_BY_USAGE = "UsageBasedAdmissionFairSharing"
 
 
 def decide_queues(
@@ -68,14 +68,7 @@ def decide_queues(
     run.create(workloads)
     decisions = Decisions(kueue, jobs, workloads, gaps, refusals, run, before)
     decisions.note([*first, *run.rest()] if workloads else first)
-    gaps += _gaps_of_usage(kueue)
-    if claiming := [
-        workload.key
-        for workload in workloads
-        if any(one.template.spec.resource_claims for one in workload.spec.pod_sets or ())
-    ]:
-        what = "devices that pods claim are not counted as quota here"
-        gaps.append(Gap(what=what, effect="their workloads may wait for quota of a device class", pods=tuple(claiming)))
+    gaps += unmodelled_features(decisions)
     return decisions
 
 
@@ -152,21 +145,6 @@ def _is_owned(workload: KueueWorkload, names: Collection[str]) -> bool:
         owner_reference for owner_reference in workload.metadata.owner_references or () if owner_reference.controller
     )
     return any(f"{owner.kind} {workload.namespace}/{owner.name}" in names for owner in owners)
-
-
-def _gaps_of_usage(kueue: KueueObjects) -> Iterator[Gap]:
-    """AdmissionFairSharing goes by what LocalQueues used in the past, which only Kueue knows."""
-    by_usage = [
-        cluster_queue.name
-        for cluster_queue in kueue.cluster_queues
-        if cluster_queue.spec.admission_scope is not None
-        and cluster_queue.spec.admission_scope.admission_mode == _BY_USAGE
-    ]
-    if by_usage:
-        what = f"AdmissionFairSharing is not modelled: ClusterQueue {', '.join(sorted(by_usage))}"
-        yield Gap(
-            what=what, effect="their workloads are taken by priority and age, not by the use of their LocalQueues"
-        )
 
 
 def _trust_new_checks(kueue: KueueObjects, gaps: list[Gap]) -> None:
