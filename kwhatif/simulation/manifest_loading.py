@@ -14,6 +14,7 @@ from kwhatif.simulation.scenario import PreparedScenario, ReadManifests, Scenari
 from kwhatif.snapshot.load import Manifest, load_manifests
 from kwhatif.snapshot.repository.argo_clusters import read_clusters
 from kwhatif.snapshot.repository.chart_library import ChartLibrary
+from kwhatif.snapshot.repository.file_account import ARROW
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport, problem_in
 from kwhatif.versions import DEFAULT_MINOR
 
@@ -124,6 +125,7 @@ def read_manifests(scenario: Scenario, files: Files, notes: Notes, *, namespace:
     report = ReadingReport()
     manifests = load_manifests(files, namespace or scenario.inputs.namespace, reading_options(scenario), report)
     gaps = note_report(report, notes)
-    gaps += gaps_of_files((file, entry.reason) for file, entry in report.files.gaps())
+    # What a file names that is not here is a gap of the report already, by who names it.
+    gaps += gaps_of_files((file, entry.reason) for file, entry in report.files.gaps() if ARROW not in file)
     _warn_of_alternatives(manifests, notes)
     return ReadManifests(manifests, gaps=gaps)

@@ -21,6 +21,7 @@ _USES = {
     FileUse.unread: "not read",
     FileUse.read: "read",
     FileUse.rendered: "rendered",
+    FileUse.opaque: "read",
     FileUse.failed: "not read",
 }
 _MOST_NAMED = 3
@@ -41,7 +42,7 @@ def account_files(
         changed = list(head.changes_from(base, *names))
     return GateFiles(
         named=len(head.entries),
-        read=counts[FileUse.read],
+        read=counts[FileUse.read] + counts[FileUse.opaque],
         rendered=counts[FileUse.rendered],
         passed_over=counts[FileUse.passed_over],
         not_read=counts[FileUse.unread] + counts[FileUse.failed],

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import STDIN, display_path, exists, is_directory, os_error
 from kwhatif.snapshot.read.git_revisions import tree_named
-from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed
+from kwhatif.snapshot.read.path_patterns import is_excluded, is_listed, may_be_program
 from kwhatif.snapshot.read.rooted_files import walk_folders
 
 
@@ -36,7 +36,7 @@ def gather_directories(paths: Sequence[str], *, recursive: bool = True, may_be_e
 
 def _folders_below(path: str, *, recursive: bool) -> Iterator[str]:
     for folder, names in walk_folders(path):
-        if any(map(is_listed, names)):
+        if any(is_listed(name) or may_be_program(name) for name in names):
             yield folder
         if not recursive:
             return

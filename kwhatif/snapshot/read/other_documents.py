@@ -74,6 +74,11 @@ LOCKED = DocumentSort("file that git-crypt has locked", "files that git-crypt ha
 UNLISTED = DocumentSort(
     "file beside a Kustomization that does not list it", "files beside Kustomizations that do not list them"
 )
+YTT = DocumentSort("ytt template", "ytt templates", "print its objects first, as ytt does", makes_objects=True)
+HELMFILE = DocumentSort(
+    "helmfile", "helmfiles", "print its objects first, as helmfile template does", makes_objects=True
+)
+FLEET = DocumentSort("fleet.yaml", "files fleet.yaml", "render the chart that it names first", makes_objects=True)
 COSI = DocumentSort("resource of Omni or Talos", "resources of Omni or Talos")
 OPENB = DocumentSort(
     "table of the openb traces",
@@ -158,6 +163,15 @@ _KEYS_OF_VALUES = frozenset(
     }
 )
 _KEYS_OF_COMPOSE = frozenset({"configs", "name", "networks", "secrets", "services", "version", "volumes"})
+_KEYS_OF_FLEET = frozenset(
+    {
+        *("annotations", "correctDrift", "defaultNamespace", "deleteCRDResources", "dependsOn", "diff", "doNotDeploy"),
+        *("forceSyncGeneration", "helm", "ignore", "imageScans", "keepResources", "kustomize", "labels", "name"),
+        *("namespace", "namespaceAnnotations", "namespaceLabels", "overrideTargets", "paused", "rolloutStrategy"),
+        *("serviceAccount", "targetCustomizations", "targetNamespace", "targets", "yaml"),
+    }
+)
+"""Of a file that Fleet reads (rancher/fleet, pkg/apis/fleet.cattle.io/v1alpha1/fleetyaml.go)."""
 _CI_KEYS = (frozenset({"jobs", "on"}), frozenset({"jobs", "true"}), frozenset({"stages"}), frozenset({"pipelines"}))
 
 
@@ -196,6 +210,10 @@ def sort_of_document(value: Mapping[Any, Any]) -> DocumentSort | None:
     if any(isinstance(value.get(key), list) for key in _LISTS_OF_KUSTOMIZATIONS):
         return KUSTOMIZATION
     keys = set(value)
+    if any(isinstance(value.get(key), list) for key in ("releases", "helmfiles")):
+        return HELMFILE
+    if isinstance(value.get("helm"), dict) and keys <= _KEYS_OF_FLEET:
+        return FLEET
     if isinstance(value.get("services"), dict) and keys <= _KEYS_OF_COMPOSE:
         return COMPOSE
     if any(marks <= keys for marks in _CI_KEYS):
@@ -221,6 +239,31 @@ def sort_of_text(data: bytes) -> DocumentSort | None:
     return None
 
 
+_YTT = re.compile(rb"^ *#@ *(?:load\(|(?:data|overlay|library|schema)/|(?:def|if|for)\b)|: *#@ ", re.MULTILINE)
+
+
+def is_ytt(data: bytes) -> bool:
+    """Whether a text is a template of ytt, whose code stands in comments of YAML: read without it, values are null."""
+    return b"#@" in data and _YTT.search(data) is not None
+
+
 def may_hold_objects(data: bytes) -> bool:
     """Whether a text has one of the fields that every object of a cluster has."""
     return _FIELD.search(data) is not None
+
+
+CHARTS_OF_TERRAFORM = re.compile(rb'resource\s+"(?:helm_release|kubernetes_|kubectl_)')
+PROGRAMS: Mapping[str, DocumentSort] = {
+    suffix: DocumentSort(name, names, advice, makes_objects=True)
+    for suffix, name, names, advice in (
+        (".jsonnet", "Jsonnet program", "Jsonnet programs", "print its objects first, as jsonnet does"),
+        (".libsonnet", "Jsonnet library", "Jsonnet libraries", "print its objects first, as jsonnet does"),
+        (".cue", "CUE file", "CUE files", "print its objects first, as cue export or timoni build does"),
+        (".k", "KCL program", "KCL programs", "print its objects first, as kcl does"),
+        (".pkl", "Pkl module", "Pkl modules", "print its objects first, as pkl eval does"),
+        (".dhall", "Dhall expression", "Dhall expressions", "print its objects first, as dhall-to-yaml does"),
+        (".tf", "Terraform module", "Terraform modules", "give the objects that it applies"),
+    )
+}
+"""What programs make objects of, by the suffixes of its files."""
+TEMPLATES = (".tpl", ".tmpl", ".gotmpl", ".j2", ".jinja", ".jinja2", ".mustache", ".erb")

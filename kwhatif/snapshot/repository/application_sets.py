@@ -16,6 +16,7 @@ from kwhatif import bounds
 from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.objects import decode, read_documents
+from kwhatif.snapshot.read.path_patterns import matches_file
 from kwhatif.snapshot.repository.argo_clusters import SECRET_TYPE, ArgoCluster
 from kwhatif.snapshot.repository.deployments import is_here
 from kwhatif.snapshot.repository.file_trees import FileTree
@@ -153,7 +154,7 @@ class _Evaluation:
             sets = [self._place(item, "", prefix) for item in items]
         else:
             sets = []
-            for file in _choose(list_at(body, "files"), self._files(), _matches_file):
+            for file in _choose(list_at(body, "files"), self._files(), matches_file):
                 sets += [
                     {**document, **self._place(os.path.dirname(file), file, prefix)} for document in self._content(file)
                 ]
@@ -249,21 +250,6 @@ def _matches_folder(path: str, pattern: str) -> bool:
 
     parts, patterns = path.split("/"), pattern.strip("/").split("/")
     return len(parts) == len(patterns) and all(map(matches_glob, parts, patterns))
-
-
-def _matches_file(path: str, pattern: str) -> bool:
-    """Whether a pattern is of a path; ``**`` stands for any number of directories."""
-    from kwhatif.cel.globs import matches_glob
-
-    parts, patterns = path.split("/"), pattern.strip("/").split("/")
-    # reached: how many parts the patterns so far may have taken.
-    reached = {0}
-    for pattern_text in patterns:
-        if pattern_text == "**":
-            reached = set(range(min(reached), len(parts) + 1)) if reached else set()
-        else:
-            reached = {at + 1 for at in reached if at < len(parts) and matches_glob(parts[at], pattern_text)}
-    return len(parts) in reached
 
 
 def _flatten(value: Mapping[str, Any]) -> Parameters:

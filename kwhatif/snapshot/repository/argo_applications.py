@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
 from kwhatif.api.objects import list_at, section, text_at
+from kwhatif.errors import InputError
 from kwhatif.snapshot.read.objects import Item
 from kwhatif.snapshot.repository.application_sets import ApplicationSets, NotGeneratedError
-from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart
-from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
+from kwhatif.snapshot.repository.argo_charts import ArgoChart, chart_elsewhere, unknown_variables, with_overrides
+from kwhatif.snapshot.repository.chart_library import ChartLibrary
+from kwhatif.snapshot.repository.charts import has_chart
 from kwhatif.snapshot.repository.deployments import (
-    NO_VALUES,
     NOT_HERE,
     Deployed,
     Deployment,
@@ -70,7 +71,9 @@ def deployments_of_set(item: Item, value: Mapping[str, Any], sets: ApplicationSe
 def deployments_of_application(item: Item, value: Mapping[str, Any], here: ArgoSources) -> Deployed:
     """What an Application deploys of a repository, or of pulled charts."""
     spec = section(value, "spec")
-    sources = [source for source in list_at(spec, "sources") if isinstance(source, dict)] or [section(spec, "source")]
+    sources = [source for source in list_at(spec, "sources") if isinstance(source, dict)]
+    # What is hydrated is written to another branch, and made of the dry source.
+    sources = sources or [section(spec, "source") or section(spec, "sourceHydrator", "drySource")]
     named = {text_at(source, "ref"): source for source in sources if source.get("ref")}
     return [
         _deployment(item, value, source, named, here)
@@ -86,26 +89,31 @@ def _deployment(
     named: Mapping[str, dict[str, Any]],
     here: ArgoSources,
 ) -> Deployment | NotFollowed:
-    tree, pulled = here.tree, None
+    tree, pulled, release = here.tree, None, None
     path = existing_path(tree, text_at(source, "path"))
+    settings: list[str] = []
     if source.get("chart"):
-        wanted = _chart_elsewhere(source)
+        wanted = chart_elsewhere(source)
         pulled = here.library.find(wanted)
         if pulled is None:
             return absent_chart(wanted, here.library)
         path = tree.at_top(os.curdir)
     elif not path or not is_here(tree, text_at(source, "repoURL")):
         return NOT_HERE
+    else:
+        try:
+            source, settings = with_overrides(source, path, text_at(section(value, "metadata"), "name"), tree)
+        except InputError as error:
+            return NotFollowed(f"overrides that cannot be read: {error}")
     if source.get("plugin") is not None:
         return _PLUGIN
     namespace = text_at(section(value, "spec", "destination"), "namespace")
     directory, kustomize = section(source, "directory"), section(source, "kustomize")
-    release = None
     if pulled is not None or has_chart(tree, path):
-        deployment = _release(value, source, path, namespace, named, tree, pulled)
-        if isinstance(deployment, NotFollowed):
-            return deployment
-        release = deployment
+        wanted_release = ArgoChart(value, source, named, tree, path, pulled).release()
+        if isinstance(wanted_release, NotFollowed):
+            return wanted_release
+        release = wanted_release
     return Deployment(
         owner_of(item, value),
         item.origin,
@@ -117,7 +125,8 @@ def _deployment(
         include=_patterns(directory, "include"),
         exclude=_patterns(directory, "exclude"),
         pulled=pulled,
-        lost=[f"directory.{key}" for key in ("jsonnet",) if directory.get(key)],
+        lost=[*(["directory.jsonnet"] if directory.get("jsonnet") else []), *unknown_variables(source)],
+        settings=settings,
         restricted=here.restricted,
         kept_because=_keeps(section(value, "spec", "syncPolicy")),
     )
@@ -139,69 +148,12 @@ def lifts_restriction(data: bytes) -> bool:
     return _UNRESTRICTED.search(data) is not None
 
 
-def _chart_elsewhere(source: Mapping[str, Any]) -> ChartReference:
-    """A chart of a repository of charts or, where the URL has no scheme, of a registry."""
-    name, url = text_at(source, "chart"), text_at(source, "repoURL")
-    if url.startswith("oci://") or (url and "://" not in url):
-        url = f"oci://{url.removeprefix('oci://').rstrip('/')}/{name}"
-    return ChartReference(name, str(source.get("targetRevision") or ""), url)
-
-
 def _patterns(directory: Mapping[str, Any], key: str) -> list[str]:
     """A pattern, or those that stand between braces."""
     text = text_at(directory, key)
     if text.startswith("{") and text.endswith("}"):
         return [pattern.strip() for pattern in text[1:-1].split(",")]
     return [text] if text else []
-
-
-def _release(
-    value: Mapping[str, Any],
-    source: Mapping[str, Any],
-    path: str,
-    namespace: str,
-    named: Mapping[str, dict[str, Any]],
-    tree: FileTree,
-    pulled: PulledChart | None,
-) -> ChartRelease | NotFollowed:
-    helm = section(source, "helm")
-    files: list[str] = []
-    inside: list[dict[str, Any]] = []
-    for entry in list_at(helm, "valueFiles"):
-        reference, _, rest = str(entry).partition("/")
-        if reference.startswith("$"):
-            if not is_here(tree, text_at(named.get(reference[1:], {}), "repoURL")):
-                return NotFollowed("values of another repository")
-            file = tree.at_top(rest)
-        elif pulled is not None and str(entry) in pulled.files:
-            inside.append(parse_values(pulled.files[str(entry)].decode("utf-8", "replace")))
-            continue
-        elif "://" in str(entry):
-            return NotFollowed("values of another repository")
-        else:
-            file = tree.at_top(str(entry)) if str(entry).startswith("/") else tree.path_in(path, str(entry))
-        if file and tree.is_file(file):
-            files.append(file)
-        elif not helm.get("ignoreMissingValueFiles"):
-            return NO_VALUES
-    given = [values for values in (parse_values(text_at(helm, "values")), section(helm, "valuesObject")) if values]
-    return ChartRelease(
-        text_at(helm, "releaseName") or text_at(section(value, "metadata"), "name"),
-        namespace,
-        files,
-        # Where both are there, the object counts.
-        [*inside, *given[-1:]],
-        list(_parameters(helm)),
-    )
-
-
-def _parameters(helm: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for parameter in list_at(helm, "parameters"):
-        if isinstance(parameter, dict) and parameter.get("name"):
-            text = str(parameter.get("value", ""))
-            if not (text.startswith("{") and text.endswith("}")):
-                text = text.replace(",", "\\,")
-            yield ("set-string" if parameter.get("forceString") else "set"), f"{parameter['name']}={text}"
 
 
 def _overlay(kustomize: Mapping[str, Any], path: str, tree: FileTree) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,18 +24,20 @@ from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.scratch_directories import ScratchDirectory
 
 CHART = "Chart.yaml"
+_DOT = re.compile(r"(?<!\\)\.")
 
 
 @dataclass(frozen=True)
 class ChartRelease:
     """With what a chart is installed: later ``value_files`` count more than earlier ones, ``values`` more than these.
 
-    ``parameters`` are words of ``set`` and other options of ``helm template``, each with its option.
+    A value file of a pulled chart is its content. ``parameters`` are words of ``set`` and other options of ``helm
+    template``, each with its option.
     """
 
     name: str
     namespace: str = ""
-    value_files: Sequence[str] = ()
+    value_files: Sequence[str | bytes] = ()
     values: Sequence[Mapping[str, Any]] = ()
     parameters: Sequence[tuple[str, str]] = ()
 
@@ -46,6 +49,24 @@ def parse_values(text: str) -> dict[str, Any]:
         return decode(documents[0].value, dict[str, Any]) if documents else {}
     except InputError:
         return {}
+
+
+def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two mappings in one: what is ``above`` counts, a null takes away."""
+    merged = {key: value for key, value in below.items() if key not in above or above[key] is not None}
+    for key, value in above.items():
+        if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = merge_values(merged[key], value)
+        elif value is not None:
+            merged[key] = merge_values({}, value) if isinstance(value, Mapping) else value
+    return merged
+
+
+def values_at(path: str, value: Any) -> dict[str, Any]:
+    """A value below some keys, with dots between them, of which those behind a backslash are parts of a key."""
+    for key in reversed(_DOT.split(path)):
+        value = {key.replace("\\.", "."): value}
+    return dict(value)
 
 
 def is_helm_installed() -> bool:
@@ -64,7 +85,7 @@ class ChartCopy:
     def __init__(self, tree: FileTree, files: Mapping[str, bytes], release: ChartRelease) -> None:
         self._release = release
         self._files = {f"chart/{name}": data for name, data in files.items()}
-        given = [tree.content_of(file) for file in release.value_files]
+        given = [file if isinstance(file, bytes) else tree.content_of(file) for file in release.value_files]
         given += [msgspec.json.encode(values) for values in release.values]
         self._values = [f"values/{number}.yaml" for number in range(len(given))]
         self._files |= dict(zip(self._values, given, strict=True))

@@ -15,7 +15,7 @@ from kwhatif.api.objects import part_of, section, text_at
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.objects import items_of, plain_of, read_documents
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.substitutions import is_encrypted
+from kwhatif.snapshot.repository.substitutions import EncryptedValue, is_encrypted
 
 SOURCE_GROUPS = ("source.toolkit.fluxcd.io", "fluxcd.controlplane.io")
 _KINDS = ("ConfigMap", "Secret")
@@ -37,10 +37,10 @@ _T = TypeVar("_T", bound=_InFile)
 
 @dataclass(frozen=True)
 class Values(_InFile):
-    """What an object holds; of one that is encrypted the names alone."""
+    """What an object holds; of one that is encrypted the names alone, and what stands in the place of each text."""
 
     data: Mapping[str, str]
-    is_encrypted: bool = False
+    encrypted: Mapping[str, EncryptedValue] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ConfigMapIndex:
     def find(self, kind: str, name: str, namespace: str, file: str) -> Values | None:
         """What one holds; None if it is not there, or several differ and none is nearest to ``file``."""
         nearest = nearest_of(self._values_by_name.get((kind, name), ()), namespace, self._tree.path_named(file))
-        is_one = len({(*sorted(values.data.items()), values.is_encrypted) for values in nearest}) == 1
+        is_one = len({(*sorted(values.data.items()), values.encrypted is not None) for values in nearest}) == 1
         return nearest[0] if is_one else None
 
     @cached_property
@@ -94,7 +94,7 @@ class ConfigMapIndex:
         for file, obj in self._objects:
             metadata = section(obj, "metadata")
             if part_of(obj, "kind") in _KINDS and text_at(metadata, "name"):
-                values = Values(file, text_at(metadata, "namespace"), *_data_of(obj))
+                values = Values(file, text_at(metadata, "namespace"), *_data_of(obj, self._tree.display(file)))
                 values_of.setdefault((part_of(obj, "kind"), text_at(metadata, "name")), []).append(values)
         return values_of
 
@@ -128,15 +128,16 @@ def _objects_in(tree: FileTree, file: str) -> list[dict[str, Any]]:
         return []
 
 
-def _data_of(obj: Mapping[str, Any]) -> tuple[dict[str, str], bool]:
-    """The texts that an object holds, and whether they are encrypted."""
+def _data_of(obj: Mapping[str, Any], file: str) -> tuple[dict[str, str], dict[str, EncryptedValue] | None]:
+    """The texts that an object of a file holds, or what they are encrypted to."""
     data, texts = (part if isinstance(part, dict) else {} for part in (obj.get("data"), obj.get("stringData")))
     if is_encrypted(obj):
-        return dict.fromkeys(map(str, (*data, *texts)), ""), True
+        ciphers = {str(key): EncryptedValue(file, str(key), str(text)) for key, text in (data | texts).items()}
+        return dict.fromkeys(ciphers, ""), ciphers
     data_texts = {key: str(value) for key, value in data.items()}
     if part_of(obj, "kind") == "Secret":
         data_texts = {key: _decode_text(value) for key, value in data_texts.items()}
-    return data_texts | {key: str(value) for key, value in texts.items()}, False
+    return data_texts | {key: str(value) for key, value in texts.items()}, None
 
 
 def _decode_text(value: str) -> str:

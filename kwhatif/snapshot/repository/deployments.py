@@ -13,7 +13,7 @@ from kwhatif.snapshot.read.objects import Item, Origin
 from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart
 from kwhatif.snapshot.repository.charts import ChartRelease
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.substitutions import NO_VARIABLES, Variables
+from kwhatif.snapshot.repository.substitutions import NO_VARIABLES, EncryptedValue, Variables
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class Deployment:
     own. With a ``release`` the directory is a chart. Files of directories below count only if ``is_recursive``;
     ``include`` and ``exclude`` are patterns of names. ``lost`` names what is asked for and not done here.
     ``restricted`` kustomizations read no files but those in their directories, as kubectl has it and Flux has not.
-    ``kept_because`` is why objects stay in the cluster that git has no more; empty where they go. ``assumed`` is the
-    source that is taken for this repository, though no file says so.
+    ``settings`` are hidden files that say how it is deployed. ``kept_because`` is why objects stay in the cluster that
+    git has no more; empty where they go. ``assumed`` is the source that is taken for this repository, though no file
+    says so.
     """
 
     owner: str
@@ -42,6 +43,7 @@ class Deployment:
     exclude: Sequence[str] = ()
     lost: Sequence[str] = ()
     restricted: bool = True
+    settings: Sequence[str] = ()
     kept_because: str = ""
     pulled: PulledChart | None = None
     assumed: str = ""
@@ -50,11 +52,12 @@ class Deployment:
 @dataclass(frozen=True)
 class NotFollowed:
     """Why what an object deploys is not known: ``reason`` stands in brackets behind the number of such objects. It may
-    be a ``chart`` that nobody has pulled.
+    be a ``chart`` that nobody has pulled, or values that are ``encrypted``.
     """
 
     reason: str
     chart: ChartReference | None = None
+    encrypted: Sequence[EncryptedValue] = ()
 
 
 Deployed = Sequence[Deployment | NotFollowed]

@@ -22,14 +22,16 @@ class FileUse(IntEnum):
     """What became of a file; of two uses the greater one counts.
 
     ``unread`` may hold objects of which nobody knows. What is ``failed`` was to be rendered or read and was not: it
-    counts although a part of it was read elsewhere.
+    counts although a part of it was read elsewhere. What is ``opaque`` was read, but nobody knows the value: it is a
+    gap where it changes.
     """
 
     passed_over = 0
     unread = 1
     read = 2
     rendered = 3
-    failed = 4
+    opaque = 4
+    failed = 5
 
     @property
     def is_gap(self) -> bool:
@@ -99,14 +101,30 @@ class FileAccount:
         """
         now = {names.get(file, file): (file, entry) for file, entry in self.entries.items()}
         then = {names_before.get(file, file): (file, entry) for file, entry in before.entries.items()}
+        kept = _named_parts(now) & _named_parts(then)
         for name in sorted(now.keys() | then.keys()):
             file, entry = now.get(name) or then[name]
+            if _named_part(name, entry) in kept:
+                # It may stand in another file now.
+                continue
             if name in now and name in then:
                 other = then[name][1]
                 if entry.content() == other.content():
                     continue
                 entry = other if other.use.is_gap and not entry.use.is_gap else entry
-            yield file, entry
+                entry = replace(entry, use=FileUse.failed) if entry.use is FileUse.opaque else entry
+            if entry.use is not FileUse.opaque:
+                yield file, entry
+
+
+def _named_part(name: str, entry: FileEntry) -> tuple[str, str] | None:
+    """What a file names that is not here or not known, and its state; None for the entry of a file."""
+    part = name.partition(ARROW)[2]
+    return (part, entry.content()) if part else None
+
+
+def _named_parts(entries: Mapping[str, tuple[str, FileEntry]]) -> set[tuple[str, str]]:
+    return {part for name, (_, entry) in entries.items() if (part := _named_part(name, entry))}
 
 
 class TreeFiles:
@@ -120,12 +138,14 @@ class TreeFiles:
         for path in paths:
             self._account.note(self._tree.display(path), use, reason, partial(self._tree.identity_of, path))
 
-    def note_absent(self, path: str, names: Mapping[str, str], state: Callable[[], str]) -> None:
+    def note_absent(
+        self, path: str, names: Mapping[str, str], state: Callable[[], str], use: FileUse = FileUse.failed
+    ) -> None:
         """Say what a file names that is not here, and why; if a name or its ``state`` changes, so does what is not
         judged.
         """
         for name, why in names.items():
-            self._account.note(f"{self._tree.display(path)}{ARROW}{name}", FileUse.failed, why, state)
+            self._account.note(f"{self._tree.display(path)}{ARROW}{name}", use, why, state)
 
     def note_rest(self, folder: str, excluded: Sequence[str]) -> None:
         """Say of the other files of a directory why nobody looked at them."""

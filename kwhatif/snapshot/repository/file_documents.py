@@ -28,19 +28,22 @@ from kwhatif.snapshot.read.objects import (
 )
 from kwhatif.snapshot.read.other_documents import (
     CONFIGURATION,
+    FLEET,
     KUSTOMIZATION,
     LOCKED,
     OTHER,
     TEMPLATE,
     UNREADABLE,
     VALUES,
+    YTT,
     DocumentSort,
     OtherDocumentError,
+    is_ytt,
     may_hold_objects,
     sort_of_document,
     sort_of_kind,
 )
-from kwhatif.snapshot.repository.file_account import FileUse
+from kwhatif.snapshot.repository.file_account import ARROW, FileUse
 from kwhatif.snapshot.repository.reading_report import (
     MissingVariables,
     ReadingOptions,
@@ -143,10 +146,12 @@ def _notes_of(given: GivenText, report: ReadingReport) -> Note:
     return note
 
 
+_WORDS = {VALUES: "values", KUSTOMIZATION: "kustomiz", FLEET: "fleet"}
+
+
 def _use_of(sort: DocumentSort, name: str) -> FileUse:
-    """Values of charts and kustomizations are taken for those by their names: other programs have keys like theirs."""
-    base = os.path.basename(name).casefold()
-    if (sort is VALUES and "values" not in base) or (sort is KUSTOMIZATION and "kustomiz" not in base):
+    """Some sorts are taken for what they look like by their names alone: other programs have keys like theirs."""
+    if _WORDS.get(sort, "") not in os.path.basename(name).casefold():
         return FileUse.passed_over
     return FileUse.unread if sort.makes_objects else FileUse.passed_over
 
@@ -157,6 +162,8 @@ def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strict
     broken: list[InputError] = []
     documents: list[Document] = []
     try:
+        if is_ytt(text.data) and not given.is_made:
+            raise OtherDocumentError(YTT, source=text.name)
         documents = read_documents(
             text,
             strictly=True,
@@ -168,7 +175,7 @@ def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strict
         if given.is_named:
             raise
         broken = [error]
-    sort = _sort_of_broken(text.data) if broken else None
+    sort = _sort_of_broken(broken[0], text.data) if broken else None
     if sort is not None:
         report.pass_over(sort, text.name)
         note(_use_of(sort, text.name), str(sort))
@@ -179,8 +186,10 @@ def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strict
     return documents
 
 
-def _sort_of_broken(data: bytes) -> DocumentSort | None:
+def _sort_of_broken(error: InputError, data: bytes) -> DocumentSort | None:
     """What a text that cannot be read is instead of objects; None if it is meant to be some."""
+    if isinstance(error, OtherDocumentError):
+        return error.sort
     if is_template(data) or any(mark in data for mark in _OTHER_TEMPLATES):
         return TEMPLATE
     if data.startswith(_LOCK):
@@ -258,6 +267,7 @@ def _complete_item(
     whole = plain_of(item)
     if item.kind == "Secret" and is_encrypted(whole):
         report.encrypted.append(item.source)
+        report.files.explain(item.origin.file, "SOPS has encrypted what it holds")
         whole = without_encryption(whole)
     variables = replace(deployment, values={**deployment.values, **options.variables})
     substitution = Substitution(variables, report.room, is_text=_is_text(item, whole))
@@ -271,6 +281,8 @@ def _complete_item(
         of_names = Substitution(variables, report.room, is_text=True)
         of_names.apply({"metadata": whole.get("metadata")})
         named = of_names.named
+    for variable in sorted((named | substitution.unknown) & variables.encrypted.keys()):
+        report.note_encrypted(variables.encrypted[variable], f"{item.kind} {_name_of(done)}")
     if named or substitution.unknown:
         if substitution.unknown and not deployment.are_of_flux and kind_of(item.api_version, item.kind) is None:
             # What nothing says that Flux deploys may mean what it says: a shell's variable, a program's.
@@ -280,11 +292,17 @@ def _complete_item(
         missing.named |= named
         missing.unknown |= substitution.unknown
         if substitution.unknown:
-            metadata = done.get("metadata")
-            called = metadata.get("name") if isinstance(metadata, dict) else None
-            missing.left_out.append(f"{item.kind} {called or '...'}")
+            left_out = f"{item.kind} {_name_of(done)}"
+            missing.left_out.append(left_out)
+            why = f"Flux substitutes {', '.join(sorted(substitution.unknown))}, which nothing here says"
+            report.files.note(f"{item.origin.file}{ARROW}{left_out}", FileUse.failed, why, lambda: repr(done))
             return None
     return structs.replace(item, value=done)
+
+
+def _name_of(whole: Mapping[str, Any]) -> str:
+    metadata = whole.get("metadata")
+    return (metadata.get("name") if isinstance(metadata, dict) else None) or "..."
 
 
 def _is_text(item: Item, whole: Mapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from kwhatif import bounds
 from kwhatif.api.objects import list_at, section, text_at
 from kwhatif.snapshot.read.objects import Item, plain_of
 from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference
-from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values, values_at
 from kwhatif.snapshot.repository.config_maps import ConfigMapIndex, Source, nearest_of
 from kwhatif.snapshot.repository.deployments import (
     NO_VALUES,
@@ -32,7 +32,7 @@ from kwhatif.snapshot.repository.deployments import (
     repository_of,
 )
 from kwhatif.snapshot.repository.file_trees import FileTree
-from kwhatif.snapshot.repository.substitutions import Variables
+from kwhatif.snapshot.repository.substitutions import EncryptedValue, Variables
 
 KUSTOMIZE_GROUP = "kustomize.toolkit.fluxcd.io"
 HELM_GROUP = "helm.toolkit.fluxcd.io"
@@ -43,7 +43,6 @@ _OVERLAY = ("namePrefix", "nameSuffix", "images", "patches", "components", "patc
 _ARTIFACTS = ("Bucket", "OCIRepository")
 _SET_WORDS = {"true": True, "false": False, "null": None}
 _SET_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-_SET_DOT = re.compile(r"(?<!\\)\.")
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Va
     build = section(value, "spec", "postBuild")
     namespace = text_at(section(value, "metadata"), "namespace")
     variables: dict[str, str] = {}
-    encrypted: set[str] = set()
+    encrypted: dict[str, EncryptedValue] = {}
     are_complete = bool(build)
     for reference in list_at(build, "substituteFrom"):
         if isinstance(reference, dict):
@@ -162,18 +161,17 @@ def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Va
             if held is None:
                 continue
             # The later of two sources has the last word.
-            if held.is_encrypted:
-                encrypted |= held.data.keys()
-                variables = {name: text for name, text in variables.items() if name not in held.data}
-            else:
-                encrypted -= held.data.keys()
-                variables |= held.data
+            later: dict[str, Any] = dict(held.data if held.encrypted is None else held.encrypted)
+            variables = {name: text for name, text in variables.items() if name not in later}
+            encrypted = {name: value for name, value in encrypted.items() if name not in later}
+            (variables if held.encrypted is None else encrypted).update(later)
     texts = {name: _text_of(text) for name, text in section(build, "substitute").items()}
     values = {name: text.replace("\n", "") for name, text in (variables | texts).items()}
     if text_at(build, "substituteStrategy") == "Always":
         # It substitutes even if there is nothing to substitute by.
         values.setdefault("", "")
-    return Variables(values, True, are_complete, frozenset(encrypted - texts.keys()))
+    unread = {name: value for name, value in encrypted.items() if name not in texts}
+    return Variables(values, True, are_complete, unread)
 
 
 def _text_of(value: Any) -> str:
@@ -275,7 +273,9 @@ def _values_from(source: Any, namespace: str, item: Item, maps: ConfigMapIndex) 
     reference = source if isinstance(source, dict) else {}
     held = maps.find(text_at(reference, "kind"), text_at(reference, "name"), namespace, item.origin.file)
     key = text_at(reference, "valuesKey") or "values.yaml"
-    text = None if held is None or held.is_encrypted else held.data.get(key)
+    if held is not None and held.encrypted is not None and key in held.encrypted:
+        return NotFollowed("values that SOPS has encrypted", encrypted=[held.encrypted[key]])
+    text = None if held is None else held.data.get(key)
     if text is None:
         return {} if reference.get("optional") else NotFollowed("values that are not in this repository")
     if path := text_at(reference, "targetPath"):
@@ -294,6 +294,4 @@ def _at_path(path: str, text: str) -> dict[str, Any]:
     value: Any = text[1:-1] if is_quoted else _SET_WORDS.get(text, text)
     if not is_quoted and _SET_NUMBER.fullmatch(text):
         value = int(text)
-    for key in reversed(_SET_DOT.split(path)):
-        value = {key.replace("\\.", "."): value}
-    return dict(value)
+    return values_at(path, value)

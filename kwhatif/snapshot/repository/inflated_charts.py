@@ -15,7 +15,7 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Origin, decode, items_of, plain_of, read_documents
 from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference, PulledChart, reference_to
-from kwhatif.snapshot.repository.charts import ChartRelease, has_chart
+from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, merge_values
 from kwhatif.snapshot.repository.file_trees import FileTree
 from kwhatif.snapshot.repository.kustomizations import Kustomization, KustomizationGraph
 from kwhatif.snapshot.repository.reading_report import ReadingReport
@@ -122,7 +122,11 @@ class InflatedCharts:
                 raise InputError(f"its chart has no {_VALUES}")
             values = _mapping_of(pulled.files[_VALUES]) if pulled else self._read(self._tree.path_in(folder, _VALUES))
         if inline:
-            values = {"merge": _merge(inline, values), "override": _merge(values, inline), "replace": inline}[how]
+            values = {
+                "merge": merge_values(inline, values),
+                "override": merge_values(values, inline),
+                "replace": inline,
+            }[how]
         yield values
         for values_file in list_at(entry, "additionalValuesFiles"):
             yield self._read(self._tree.path_in(one.folder, str(values_file)))
@@ -164,17 +168,6 @@ def _options_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "api-versions", str(api_version)
     if entry.get("skipHooks") is True:
         yield "no-hooks", "true"
-
-
-def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two mappings in one: what is ``above`` counts, a null takes away."""
-    merged = {key: value for key, value in below.items() if key not in above or above[key] is not None}
-    for key, value in above.items():
-        if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
-            merged[key] = _merge(merged[key], value)
-        elif value is not None:
-            merged[key] = _merge({}, value) if isinstance(value, Mapping) else value
-    return merged
 
 
 def _objects_of(text: Text) -> Iterator[tuple[Origin, dict[str, Any]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from msgspec import structs
 
@@ -13,6 +14,7 @@ from kwhatif.errors import InputError, LimitError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import Item, plain_of
 from kwhatif.snapshot.read.other_documents import PATCH, DocumentSort, OtherDocumentError
+from kwhatif.snapshot.read.path_patterns import is_excluded, sort_of_program
 from kwhatif.snapshot.repository.deployments import Deployment
 from kwhatif.snapshot.repository.file_account import FileUse, TreeFiles
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, complete_items, find_items
@@ -100,7 +102,23 @@ class ItemReader:
 
     def pass_over(self, sort: DocumentSort, file: str) -> None:
         self._report.pass_over(sort, self._tree.display(file))
-        self._account.note([file], FileUse.passed_over, str(sort))
+        self._account.note([file], FileUse.unread if sort.makes_objects else FileUse.passed_over, str(sort))
+
+    def pass_over_programs(self, folder: str) -> None:
+        """Count the files of a directory by which programs make objects, of which nobody runs any here."""
+        for name, is_folder in self._tree.files_in(folder):
+            path = self._tree.path_in(folder, name)
+            if is_folder or self._tree.display(path) in self._report.files or is_excluded(path, self._options.exclude):
+                continue
+            try:
+                sort = sort_of_program(name, partial(self._read, path))
+            except InputError:
+                continue
+            if sort is not None:
+                self.pass_over(sort, path)
+
+    def _read(self, path: str) -> bytes:
+        return self._tree.read(path).data
 
     def items_of_build(self, items: Iterable[Item], deployment: Deployment) -> Iterator[FoundItem]:
         for document, item in complete_items(items, deployment.variables, self._options, self._report):

@@ -15,6 +15,7 @@ from kwhatif.snapshot.read.directories import describe_nothing
 from kwhatif.snapshot.read.files import STDIN, display_path, is_given, once, read_paths
 from kwhatif.snapshot.read.git_revisions import tree_named
 from kwhatif.snapshot.read.objects import Document, Origin, items_of
+from kwhatif.snapshot.read.path_patterns import may_be_program
 from kwhatif.snapshot.repository.file_documents import FoundItem, GivenText, find_items
 from kwhatif.snapshot.repository.file_trees import DiskTree, FileTree, disk_trees
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
@@ -47,7 +48,7 @@ class ManifestReader:
             named = [place]
             if tree.is_folder(place):
                 if tree_named(path) is not None and self._options.recursive:
-                    named = [folder for folder in tree.folders_below(place) if tree.manifests_in(folder)]
+                    named = [folder for folder in tree.folders_below(place) if _has_manifests(tree, folder)]
                 folders += named
             elif tree.is_file(place) or tree_named(path) is None:
                 files += named
@@ -95,6 +96,11 @@ class ManifestReader:
         if tree is None:
             return f"disk {on_disk[path].top}", on_disk[path], path
         return f"revision {tree.revision}", RevisionTree(tree.revision), tree.path or os.curdir
+
+
+def _has_manifests(tree: FileTree, folder: str) -> bool:
+    """Whether a directory has files that may be manifests, or that programs make some of."""
+    return bool(tree.manifests_in(folder)) or any(may_be_program(name) for name, _ in tree.files_in(folder))
 
 
 def _is_text(path: str) -> bool:

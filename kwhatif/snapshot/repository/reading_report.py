@@ -10,8 +10,8 @@ from kwhatif.errors import InputError
 from kwhatif.snapshot.read.other_documents import DocumentSort
 from kwhatif.snapshot.repository.argo_clusters import ArgoCluster
 from kwhatif.snapshot.repository.chart_library import ChartLibrary
-from kwhatif.snapshot.repository.file_account import FileAccount
-from kwhatif.snapshot.repository.substitutions import SubstitutionRoom
+from kwhatif.snapshot.repository.file_account import ARROW, FileAccount, FileUse
+from kwhatif.snapshot.repository.substitutions import EncryptedValue, SubstitutionRoom
 
 _MOST_LINES = 3
 
@@ -98,6 +98,11 @@ class ReadingReport:
         """Keep what is wrong with a part of a file, whose other parts are read."""
         self.unreadable.append(error)
         self.files.fail(file, problem_in(file, error))
+
+    def note_encrypted(self, value: EncryptedValue, taker: str) -> None:
+        """Keep that an object takes a value that nobody can read: if the value changes, so does the object."""
+        why = f"SOPS has encrypted it, and {taker} takes it"
+        self.files.note(f"{value.file}{ARROW}{value.key}", FileUse.opaque, why, lambda: value.cipher)
 
     def leave_out_known(self, before: ReadingReport) -> None:
         """Forget what was not known of files that are as they were ``before``: it says nothing of a change.

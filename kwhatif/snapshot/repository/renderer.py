@@ -85,7 +85,8 @@ class Renderer:
         """Say what became of the files of a chart."""
         folders = () if request.pulled is not None else sorted(self.folders_of(request.folder))
         own = [file for folder in folders for file in self._tree.files_below(folder)]
-        files = [*(file for file in own if not file.endswith(".md")), *request.release.value_files]
+        files = [file for file in own if not file.endswith(".md")]
+        files += (file for file in request.release.value_files if isinstance(file, str))
         if text is not None:
             self._account.note(files, FileUse.rendered)
             return

@@ -47,17 +47,26 @@ class SubstitutionRoom:
 
 
 @dataclass(frozen=True)
+class EncryptedValue:
+    """What stands under a ``key`` of a Secret that SOPS has encrypted, in a file by its name in messages."""
+
+    file: str
+    key: str
+    cipher: str
+
+
+@dataclass(frozen=True)
 class Variables:
     """Those that whoever deploys something gives it.
 
     They ``are_of_flux`` if it is Flux that deploys, and ``are_complete`` if all their sources are known. ``encrypted``
-    are the names of others, whose values nobody can read.
+    are others by name, whose values nobody can read.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
     are_of_flux: bool = False
     are_complete: bool = False
-    encrypted: frozenset[str] = frozenset()
+    encrypted: Mapping[str, EncryptedValue] = field(default_factory=dict)
 
 
 NO_VARIABLES = Variables()

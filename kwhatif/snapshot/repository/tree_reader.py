@@ -91,6 +91,8 @@ class TreeReader:
         self._named = set(map(self._tree.place_of, files))
         self._read_deployed(self._read_free(files))
         self._read_rest()
+        for folder in folders:
+            self._items.pass_over_programs(folder)
 
     def account_rest(self, folder: str) -> None:
         """Say of all files of a directory that nobody looked at why that is so."""
@@ -286,16 +288,23 @@ class TreeReader:
             followed = [deployment for deployment in deployed if isinstance(deployment, Deployment)]
             for deployment in deployed:
                 if isinstance(deployment, NotFollowed):
-                    if deployment.chart is not None:
-                        self._report.absent_charts.setdefault(deployment.chart.command, []).append(
-                            owner_of(item, plain_of(item))
-                        )
-                    self._report.not_followed.setdefault(deployment.reason, Counter())[item.kind] += 1
+                    self._note_not_followed(item, deployment)
             if len(followed) == len(deployed):
                 self._report.followed[item.kind] += 1
             else:
                 yield document, item, is_named
             wave += followed
+
+    def _note_not_followed(self, item: Item, deployment: NotFollowed) -> None:
+        value = plain_of(item)
+        owner, why = owner_of(item, value), f"what it deploys is not read: {deployment.reason}"
+        if deployment.chart is not None:
+            self._report.absent_charts.setdefault(deployment.chart.command, []).append(owner)
+            why = self._options.charts.describe_absence(deployment.chart)
+        self._report.not_followed.setdefault(deployment.reason, Counter())[item.kind] += 1
+        self._account.note_absent(self._tree.path_named(item.origin.file), {owner: why}, partial(repr, value))
+        for encrypted in deployment.encrypted:
+            self._report.note_encrypted(encrypted, owner)
 
     def _renderable(self, deployment: Deployment | NotFollowed) -> Deployment | NotFollowed:
         if isinstance(deployment, NotFollowed) or deployment.release is None:
@@ -320,6 +329,7 @@ class TreeReader:
                 self._done.add(key)
                 self._read.add(key[1])
                 new.append(deployment)
+                self._account.note(deployment.settings, FileUse.read)
                 if deployment.assumed:
                     self._report.assumed.setdefault(deployment.assumed, []).append(deployment.owner)
                 if deployment.lost:
@@ -366,6 +376,7 @@ class TreeReader:
 
     def _units_in(self, folder: str, deployment: Deployment) -> Iterator[_Unit]:
         """Parts of a directory without a kustomization: its files, and what is below it."""
+        self._items.pass_over_programs(folder)
         files = [ResourceFile(file) for file in self._manifests_in(folder) if is_chosen(file, deployment)]
         if files:
             yield _Unit(files)
