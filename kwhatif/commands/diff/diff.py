@@ -218,12 +218,12 @@ def _run(side: Side, prefers: Choices, expects: Choices) -> _SideRun:
         unknown_kinds=side.unknown_kinds,
         scaler=None if side.make_scaler is None else side.make_scaler(),
     )
-    gone = {
-        f"{rollout.namespace}/{name}"
-        for rollout, plan in zip(expanded.rollouts, run.rollouts, strict=True)
-        for step in plan.steps
-        for name in step.removes
-    }
+    gone: set[str] = set()
+    for rollout, plan in zip(expanded.rollouts, run.rollouts, strict=True):
+        for step in plan.steps:
+            # A pod of a StatefulSet comes back under the name of the one that went.
+            gone.difference_update(f"{rollout.namespace}/{name}" for name in step.creates)
+            gone.update(f"{rollout.namespace}/{name}" for name in step.removes)
     run = structs.replace(run, refusals=expanded.refusals, failed=expanded.failed, first_moments=side.first_moments)
     return _SideRun(run, expanded, gone, moves.scores, moves.leaned)
 

@@ -33,7 +33,10 @@ def _words_of(result: DecisionDiff) -> str:
     if result.replayed:
         pods += f" ({result.replayed} replayed)"
     if not result.differs:
-        return f"{pods}, {result.a.placed} placed."
+        placed = [side.placed for side in (result.a, result.b)]
+        if placed[0] != placed[1]:
+            return f"{pods}, {placed[0]} placed anew in A and {placed[1]} in B, on the same nodes."
+        return f"{pods}, {placed[0]} placed."
     kinds = Counter(change.what for change in result.changes)
     parts = [f"{kinds[what]} {words}" for what, words in WORDS.items() if kinds[what]]
     if swapped := sum(bool(change.swapped) for change in result.changes):

@@ -146,6 +146,30 @@ def test_an_object_that_is_in_the_cluster_is_rolled_out(tmp_path: Path) -> None:
     assert (result.a.placed, result.b.placed, result.exit_code) == (0, 2, 1)
 
 
+def test_pods_of_a_stateful_set_that_come_back_under_their_names_are_on_both_sides(tmp_path: Path) -> None:
+    template = web()["spec"]["template"]
+    labels = {"app": "web", "controller-revision-hash": "web-old"}
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "1", "controller": True}
+    stored = {**web(uid="1"), "kind": "StatefulSet"}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"web-{n}", "namespace": "shop", "uid": f"p{n}", "labels": labels}
+            | {"ownerReferences": [owner]},
+            "spec": {**template["spec"], "nodeName": "a"},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        }
+        for n in range(2)
+    ]
+    cluster = write_objects(tmp_path / "cluster.json", worker("a"), worker("b", cpu="1"), stored, *pods)
+    changed = {**web("1500m"), "kind": "StatefulSet"}
+    result = kwhatif.diff(snapshot=cluster, old=[{**web(), "kind": "StatefulSet"}], new=[changed])
+    assert [(plan.creates, plan.removes, plan.unfinished) for plan in result.b.rollouts] == [(2, 2, "")]
+    assert not changes(result)
+    assert "2 pods, 0 placed anew in A and 2 in B, on the same nodes" in result.outcome.verdict
+
+
 def test_a_rollout_that_gets_stuck_on_one_side_is_a_difference(tmp_path: Path) -> None:
     cluster = running(tmp_path, worker("a"))
     result = kwhatif.diff(snapshot=cluster, old=[web("1")], new=[web("5")])
