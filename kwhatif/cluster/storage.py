@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/volumebinding (assume caches) and comp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -82,6 +82,7 @@ class Storage:
             if ref is not None:
                 kept.setdefault((ref.namespace or "", ref.name or ""), []).append(volume)
         self._kept = {claim: tuple(volumes) for claim, volumes in kept.items()}
+        self._keys_of_driver: dict[str, set[str]] | None = None
         self.reserved: dict[str, ClaimKey] = {}
         self.selected: dict[ClaimKey, str] = {}
         self.version = 0
@@ -124,6 +125,25 @@ class Storage:
     def volumes_of_class(self, name: str) -> list[PersistentVolume]:
         """Volumes of a class, by name. Upstream's order is random; it shows only between equal sizes."""
         return self._by_class.get(name, [])
+
+    def topology_keys(self, driver: str, node: str) -> Collection[str] | None:
+        """The labels of a node that say from where a volume is reached which the driver makes there, None if unknown.
+
+        A driver may register more keys (CSINode) than its volumes go by, so those that it made tell first.
+        """
+        if self._keys_of_driver is None:
+            self._keys_of_driver = {}
+            for volume in self.listed:
+                required = volume.spec.node_affinity and volume.spec.node_affinity.required
+                if volume.spec.csi is not None and required:
+                    keys = self._keys_of_driver.setdefault(volume.spec.csi.driver, set())
+                    for term in required.node_selector_terms or ():
+                        keys.update(requirement.key for requirement in term.match_expressions or ())
+        if self._keys_of_driver.get(driver):
+            return self._keys_of_driver[driver]
+        csi_node = self.csi_nodes.get(node)
+        drivers = (csi_node.spec.drivers if csi_node else None) or ()
+        return next((one.topology_keys or () for one in drivers if one.name == driver), None)
 
     def holder(self, volume: PersistentVolume) -> tuple[ClaimKey, str] | None:
         """The claim a volume is kept for and that claim's uid ("" if it is not given), or None for a free one."""

@@ -120,21 +120,21 @@ def claim_provisioned(
 ) -> tuple[PersistentVolumeClaim, PersistentVolume] | None:
     """A claim for which a node is selected, bound to a volume of that node's topology, and the volume.
 
-    None for other claims, and where the snapshot lacks the CSINode with the topology of the driver.
+    None for other claims, and where neither a volume nor the CSINode tells the topology of the driver.
     """
     storage, key = cluster.storage, (namespace, name)
     claim, node = storage.claims.get(key), storage.selected.get(key, "")
-    row, csi_node = cluster.columns.row(node), storage.csi_nodes.get(node)
+    row = cluster.columns.row(node)
     storage_class = None if claim is None else storage.classes.get(storage_class_of(claim))
-    if claim is None or row is None or csi_node is None or storage_class is None or key in storage.stand_ins:
+    if claim is None or row is None or storage_class is None or key in storage.stand_ins:
         return None
-    driver = next((d for d in csi_node.spec.drivers or () if d.name == storage_class.provisioner), None)
-    if driver is None:
+    keys = storage.topology_keys(storage_class.provisioner or "", node)
+    if keys is None:
         return None
     labels = cluster.columns.nodes[row].metadata.labels or {}
     segment = [
         NodeSelectorRequirement(key=label, operator="In", values=[labels[label]])
-        for label in sorted(driver.topology_keys or ())
+        for label in sorted(keys)
         if label in labels
     ]
     made = _provision(claim, storage_class, [NodeSelectorTerm(match_expressions=segment)] if segment else [])

@@ -13,7 +13,8 @@ import pytest
 
 from tests.cli.running import run
 
-ZONE = "topology.kubernetes.io/zone"
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+DRIVER = "ebs.csi.aws.com"
 REPLICAS = 3
 
 
@@ -205,14 +206,20 @@ def test_stateful_sets_keep_and_lose_claims_as_their_controller_sees_to_it(
     assert gated.code == 0, gated.out + gated.err
 
 
-def _csi_node(name: str) -> Any:
-    driver = {"name": "ebs.csi.aws.com", "nodeID": name, "topologyKeys": [ZONE]}
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": name},
-        "spec": {"drivers": [driver]},
-    }
+def _csi_nodes(*keys: str) -> list[Any]:
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode"}
+    return [
+        head
+        | {"metadata": {"name": name}, "spec": {"drivers": [{"name": DRIVER, "nodeID": name, "topologyKeys": [*keys]}]}}
+        for name in ("n0", "n1", "n2", "n3")
+    ]
+
+
+def _of_another_driver(objects: list[Any]) -> list[Any]:
+    for obj in objects:
+        if obj["kind"] == "PersistentVolume":
+            obj["spec"]["csi"]["driver"] = "older.example"
+    return objects
 
 
 def _drain(snapshot: Path, *edits: str) -> dict[str, str]:
@@ -222,15 +229,21 @@ def _drain(snapshot: Path, *edits: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("drivers", "node"),
+    ("objects", "node"),
     [
-        pytest.param([_csi_node(f"n{number}") for number in range(4)], "n0", id="of the zone it was made in"),
-        pytest.param([], "", id="of its node alone where the driver's topology is not known"),
+        pytest.param(
+            [*_of_another_driver(_cluster()), *_csi_nodes(ZONE)], "n0", id="of the zone that its CSINode names"
+        ),
+        pytest.param([*_cluster(), *_csi_nodes(ZONE, HOST)], "n0", id="of the zone by which its driver's volumes go"),
+        pytest.param(_cluster(), "n0", id="of the zone by which volumes go, without a CSINode"),
+        pytest.param(
+            _of_another_driver(_cluster()), "", id="of its node alone where the driver's topology is not known"
+        ),
     ],
 )
-def test_a_volume_made_for_a_new_pod_is_reached_from_the_nodes(drivers: list[Any], node: str, tmp_path: Path) -> None:
+def test_a_volume_made_for_a_new_pod_is_reached_from_the_nodes(objects: list[Any], node: str, tmp_path: Path) -> None:
     snapshot, after = tmp_path / "cluster.json", tmp_path / "after.json"
-    snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*_cluster(), *drivers]}))
+    snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     scale = ("--scale", "statefulset/shop/kafka=4")
     placed = run("place", "--snapshot", str(snapshot), *scale, "--write-snapshot", str(after), "-o", "json")
     assert {each["pod"]: each["node"] for each in json.loads(placed.out)["placements"]} == {"shop/kafka-3": "n3"}
