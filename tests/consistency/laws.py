@@ -139,6 +139,11 @@ def nodes_and_money_are_one_sum_in_all_places(answers: Answers) -> Iterator[str]
         money = re.findall(r"([\d,]+\.\d\d) more a month", outcome["verdict"])
         if money and (cost is None or f"{cost:,.2f}" != money[0]):
             yield f"{words[0]}: {cost} more a month, the verdict says {money[0]}"
+        new = {each["node"] for each in growth.get("nodes", ())}
+        on_new = sum(each["node"] in new for each in answer.get("placements", ()))
+        for counted in re.findall(r"(\d+) of them on", outcome["verdict"]) if words[0] == "place" else ():
+            if int(counted) != on_new:
+                yield f"{words[0]}: {on_new} pods are on new nodes, the verdict says {counted}"
         if growth:
             tables = len(growth["nodes"]), sum(each["to"] - each["size"] for each in growth["groups"])
             if set(tables) != {number}:

@@ -36,8 +36,9 @@ def words_of_placements(
     parts = [f"{placed} of {format_count(number, 'pod')} placed{apart}"] if number else []
     parts += [f"{outcomes[name]} {name}" for name in _BESIDES if outcomes[name]]
     growth = words_of_growth(scale_up)
-    if growth and outcomes["autoscaled"]:
-        growth[0] = f"{outcomes['autoscaled']} of them on {growth[0]}"
+    new = {added.node for added in scale_up.nodes} if scale_up is not None else set()
+    if on_new := sum(placement.good and placement.node in new for placement in placements):
+        growth[0] = f"{on_new} of them on {growth[0]}"
     return [*parts, *growth]
 
 
