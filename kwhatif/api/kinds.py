@@ -321,8 +321,9 @@ class Objects:
         self._by_kind[kind.__name__] = list(objs)
 
     def put_if_any(self, kind: type[T], objs: Iterable[T]) -> None:
-        """As ``put``; a kind without objects stays unknown."""
-        if kept := list(objs):
+        """As ``put``; a kind of which nothing was read stays unknown if there are none."""
+        kept = list(objs)
+        if kept or kind.__name__ in self._by_kind:
             self.put(kind, kept)
 
     def list_all(self, kind: type[T]) -> list[T]:

@@ -1,8 +1,9 @@
 """Requirements on labels: one for each key, as a set of values or its complement, within bounds; and well-known labels.
 
 Requirements are values: adding one makes new requirements. Upstream: pkg/scheduling (requirement.go, requirements.go),
-pkg/apis/v1/labels.go, kwok/apis/v1alpha1/labels.go; of AWS's provider pkg/apis/v1/labels.go and
-pkg/providers/instancetype/offering/offering.go.
+pkg/apis/v1/labels.go, kwok/apis/v1alpha1/labels.go; of AWS's provider pkg/apis/v1/labels.go,
+pkg/operator/operator.go and pkg/providers/instancetype/offering/offering.go; of Azure's pkg/utils/zones; of GCP's
+pkg/operator/operator.go.
 """
 
 from __future__ import annotations
@@ -139,8 +140,11 @@ NORMALIZED_LABELS = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/os": "kubernetes.io/os",
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "topology.ebs.csi.aws.com/zone": ZONE,
+    "topology.disk.csi.azure.com/zone": ZONE,
+    "topology.gke.io/zone": ZONE,
 }
-"""Former names of labels, which mean the new ones."""
+"""Former names of labels, and what drivers of clouds call the zone in their volumes; they mean the new ones."""
 
 
 _SHOWN = 5

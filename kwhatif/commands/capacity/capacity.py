@@ -146,9 +146,15 @@ def _ending_of(unit: Unit, filling: _Filling, bounds: Mapping[str, int], fits: i
     return next((why for why, most in bounds.items() if most == fits), "quota") if unit.pods else ""
 
 
-def room_for(session: Session, pod_to_schedule: PodToSchedule, claims: Sequence[object], limit: int) -> int:
+def room_for(
+    session: Session,
+    pod_to_schedule: PodToSchedule,
+    claims: Sequence[object],
+    limit: int,
+    scaler: Scaler | None = None,
+) -> int:
     """How many copies of one pod find a node, ``limit`` at most; they stay there. ``claims`` are those made for it."""
-    return _Filling(session, [copier_of(pod_to_schedule, claims)], None, endless_is_wrong=False).run(limit)
+    return _Filling(session, [copier_of(pod_to_schedule, claims)], scaler, endless_is_wrong=False).run(limit)
 
 
 def _quota_room(session: Session, pods: Sequence[Object]) -> QuotaRoom | None:

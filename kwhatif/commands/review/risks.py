@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace as replace_fields
 from functools import cached_property
 
 import msgspec
@@ -27,8 +28,12 @@ from kwhatif.commands.upgrade.result import Obstacle
 from kwhatif.commands.upgrade.strategies import plan_of
 from kwhatif.results.amounts import format_count
 from kwhatif.results.disruption import Failure
+from kwhatif.simulation.autoscaler_selection import find_autoscalers
 from kwhatif.simulation.edits.draft import Draft
+from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
+from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.node_pools import pool_of, pool_selector_of, zone_of
+from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.deployment import surge_of
@@ -58,7 +63,8 @@ class RiskSearch(msgspec.Struct, dict=True):
         risks = [*self._outages(), *self._upgrades(), *self._rollouts()]
         worse = [risk for risk in risks if risk.after > (risk.before or 0)]
         if len(worse) < len(risks):
-            self.examined.append(f"{len(risks) - len(worse)} of these are as bad without the change")
+            same = len(risks) - len(worse)
+            self.examined.append(f"{same} of these {'is' if same == 1 else 'are'} as bad without the change")
         return tuple(sorted(worse, key=lambda risk: ((risk.before or 0) - risk.after, -risk.after, risk.name)))
 
     @cached_property
@@ -75,6 +81,14 @@ class RiskSearch(msgspec.Struct, dict=True):
     @cached_property
     def _before(self) -> Session:
         return self.context.session.with_snapshot(self.rolled_out.proposal.before, imagined=True)
+
+    def _autoscalers_of(self, session: Session) -> Autoscalers | None:
+        """The autoscalers of the change, if any, as they begin on the cluster of a session."""
+        proposal = self.rolled_out.proposal
+        if proposal.autoscalers is None:
+            return None
+        settled = replace_fields(proposal.with_snapshot(session.snapshot), expanded=ExpandedManifests())
+        return find_autoscalers(settled, Notes()).without_orders()
 
     # --- lost nodes and zones
 
@@ -93,8 +107,8 @@ class RiskSearch(msgspec.Struct, dict=True):
         self.examined.append(
             f"the loss of each of {lost} and {format_count(len(failures) - len(most), 'zone')} with pods of the change"
         )
-        effects = FailureEffects(self._after)
-        before = FailureEffects(self._before)
+        effects = FailureEffects(self._after, autoscalers=self._autoscalers_of(self._after))
+        before = FailureEffects(self._before, autoscalers=self._autoscalers_of(self._before))
         for node_failure in failures:
             failure = effects.failure_of(node_failure)
             if failure.stuck:
@@ -157,7 +171,9 @@ class RiskSearch(msgspec.Struct, dict=True):
             if unit.subject.kind != "Deployment" or not running or stored is None or not (surge := surge_of(stored)):
                 continue
             looked += 1
-            fits = room_for(self._after.sandbox(), _next_of(running[-1][0].pod), (), surge)
+            autoscalers = self._autoscalers_of(self._after)
+            scaler = None if autoscalers is None else autoscalers()
+            fits = room_for(self._after.sandbox(), _next_of(running[-1][0].pod), (), surge, scaler)
             if fits < surge:
                 yield Risk(
                     kind="rollout",

@@ -24,7 +24,9 @@ from kwhatif.autoscaling.karpenter.requirements import (
     INITIALIZED,
     INSTANCE_TYPE,
     NODE_POOL,
+    NORMALIZED_LABELS,
     REGISTERED,
+    ZONE,
 )
 from kwhatif.autoscaling.karpenter.scheduler import Provisioning, provision
 from kwhatif.autoscaling.karpenter.state import NODES
@@ -54,6 +56,7 @@ class PoolAutoscaler:
     def __init__(self, known: OfferedCatalogue, pools: Sequence[NodePool]) -> None:
         self.known, self.pools = known, pools
         self._made: dict[str, int] = {}
+        self._names: set[str] = set()
 
     def ask(
         self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
@@ -66,7 +69,9 @@ class PoolAutoscaler:
         claims = [
             claim for claim in provisioning.results.claims if any(pod_data.key in keys for pod_data in claim.pods)
         ]
-        nodes = [self._node(claim, world, taken) for claim in claims]
+        there = {key for node in later.objects.list_all(Node) for key in node.metadata.labels or ()}
+        zones = [key for key, name in NORMALIZED_LABELS.items() if name == ZONE and key in there]
+        nodes = [self._node(claim, world, taken, zones) for claim in claims]
         return AutoscalerPlan(_with_daemons(nodes, later), _why_not(keys, provisioning))
 
     def sizes(self, snapshot: Snapshot) -> Iterator[GrownGroup]:
@@ -103,13 +108,19 @@ class PoolAutoscaler:
             if any(gap.touches(pool) for pool in self.pools if unhelped or pool.name in self._made):
                 yield gap.what
 
-    def _node(self, claim: NewClaim, world: KarpenterSnapshot, taken: Callable[[str], bool]) -> UpcomingNode:
-        """The machine of a NodeClaim, once it has come up and is initialized."""
+    def _node(
+        self, claim: NewClaim, world: KarpenterSnapshot, taken: Callable[[str], bool], zones: Sequence[str]
+    ) -> UpcomingNode:
+        """The machine of a NodeClaim, once it has come up and is initialized.
+
+        ``zones`` are the labels of the cluster's nodes that have the zone, too: drivers of volumes set theirs.
+        """
         pool = claim.template.pool
         number = self._made[pool.name] = self._made.get(pool.name, 0) + 1
-        while taken(f"{pool.name}-new-{number}"):
+        while (name := f"{pool.name}-new-{number}") in self._names or taken(name):
             number += 1
-        name, catalogue, requirements = f"{pool.name}-new-{number}", world.catalogue, claim.resolve_requirements()
+        self._names.add(name)
+        catalogue, requirements = world.catalogue, claim.resolve_requirements()
         cheapest = catalogue.cheapest(claim.types, requirements)
         assert cheapest is not None, "a NodeClaim has types that are offered"
         type_, offer = catalogue.types[cheapest[0]], cheapest[1]
@@ -117,6 +128,7 @@ class PoolAutoscaler:
             **type_.labels,
             **claim.labels(),
             **catalogue.labels_of(offer),
+            **dict.fromkeys(zones, offer.zone),
             INSTANCE_TYPE: type_.name,
             HOSTNAME: name,
             REGISTERED: "true",

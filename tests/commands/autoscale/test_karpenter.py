@@ -272,3 +272,81 @@ def test_machines_of_two_node_pools_get_a_daemon_pod_each_with_a_name_of_its_own
         pods = json.loads(after.read_text())["objects"]["Pod"]
         daemons = [pod["metadata"]["name"] for pod in pods if pod["metadata"]["namespace"] == "kube-system"]
         assert len(daemons) == len(set(daemons)) == 4
+
+
+EBS, ZONE = "topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone"
+TWO_ZONES = (
+    "{name: any, capacity: {cpu: 4, memory: 8Gi, pods: 20}, offerings: ["
+    "{zone: a, capacityType: on-demand, price: 1}, {zone: b, capacityType: on-demand, price: 2}]}"
+)
+
+
+def _two_zones(tmp_path: Path, *objects: Any) -> tuple[str, ...]:
+    """The options of a cluster with a small node in zone b and a NodePool; zone a is the cheaper one."""
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "red"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "small", "labels": {ZONE: "b", EBS: "b"}}}
+    node["status"] = {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}}
+    node["spec"] = {"taints": [{"key": "small", "effect": "NoSchedule"}]}
+    cluster, catalogue = tmp_path / "cluster.json", tmp_path / "catalogue.yaml"
+    write_objects(cluster, node, pool, *objects)
+    catalogue.write_text(f"{HEAD}types: [{TWO_ZONES}]\n")
+    return ("--snapshot", str(cluster), "--assume-empty", "--autoscale", str(catalogue), "-o", "json")
+
+
+def test_a_machine_is_bought_where_the_volume_is_by_whatever_name_its_driver_calls_the_zone(tmp_path: Path) -> None:
+    term = {"matchExpressions": [{"key": EBS, "operator": "In", "values": ["b"]}]}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "claimRef": {"namespace": "default", "name": "data"},
+            "csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "v"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+        },
+    }
+    bound = {"pv.kubernetes.io/bind-completed": "yes"}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default", "annotations": bound},
+        "spec": {"volumeName": "v", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound"},
+    }
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {
+            "containers": [{"name": "main", "image": "db", "resources": {"requests": {"cpu": "2"}}}],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
+        },
+    }
+    write_objects(manifest := tmp_path / "pod.json", pod)
+    placed = json.loads(run("place", str(manifest), *_two_zones(tmp_path, volume, claim)).out)
+    assert [each["node"] for each in placed["placements"]] == ["red-new-1"]
+    assert [each["price"] for each in placed["scaleUp"]["nodes"]] == [2.0]
+
+
+def _web(tmp_path: Path, replicas: int) -> str:
+    template = {"containers": [{"name": "main", "image": "web", "resources": {"requests": {"cpu": "3"}}}]}
+    labels = {"app": "web"}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}}
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}}
+    web["spec"] = spec | {"template": {"metadata": {"labels": labels}, "spec": template}}
+    return write_objects(tmp_path / "web.json", web)
+
+
+def test_machines_bought_for_a_written_cluster_get_names_that_are_free(tmp_path: Path) -> None:
+    where, after = _two_zones(tmp_path), tmp_path / "after.json"
+    assert run("place", _web(tmp_path, 2), *where, "--write-snapshot", str(after)).code == 0
+    grown = run("place", _web(tmp_path, 5), "--snapshot", str(after), *where[2:])
+    nodes = {each["node"] for each in json.loads(grown.out)["placements"]}
+    assert nodes == {"red-new-3", "red-new-4", "red-new-5"}, grown.err
+
+
+def test_when_the_zone_of_all_machines_is_lost_machines_of_another_are_bought(tmp_path: Path) -> None:
+    lost = run("outage", "--filename", _web(tmp_path, 2), "--zone", "a", *_two_zones(tmp_path))
+    verdict = json.loads(lost.out)["outcome"]["verdict"]
+    assert verdict == "Survives the loss of zone a: 1 workload down, 2 new nodes", lost.err
