@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from kwhatif.render.blocks import NONE, Block, Gaps, Grouping, Heading, Lines, Verdict, build_table
 from kwhatif.results.amounts import format_age, format_count, format_some
 from kwhatif.results.base import GUESSED_FROM, Fidelity
+from kwhatif.results.disruption import BudgetUse
 from kwhatif.results.outcome import Outcome
 from kwhatif.results.place import AddedNode, Chance, GrownGroup, Placement, ScaleUp
 
@@ -125,6 +126,12 @@ def scale_up_blocks(scale_up: ScaleUp | None) -> list[Block]:
     refused = [(unhelped.pod, "; ".join(map(str, unhelped.refusals))) for unhelped in scale_up.unhelped]
     blocks += build_table("WHY NO NODE IS ADDED", ("pod [pod]", "why [same]"), refused, Grouping("pod", always=True))
     return [*blocks, *chance_blocks(scale_up.chance)]
+
+
+def budget_fix_blocks(budgets: Iterable[BudgetUse]) -> list[Block]:
+    """What would have disruption budgets keep no pod."""
+    fixes = [(budget.budget, fix) for budget in budgets for fix in budget.fixes]
+    return build_table("FIXES: with each of these the budget keeps no pod", ("budget", "change"), fixes)
 
 
 def chance_blocks(chance: Chance | None, listed: str = "nodes and pods") -> Iterator[Block]:

@@ -47,6 +47,10 @@ class _Budget(msgspec.Struct):
             reported=status.disruptions_allowed is not None,
         )
 
+    def ignores(self, pod: Pod) -> bool:
+        """Whether a pod may go uncounted, since it is not ready."""
+        return not is_ready(pod) and (not self.spares_unhealthy or self.healthy >= self.desired > 0)
+
 
 class EvictionBudgets:
     """The budgets of a cluster while pods are evicted and come back."""
@@ -60,29 +64,16 @@ class EvictionBudgets:
 
     def evict(self, pod: Pod) -> str:
         """Evict a pod if its budget allows it. Returns the reason if not, else an empty text."""
-        mine = self._budgets_of(pod)
-        if not mine or _needs_no_budget(pod):
-            return ""
-        if len(mine) > 1:
-            for budget in mine:
+        reason = self.forbids(pod)
+        for budget in () if _needs_no_budget(pod) else self._budgets_of(pod):
+            if reason:
                 budget.blocks.append(pod.key)
-            return _SEVERAL
-        (budget,) = mine
-        if not is_ready(pod) and (not budget.spares_unhealthy or budget.healthy >= budget.desired > 0):
+                continue
             budget.evictions += 1
-            return ""
-        if budget.allowed <= 0:
-            budget.blocks.append(pod.key)
-            if not budget.reported:
-                return f"{_VIOLATES} {_UNTOLD} {budget.name} allows: nothing"
-            return (
-                f"{_VIOLATES} The disruption budget {budget.name} needs {budget.desired} healthy pods "
-                f"and has {budget.healthy} currently"
-            )
-        budget.allowed -= 1
-        budget.healthy -= 1
-        budget.evictions += 1
-        return ""
+            if not budget.ignores(pod):
+                budget.allowed -= 1
+                budget.healthy -= 1
+        return reason
 
     def forbids(self, pod: Pod) -> str:
         """The reason why a pod could not be evicted now; empty if it could. Nothing is counted."""
@@ -92,8 +83,14 @@ class EvictionBudgets:
         if len(mine) > 1:
             return _SEVERAL
         (budget,) = mine
-        unguarded = not is_ready(pod) and (not budget.spares_unhealthy or budget.healthy >= budget.desired > 0)
-        return "" if unguarded or budget.allowed > 0 else f"{_VIOLATES} {budget.name} allows none"
+        if budget.allowed > 0 or budget.ignores(pod):
+            return ""
+        if not budget.reported:
+            return f"{_VIOLATES} {_UNTOLD} {budget.name} allows: nothing"
+        return (
+            f"{_VIOLATES} The disruption budget {budget.name} needs {budget.desired} healthy pods "
+            f"and has {budget.healthy} currently"
+        )
 
     def lose(self, pod: Pod) -> None:
         """A pod disappears without an eviction."""

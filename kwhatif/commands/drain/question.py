@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from msgspec.structs import replace
+
 from kwhatif.api.objects import part_of
 from kwhatif.commands.common_options import CLUSTER, ManifestsBefore, WrittenSnapshot, refuse_standard_output
 from kwhatif.errors import UsageError
@@ -92,12 +94,10 @@ class Drain(Question[DrainResult]):
 
             what = f"drain {', '.join(node.node for node in answer.result.nodes)}"
             write_afterwards(self.write_snapshot, scenarios[0], answer.ends[0], what, notes)
-        blocked = any(budget.blocks for budget in answer.result.budgets)
-        if not blocked or scenarios[0].manifests:
-            return answer
-        from kwhatif.commands.drain.fixes import with_fixes
+        from kwhatif.commands.budget_fixes import try_budget_fixes
 
-        return dataclasses.replace(answer, result=with_fixes(answer.result, scenarios[0], self, self._drain))
+        budgets = try_budget_fixes(answer.result, scenarios[0], self, lambda changed: self._drain(changed).result)
+        return dataclasses.replace(answer, result=replace(answer.result, budgets=budgets))
 
     def _drain(self, scenario: PreparedScenario) -> Answer[DrainResult]:
         from kwhatif.commands.drain.drain import drain_nodes

@@ -9,7 +9,7 @@ from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Heading, Lines, build_table, table
 from kwhatif.render.page_spec import PageSpec, PodOutcomes
 from kwhatif.render.pod_groups import disruption_table
-from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
+from kwhatif.render.sections import budget_fix_blocks, fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_column, format_some
 from kwhatif.results.disruption import DrainedPod, DrainResult, Remaining
 from kwhatif.results.place import Victim
@@ -66,8 +66,7 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     headers = ("budget", "evictions [drop 1]", "allowed before", "allowed after", "pods kept")
     budgets = [(b.budget, b.evictions, b.allowed_before, b.allowed_after, len(b.blocks)) for b in result.budgets]
     blocks += build_table("BUDGETS", headers, budgets, Grouping("budget"))
-    fixes = [(b.budget, fix) for b in result.budgets for fix in b.fixes]
-    blocks += build_table("FIXES: with each of these the budget keeps no pod", ("budget", "change"), fixes)
+    blocks += budget_fix_blocks(result.budgets)
     left = [
         tuple(_shares(remaining))
         for remaining in result.remaining

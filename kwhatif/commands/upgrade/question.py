@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -184,6 +185,21 @@ class Upgrade(Question[UpgradeResult]):
         return read_prices(self.prices) if self.prices else None
 
     def answer(self, scenarios: Sequence[PreparedScenario], notes: Notes) -> Answer[UpgradeResult]:
+        from kwhatif.commands.budget_fixes import try_budget_fixes
+        from kwhatif.versions.minors import is_newer, minor_of
+
+        (scenario,) = scenarios
+        server = scenario.setup.features.minor
+        if self.new_version and is_newer(minor_of(self.new_version), server):
+            notes.warn(
+                f"--new-version {self.new_version}: no kubelet may be newer than the API server, which is taken to be "
+                f"of {server}: upgrade the control plane first"
+            )
+        answer = self._upgrade(scenario)
+        budgets = try_budget_fixes(answer.result, scenario, self, lambda changed: self._upgrade(changed).result)
+        return dataclasses.replace(answer, result=replace(answer.result, budgets=budgets))
+
+    def _upgrade(self, scenario: PreparedScenario) -> Answer[UpgradeResult]:
         from kwhatif.api.core import Node
         from kwhatif.commands.upgrade.replacement import replace_pool
         from kwhatif.commands.upgrade.replacing_nodes import add_new_nodes, in_delete_order
@@ -194,15 +210,7 @@ class Upgrade(Question[UpgradeResult]):
         from kwhatif.simulation.fidelity.assess import assess
         from kwhatif.simulation.placement.runs import place_scenario
         from kwhatif.simulation.placement.verdict import words_of_good
-        from kwhatif.versions.minors import is_newer, minor_of
 
-        (scenario,) = scenarios
-        server = scenario.setup.features.minor
-        if self.new_version and is_newer(minor_of(self.new_version), server):
-            notes.warn(
-                f"--new-version {self.new_version}: no kubelet may be newer than the API server, which is taken to be "
-                f"of {server}: upgrade the control plane first"
-            )
         provision = scenario.inputs.provision if self.provision_seconds is None else self.provision_seconds
         scaler = scenario.scaler
         scenario, before = place_scenario(scenario, scaler)
@@ -246,7 +254,7 @@ class Upgrade(Question[UpgradeResult]):
             moments=tuple(replacement.moments),
             timeline=tuple(replacement.timeline),
             peak_nodes=max(moment.old + moment.new for moment in replacement.moments),
-            more_node_hours=round(replacement.more_node_seconds / 3600, 2),
+            more_node_hours=None if replacement.phase == "hangs" else round(replacement.more_node_seconds / 3600, 2),
             cost=None if self.known_prices is None else self._cost(replacement, names, session, self.known_prices),
             scale_up=scale_up,
             remarks=plan.remarks,
@@ -295,4 +303,5 @@ class Upgrade(Question[UpgradeResult]):
         mine = {*names, *replacement.made}
         nodes = [node for node in session.cluster.columns.given if node.name in mine]
         deleted = {node.node: node.deleted for node in replacement.nodes() if node.deleted is not None}
-        return cost_of(nodes, replacement.made, deleted, replacement.end, prices)
+        end = None if replacement.phase == "hangs" else replacement.end
+        return cost_of(nodes, replacement.made, deleted, end, prices)

@@ -89,7 +89,9 @@ class _Drain(msgspec.Struct):
 
 
 class Replacement(msgspec.Struct):
-    """``provision`` is how many seconds a new node takes to be ready."""
+    """``provision`` is how many seconds a new node takes to be ready. ``kept`` are pods of nodes whose drain has not
+    begun that could not be evicted in the end, with node and reason.
+    """
 
     plan: ReplacementPlan
     pool: PoolNodes
@@ -105,6 +107,7 @@ class Replacement(msgspec.Struct):
     ended: float | None = None
     more_node_seconds: float = 0.0
     made: dict[str, float] = {}
+    kept: list[tuple[str, PodInfo, str]] = []
     _counted_until: float = 0.0
     _ready: int = 0
     _deleted: int = 0
@@ -119,6 +122,18 @@ class Replacement(msgspec.Struct):
         self._advance()
         self.agenda.run_to_end()
         self._tell_moment()
+        if self.phase != "done":
+            self._try_the_rest()
+
+    def _try_the_rest(self) -> None:
+        """Request the evictions that are refused on nodes whose drain has not begun, so that all blockers are named."""
+        budgets, as_now = self.evictions.budgets, self.evictions.as_now
+        for name in self.pool.names:
+            for info in () if name in self.drains else self._evictable(name):
+                if reason := self._objection(info):
+                    self.kept.append((name, info, reason))
+                    if budgets.forbids(as_now(info.pod)):
+                        budgets.evict(as_now(info.pod))
 
     # --- what may happen next
 
@@ -163,7 +178,7 @@ class Replacement(msgspec.Struct):
         return any(self._objection(info) for info in self._evictable(name))
 
     def _objection(self, info: PodInfo) -> str:
-        if (info.pod.metadata.annotations or {}).get(_DO_NOT_DISRUPT) == "true":
+        if self.plan.avoids_blocked and (info.pod.metadata.annotations or {}).get(_DO_NOT_DISRUPT) == "true":
             return f"it bears the annotation {_DO_NOT_DISRUPT}"
         return self.evictions.budgets.forbids(self.evictions.as_now(info.pod))
 
@@ -356,22 +371,14 @@ class Replacement(msgspec.Struct):
 
     def obstacles(self) -> list[Obstacle]:
         """What keeps the nodes that are not done."""
-        obstacles = [
+        refused = [
             self._obstacle(drain.node, info, *drain.refused.get(info.key, ("", drain.began)))
             for drain in self.drains.values()
             for info in drain.left
         ]
-        if self.plan.avoids_blocked and self.phase == "hangs":
-            obstacles += [
-                self._obstacle(name, info, reason, 0.0)
-                for name in self.pool.names
-                if name not in self.drains
-                for info in self._evictable(name)
-                if (reason := self._objection(info))
-            ]
-        return obstacles
+        return refused + [self._obstacle(*kept) for kept in self.kept]
 
-    def _obstacle(self, node: str, info: PodInfo, reason: str, since: float) -> Obstacle:
+    def _obstacle(self, node: str, info: PodInfo, reason: str, since: float | None = None) -> Obstacle:
         owner = owner_of(info.pod)
         return Obstacle(
             node=node,

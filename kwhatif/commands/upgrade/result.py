@@ -30,8 +30,8 @@ class UpgradedNode(ResultStruct, frozen=True, kw_only=True):
 class Obstacle(ResultStruct, frozen=True, kw_only=True):
     """What keeps a node: a pod that cannot be evicted and why, by the name of the budget where it is one.
 
-    ``since`` is when it was refused first. ``helpers`` are pods whose readiness the budget waits for, and what keeps
-    those.
+    ``since`` is when it was refused first; None where the drain of its node has not begun. ``helpers`` are pods
+    whose readiness the budget waits for, and what keeps those.
     """
 
     node: str
@@ -39,7 +39,7 @@ class Obstacle(ResultStruct, frozen=True, kw_only=True):
     reason: str
     budget: str = ""
     owner: str = ""
-    since: float = 0.0
+    since: float | None = None
     helpers: tuple[str, ...] = ()
 
 
@@ -82,7 +82,8 @@ class PoolMoment(ResultStruct, frozen=True, kw_only=True):
 
 
 class UpgradeCost(ResultStruct, frozen=True, kw_only=True):
-    """What the pool costs an hour, usually and at its peak, and how much ``more`` the upgrade takes until its end.
+    """What the pool costs an hour, usually and at its peak, and how much ``more`` the upgrade takes until its end;
+    None if it has none.
 
     If prices of instance types are ``unknown``, there are no sums.
     """
@@ -99,7 +100,7 @@ class UpgradeResult(Concluded, frozen=True, kw_only=True):
 
     ``phase``: ``done``, ``hangs`` (nothing will happen any more), or ``failed`` (a drain took too long, and the
     strategy gives up). ``time`` is how long it took, or came; ``within`` what it may take. ``replacements`` are the
-    evicted pods with what was made in the place of each.
+    evicted pods with what was made in the place of each. An upgrade that hangs has no ``more_node_hours``: they grow.
     """
 
     rows: ClassVar[str] = "nodes"
@@ -128,7 +129,7 @@ class UpgradeResult(Concluded, frozen=True, kw_only=True):
     moments: tuple[PoolMoment, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     peak_nodes: int = 0
-    more_node_hours: float = 0.0
+    more_node_hours: float | None = None
     cost: UpgradeCost | None = None
     scale_up: ScaleUp | None = None
     remarks: tuple[str, ...] = ()

@@ -9,18 +9,22 @@ from kwhatif.commands.upgrade.result import Obstacle, UpgradeResult, WorkloadRea
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Grouping, Lines, build_table
 from kwhatif.render.page_spec import PageSpec, PodOutcomes, follow_replacements
-from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
+from kwhatif.render.sections import budget_fix_blocks, fidelity_blocks, scale_up_blocks, verdict_of
 from kwhatif.results.amounts import format_clock, format_count, format_some
 
 
 def upgrade_blocks(result: UpgradeResult) -> list[Block]:
     """The report."""
-    obstacles = [(o.node, o.pod, o.budget or NONE, format_clock(o.since), _why(o)) for o in result.obstacles]
+    obstacles = [
+        (o.node, o.pod, o.budget or NONE, "not begun" if o.since is None else format_clock(o.since), _why(o))
+        for o in result.obstacles
+    ]
     headers: tuple[str, ...] = (
         *("node [node]", "pod [pod]", "budget [same]", "refused since [drop 1]", "why it stays [same]"),
     )
-    title = {"hangs": "BLOCKED BY", "failed": "FAILED ON"}.get(result.phase, "BLOCKED FOR A TIME BY")
+    title = "FAILED ON" if result.phase == "failed" else "BLOCKED BY"
     blocks = build_table(title, headers, obstacles, Grouping("pod"))
+    blocks += budget_fix_blocks(result.budgets)
     headers = ("pod [pod]", "owner [same, drop 1]", "from", "until", "message [same]")
     pending = [
         (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 
+from msgspec.structs import replace
+
 from kwhatif.api.core import Node
 from kwhatif.commands.upgrade.result import UpgradeCost, UpgradeResult
 from kwhatif.results.amounts import format_clock, format_count, format_some
@@ -34,7 +36,13 @@ def _words_of(result: UpgradeResult, run: Run) -> Iterator[str]:
     if run.pending:
         yield f"{format_count(len(run.pending), 'pod')} pending afterwards"
     yield from [", ".join(words)] if (words := words_of_growth(result.scale_up)) else []
-    yield f"{format_count(result.peak_nodes, 'node')} at most, {result.more_node_hours:g} extra node hours"
+    peak = f"{format_count(result.peak_nodes, 'node')} at most"
+    if result.more_node_hours is not None:
+        yield f"{peak}, {result.more_node_hours:g} extra node hours"
+    else:
+        last = result.moments[-1]
+        extra = last.old + last.new - len(result.nodes)
+        yield f"{peak}, {extra} extra for as long as it hangs" if extra > 0 else peak
     yield from [] if result.cost is None else _words_of_cost(result.cost)
 
 
@@ -51,14 +59,15 @@ def _words_of_end(result: UpgradeResult) -> str:
 
 
 def _words_of_cost(cost: UpgradeCost) -> Iterator[str]:
-    if cost.usual is not None and cost.peak is not None and cost.more is not None:
-        yield f"{cost.more:,.2f} more to pay, {cost.peak:,.2f} an hour at most in place of {cost.usual:,.2f}"
+    if cost.usual is not None and cost.peak is not None:
+        more = "" if cost.more is None else f"{cost.more:,.2f} more to pay, "
+        yield f"{more}{cost.peak:,.2f} an hour at most in place of {cost.usual:,.2f}"
 
 
 def cost_of(
-    nodes: Iterable[Node], made: Mapping[str, float], deleted: Mapping[str, float], end: float, prices: Prices
+    nodes: Iterable[Node], made: Mapping[str, float], deleted: Mapping[str, float], end: float | None, prices: Prices
 ) -> UpgradeCost:
-    """The cost of a pool's old and new ``nodes`` until the ``end``; times are in seconds.
+    """The cost of a pool's old and new ``nodes`` until the ``end``, if there is one; times are in seconds.
 
     New nodes are those that were ``made``; what would come later is never there. Without all prices there are no sums.
     """
@@ -70,9 +79,12 @@ def cost_of(
     usual = sum(known[name] for name in old)
     changes = sorted(_changes(known, made, deleted))
     running = list(accumulate((change for _, change in changes), initial=usual))
+    cost = UpgradeCost(usual=round(usual, 4), peak=round(max(running), 4))
+    if end is None:
+        return cost
     more = sum(known[name] * (end - time) for name, time in made.items() if name in known)
     less = sum(known[name] * (end - time) for name, time in deleted.items() if name in known)
-    return UpgradeCost(usual=round(usual, 4), peak=round(max(running), 4), more=round((more - less) / 3600, 4))
+    return replace(cost, more=round((more - less) / 3600, 4))
 
 
 def _changes(

@@ -69,11 +69,27 @@ def test_nodes_that_would_be_newer_than_the_api_server_are_warned_of(version: st
     assert any("no kubelet may be newer than the API server" in each for each in notes) is warned
 
 
-def test_a_budget_that_allows_nothing_makes_it_hang_and_is_named() -> None:
+def test_all_that_blocks_an_upgrade_is_named_with_what_was_tried_to_unblock_it() -> None:
     found = upgraded(snapshot_of(pool(2), replicas(2, 2), [budget(0, healthy=2, desired=2)]))
     assert (found.phase, found.exit_code) == ("hangs", 1)
-    (obstacle,) = found.obstacles
-    assert (obstacle.node, obstacle.pod, obstacle.budget) == ("old-0", "default/web-1-0", "default/web")
+    assert [(each.node, each.pod, each.budget, each.since) for each in found.obstacles] == [
+        ("old-0", "default/web-1-0", "default/web", 120),
+        ("old-1", "default/web-1-1", "default/web", None),
+    ]
+    (use,) = found.budgets
+    assert use.blocks == ("default/web-1-0", "default/web-1-1")
+    assert use.fixes == ("set maxUnavailable: 1 in PodDisruptionBudget web",)
+
+
+def test_a_change_that_only_moves_what_blocks_is_no_fix() -> None:
+    found = upgraded(snapshot_of(pool(1), replicas(1, 1, cpu="3"), [budget(0, healthy=1, desired=1)]), new_sizes=["cpu=1"])
+    assert [use.fixes for use in found.budgets] == [()]
+
+
+def test_an_upgrade_that_hangs_has_no_sum_of_node_hours_that_would_grow() -> None:
+    found = upgraded(snapshot_of(pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]))
+    assert found.more_node_hours is None
+    assert found.verdict.endswith("2 nodes at most, 1 extra for as long as it hangs")
 
 
 AFTER_TIMEOUT = {

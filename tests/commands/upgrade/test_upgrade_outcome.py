@@ -57,8 +57,7 @@ ROWS = {
         [pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]],
         phase="hangs",
         verdict="Not safe to upgrade: 0 of 1 node replaced, hangs after 2:00 (surge), blocked by budget default/web; "
-        "2 nodes at most, "
-        "0.03 extra node hours",
+        "2 nodes at most, 1 extra for as long as it hangs",
     ),
     "one that is replaced by force": Row(
         [pool(1), replicas(1, 1), [budget(0, healthy=1, desired=1)]],
