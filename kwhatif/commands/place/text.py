@@ -70,15 +70,18 @@ def place_blocks(result: PlaceResult, *, wide: bool = False, all_commands: bool 
         blocks += group_blocks(result.groups)
     if wide:
         blocks += device_blocks((*result.placements, *result.replacements))
-    tried = (*result.placements, *result.replacements)
-    victims = [(placement, victim) for placement in tried for victim in placement.victims]
-    if victims:
-        blocks += [Heading("VICTIMS"), victim_table(victims, wide=wide)]
+    blocks += _victim_blocks(result, wide=wide)
     blocks += scale_up_blocks(result.scale_up)
     blocks += [*rollout_blocks(result.rollouts, steps=wide), *refusal_blocks(result.refusals, result.failed)]
     blocks += _explained_by(result, all_commands=all_commands)
     blocks.append(verdict_of(result.outcome))
     return [*blocks, *fidelity_blocks(result.fidelity, result.outcome.unknown)]
+
+
+def _victim_blocks(result: PlaceResult, *, wide: bool = False) -> list[Block]:
+    tried = (*result.placements, *result.replacements)
+    victims = [(placement, victim) for placement in tried for victim in placement.victims]
+    return [Heading("VICTIMS"), victim_table(victims, wide=wide)] if victims else []
 
 
 def _explained_by(result: PlaceResult, *, all_commands: bool) -> list[Block]:
@@ -206,6 +209,7 @@ def summary_blocks(result: PlaceResult) -> list[Block]:
     blocks: list[Block] = [verdict_of(result.outcome)]
     causes = [(cause.pods, cause.reason) for cause in result.totals.causes]
     blocks += build_table("PENDING", ("pods", "reason"), causes, Grouping("reason"))
+    blocks += _victim_blocks(result)
     headers = ("resource", "pool", "nodes", "requested", "allocatable", "in use")
     blocks += build_table("ALLOCATED AFTERWARDS", headers, _allocation_rows(result.totals.pools))
     return [
