@@ -9,7 +9,7 @@ from kwhatif.results.amounts import format_age, format_count, format_some
 from kwhatif.results.base import GUESSED_FROM, Fidelity
 from kwhatif.results.disruption import BudgetUse
 from kwhatif.results.outcome import Outcome
-from kwhatif.results.place import AddedNode, Chance, GrownGroup, Placement, ScaleUp
+from kwhatif.results.place import AddedNode, Chance, GrownGroup, Placement, ScaleUp, words_of_cost
 
 
 def verdict_of(outcome: Outcome) -> Verdict:
@@ -112,8 +112,10 @@ def describe_fidelity(fidelity: Fidelity) -> str:
 
 def new_node_blocks(scale_up: ScaleUp | None) -> list[Block]:
     """The nodes that autoscalers add, all of them."""
-    columns = ("node [node, pod]", "of [same]", "type [same]", "pods", "ready after [same]", "a month [same]")
-    return build_table("NEW NODES", columns, map(_node, () if scale_up is None else scale_up.nodes), Grouping("node"))
+    nodes = () if scale_up is None else scale_up.nodes
+    columns = ("node [node, pod]", "of [same]", "type [same]", "pods", "ready after [same]")
+    rows = ((*_node(node), _cost([node], nodes)) for node in nodes)
+    return build_table("NEW NODES", (*columns, f"{_cost_header(nodes)} [same]"), rows, Grouping("node"))
 
 
 def scale_up_blocks(scale_up: ScaleUp | None) -> list[Block]:
@@ -121,8 +123,13 @@ def scale_up_blocks(scale_up: ScaleUp | None) -> list[Block]:
     if scale_up is None:
         return []
     blocks = new_node_blocks(scale_up)
-    headers = ("group", "size", "then", "at most", "a month")
-    blocks += build_table("GROWING GROUPS", headers, map(_group, scale_up.groups))
+    nodes = scale_up.nodes
+    headers = ("group", "size", "then", "at most", _cost_header(nodes))
+    rows = (
+        (*_group(group), _cost([n for n in nodes if (n.autoscaler, n.group) == (group.autoscaler, group.group)], nodes))
+        for group in scale_up.groups
+    )
+    blocks += build_table("GROWING GROUPS", headers, rows)
     refused = [(unhelped.pod, "; ".join(map(str, unhelped.refusals))) for unhelped in scale_up.unhelped]
     blocks += build_table("WHY NO NODE IS ADDED", ("pod [pod]", "why [same]"), refused, Grouping("pod", always=True))
     return [*blocks, *chance_blocks(scale_up.chance)]
@@ -151,15 +158,23 @@ def _node(node: AddedNode) -> tuple[str, ...]:
         node.types[0] if node.types else NONE,
         str(len(node.pods)),
         format_age(int(node.time)),
-        "-" if node.cost is None else f"{node.cost:,.2f}",
     )
+
+
+def _cost_header(nodes: Sequence[AddedNode]) -> str:
+    return "cost" if any(node.only_jobs for node in nodes) else "a month"
+
+
+def _cost(some: Sequence[AddedNode], nodes: Sequence[AddedNode]) -> str:
+    """What some of the new nodes cost, under the header of all."""
+    cost = words_of_cost(some) or "-"
+    return cost if _cost_header(nodes) == "cost" else cost.removesuffix(" a month")
 
 
 def _group(group: GrownGroup) -> tuple[str, ...]:
     limits = [*([] if group.max is None else [str(group.max)]), *([group.limits] if group.limits else [])]
     full = " (full)" if group.full else ""
-    cost = "-" if group.cost is None else f"{group.cost:,.2f}"
-    return (group.group, str(group.size), str(group.to), f"{', '.join(limits) or NONE}{full}", cost)
+    return (group.group, str(group.size), str(group.to), f"{', '.join(limits) or NONE}{full}")
 
 
 def choice_of(placement: Placement, minor: str) -> str:

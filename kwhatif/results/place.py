@@ -34,7 +34,8 @@ class AddedNode(ResultStruct, frozen=True, kw_only=True):
 
     It is there after ``time`` simulated seconds, and of the pods asked about these ``pods`` run there in the end. For a
     NodeClaim ``types`` are those left to choose from, the cheapest first: it is taken to be of the cheapest.
-    ``price`` is that by the hour, ``cost`` the same a month, where it is known.
+    ``price`` is that by the hour, ``cost`` the same a month, where it is known. ``only_jobs``: none but pods of Jobs
+    run there, so that it goes when they are done.
     """
 
     node: str
@@ -45,6 +46,18 @@ class AddedNode(ResultStruct, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
     price: float | None = None
     cost: float | None = None
+    only_jobs: bool = False
+
+
+def words_of_cost(nodes: Sequence[AddedNode], more: str = "") -> str:
+    """``277.40 more a month, 3.91 an hour while Jobs run``; empty where a price is unknown."""
+    if not nodes or any(node.price is None for node in nodes):
+        return ""
+    staying = [node.cost or 0.0 for node in nodes if not node.only_jobs]
+    leaving = [node.price or 0.0 for node in nodes if node.only_jobs]
+    parts = [f"{sum(staying):,.2f}{more} a month"] if staying else []
+    parts += [f"{sum(leaving):,.2f} an hour while Jobs run"] if leaving else []
+    return ", ".join(parts)
 
 
 class GrownGroup(ResultStruct, frozen=True, kw_only=True):
@@ -86,8 +99,8 @@ class Unhelped(ResultStruct, frozen=True, kw_only=True):
 class ScaleUp(ResultStruct, frozen=True, kw_only=True):
     """What the ``autoscalers`` that were asked add, in turns with the scheduler until no pod is helped any more.
 
-    ``cost`` is what all of it costs a month, if every price is known. ``chance`` is about the first plan of
-    cluster-autoscaler. ``unknown`` is what is unknown about the machines and may decide which come.
+    ``cost`` is what all of it costs a month, if every price is known and no node goes before. ``chance`` is about the
+    first plan of cluster-autoscaler. ``unknown`` is what is unknown about the machines and may decide which come.
     """
 
     autoscalers: tuple[str, ...]

@@ -34,6 +34,7 @@ from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.outcome import DIFFERS, lead_with
+from kwhatif.results.place import words_of_cost
 
 _GIVEN_UP = {
     "requiredNodeAffinity": "term of its node affinity",
@@ -197,8 +198,8 @@ def _facts(result: KarpenterResult) -> Iterator[tuple[str, str]]:
         good = sum(pod.good for pod in result.pods)
         first_round += f"; {format_part(good, len(result.pods), 'pod')} will run"
     yield "First round", first_round
-    if result.cost is not None:
-        yield "Cost", f"{result.cost:,.2f} more a month"
+    if result.scale_up is not None and (cost := words_of_cost(result.scale_up.nodes, " more")):
+        yield "Cost", cost
     first = next((group for group in result.consolidations if group.decision != "nothing"), None)
     if first is not None:
         yield "Consolidation", f"{first.decision} {format_some(first.nodes)}, saves {first.monthly:,.2f} a month"

@@ -11,6 +11,7 @@ from kwhatif.render.blocks import NONE, Block, Facts, Grouping, build_table, for
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_age, format_count, format_some
+from kwhatif.results.place import words_of_cost
 
 _FEW = 8
 """The most groups that are listed one by one."""
@@ -78,8 +79,8 @@ def _facts(result: AutoscaleResult) -> Iterator[tuple[str, str]]:
     yield "First loop", plan or "no group grows"
     if result.options:
         yield "Expander", result.expander
-    if result.cost is not None:
-        yield "Cost", f"{result.cost:,.2f} more a month"
+    if result.scale_up is not None and (cost := words_of_cost(result.scale_up.nodes, " more")):
+        yield "Cost", cost
     if result.peak is not None:
         yield "Peak", format_count(result.peak, "node")
     if result.nodes:

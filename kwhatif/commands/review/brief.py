@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kwhatif.commands.review.result import EvictedByChange, RequestChange, ReviewResult, WorkloadPlacement
+from kwhatif.commands.review.result import (
+    EvictedByChange,
+    RequestChange,
+    ReviewResult,
+    WorkloadPlacement,
+    words_of_bill,
+)
 from kwhatif.render.blocks import Block, Commands, Facts, Heading, Lines, inline_gaps
 from kwhatif.render.screen import Screen
 from kwhatif.render.sections import fidelity_blocks, verdict_of
@@ -136,11 +142,7 @@ def _costs(result: ReviewResult) -> Iterator[str]:
         return
     for added_node in result.outcome.added_nodes:
         yield f"{format_count(added_node.nodes, 'new node')} of {added_node.group}"
-    cost = result.outcome.cost
-    if not result.outcome.added_nodes:
-        yield "no new nodes"
-    else:
-        yield "unknown: a price is missing" if cost is None else f"{cost:+,.2f} a month"
+    yield words_of_bill(result.outcome.cost, result.scale_up) if result.outcome.added_nodes else "no new nodes"
 
 
 def _risks(result: ReviewResult) -> Iterator[str]:

@@ -9,7 +9,7 @@ import msgspec
 from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.gate import Change, GateFiles
 from kwhatif.results.outcome import Concluded
-from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan, ScaleUp
+from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan, ScaleUp, words_of_cost
 
 
 class RequestChange(ResultStruct, frozen=True, kw_only=True):
@@ -94,6 +94,16 @@ class Remedy(ResultStruct, frozen=True, kw_only=True):
     waiting: int = 1
     evicts: tuple[str, ...] = ()
     command: str = ""
+
+
+def words_of_bill(cost: float | None, scale_up: ScaleUp) -> str:
+    """What changes by the month, without nodes that only Jobs need; those by the hour."""
+    if cost is None:
+        return "unknown: a price is missing"
+    of_jobs = [node for node in scale_up.nodes if node.only_jobs]
+    stays = round(cost - sum(node.cost or 0.0 for node in of_jobs), 2)
+    monthly = [f"{stays:+,.2f} a month"] if stays or not of_jobs else []
+    return ", ".join(filter(None, [*monthly, words_of_cost(of_jobs)]))
 
 
 class ReviewResult(Concluded, frozen=True, kw_only=True):

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from kwhatif.commands.expand.text import refusal_blocks, rollout_blocks
 from kwhatif.commands.gate.formats.words import format_location, place_of
 from kwhatif.commands.review.brief import brief_text
-from kwhatif.commands.review.result import EvictedByChange, RequestChange, ReviewResult, WorkloadPlacement
+from kwhatif.commands.review.result import (
+    EvictedByChange,
+    RequestChange,
+    ReviewResult,
+    WorkloadPlacement,
+    words_of_bill,
+)
 from kwhatif.commands.view import Look, View
 from kwhatif.render.blocks import (
     NONE,
@@ -21,7 +27,7 @@ from kwhatif.render.blocks import (
 )
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import fidelity_blocks, scale_up_blocks, verdict_of
-from kwhatif.results.amounts import format_column, format_counts, format_some
+from kwhatif.results.amounts import format_column, format_count, format_counts, format_some
 
 
 def review_blocks(result: ReviewResult) -> list[Block]:
@@ -123,10 +129,9 @@ def _costs(result: ReviewResult) -> Iterator[Block]:
     outcome = result.outcome
     if result.scale_up is None:
         return
-    nodes = [f"{added_node.nodes} more of {added_node.group}" for added_node in outcome.added_nodes]
-    money = "the cost is unknown: a price is missing" if outcome.cost is None else f"{outcome.cost:+,.2f} a month"
+    nodes = [f"{format_count(node.nodes, 'new node')} of {node.group}" for node in outcome.added_nodes]
     yield Heading("COSTS")
-    yield Lines((f"{'; '.join(nodes) or 'No new nodes'}: {money}." if nodes else "No new nodes.",))
+    yield Lines((f"{'; '.join(nodes)}: {words_of_bill(outcome.cost, result.scale_up)}." if nodes else "No new nodes.",))
 
 
 def _commands(result: ReviewResult) -> list[Block]:

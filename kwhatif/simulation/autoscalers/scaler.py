@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
+from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, UpcomingNode
 from kwhatif.results.amounts import format_some
 from kwhatif.results.place import (
@@ -146,7 +147,7 @@ class Scaler(msgspec.Struct):
         for pod, node in homes.items():
             of_node.setdefault(node, []).append(pod)
         nodes = tuple(
-            self._node(node, of_node.get(node.node.node.name, ()))
+            self._node(node, of_node.get(node.node.node.name, ()), session)
             for node in self._came
             if not used or node.node.node.name in of_node
         )
@@ -166,8 +167,11 @@ class Scaler(msgspec.Struct):
         )
 
     @staticmethod
-    def _node(coming: _PendingNode, pods: Sequence[str]) -> AddedNode:
+    def _node(coming: _PendingNode, pods: Sequence[str], session: Session) -> AddedNode:
         node, price = coming.node, coming.node.price
+        row = session.cluster.columns.row(node.node.name)
+        running = [] if row is None else [info.pod for info in session.cluster.pods_on[row]]
+        kinds = {pod.controller.kind if pod.controller else "" for pod in running if not is_of_daemon_set(pod)}
         return AddedNode(
             node=node.node.name,
             autoscaler=coming.autoscaler,
@@ -177,6 +181,7 @@ class Scaler(msgspec.Struct):
             types=tuple(node.types),
             price=None if price is None else round(price, 6),
             cost=None if price is None else round(price * HOURS_A_MONTH, 2),
+            only_jobs=kinds == {"Job"},
         )
 
     def _groups(self, snapshot: Snapshot, nodes: Sequence[AddedNode]) -> Iterator[GrownGroup]:

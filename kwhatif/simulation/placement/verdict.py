@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
-from kwhatif.results.place import Placement, ScaleUp
+from kwhatif.results.place import Placement, ScaleUp, words_of_cost
 
 _BESIDES = ("gated", "waiting", "skipped", "unclaimed")
 
@@ -46,8 +46,8 @@ def words_of_growth(scale_up: ScaleUp | None) -> list[str]:
     """``2 new nodes, 277.40 more a month``."""
     if scale_up is None or not scale_up.nodes:
         return []
-    cost = "" if scale_up.cost is None else f", {scale_up.cost:,.2f} more a month"
-    return [f"{format_count(len(scale_up.nodes), 'new node')}{cost}"]
+    cost = words_of_cost(scale_up.nodes, " more")
+    return [format_count(len(scale_up.nodes), "new node") + (f", {cost}" if cost else "")]
 
 
 def words_of_good(placements: Sequence[Placement]) -> str:

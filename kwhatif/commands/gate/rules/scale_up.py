@@ -12,7 +12,7 @@ from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
-from kwhatif.results.place import GrownGroup, ScaleUp
+from kwhatif.results.place import GrownGroup, ScaleUp, words_of_cost
 
 
 class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
@@ -46,8 +46,7 @@ class ScaleUpRule(Rule[ScaleUpParameters]):
             return
         self.checked = len(added.autoscalers)
         plan = ", ".join(map(_grows, added.groups)) or "no node is added"
-        cost = "" if added.cost is None else f", {added.cost:,.2f} more a month"
-        self.summary = f"{plan}{cost}"
+        self.summary = ", ".join(filter(None, (plan, words_of_cost(added.nodes, " more"))))
         yield from self._too_much(added, plan)
         for group in added.groups if self.given.full else ():
             if group.full:
@@ -60,7 +59,8 @@ class ScaleUpRule(Rule[ScaleUpParameters]):
             numbers: dict[str, int | float | str] = {"nodes": new, "most": self.given.most}
             yield self.finding(None, title, f"What is added: {plan}.", about="nodes", numbers=numbers)
         if self.given.cost is not None and added.cost is not None and added.cost > self.given.cost:
-            title = f"{added.cost:,.2f} more a month, at most {self.given.cost:,.2f} may be spent"
+            always = " if its Jobs run all the time" if any(node.only_jobs for node in added.nodes) else ""
+            title = f"{added.cost:,.2f} more a month{always}, at most {self.given.cost:,.2f} may be spent"
             numbers = {"cost": added.cost, "most": self.given.cost}
             yield self.finding(None, title, f"What is added: {plan}.", about="cost", numbers=numbers)
 
