@@ -156,14 +156,8 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
         )
         advised = advise(pods, read.book, read.recommendations, self.policy, LimitRanges(snapshot))
         changes = advised.by_workload()
-        scaled = list(scalings(snapshot, pods, read.book, changes))
-        return Findings(
-            read,
-            advised,
-            changes,
-            resources_of(changes),
-            [rescaled for rescaled in scaled if rescaled.then != rescaled.replicas],
-        )
+        rescaled = list(scalings(snapshot, pods, read.book, changes))
+        return Findings(read, advised, changes, resources_of(changes), rescaled)
 
 
 def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
@@ -171,9 +165,6 @@ def _warn(before: Consequence, after: Consequence, notes: Notes) -> None:
 
     for text in after.failed:
         notes.warn(text)
-    if after.unpriced and after.side.cost is not None:
-        some = ", ".join(after.unpriced[:3])
-        notes.warn(f"the price is unknown of {len(after.unpriced)} nodes, such as {some}: they are in no cost")
     if before.state.removed is not None and before.side.nodes > LARGE:
         notes.note(
             f"more than {LARGE} nodes: all that one loop of cluster-autoscaler finds removable are drained one after "

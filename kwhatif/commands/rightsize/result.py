@@ -118,7 +118,8 @@ class Step(ResultStruct, frozen=True, kw_only=True):
 
 
 class Rescaled(ResultStruct, frozen=True, kw_only=True):
-    """A HorizontalPodAutoscaler that makes other replicas of its workload once requests are others.
+    """A HorizontalPodAutoscaler that reads usage as a share of a request that changes, and the replicas it then wants:
+    as many as before where that is within its tolerance or bounds.
 
     ``use`` is what all pods use on average, ``target`` percent of a pod's request; ``unchangedWould`` is what the same
     samples say with today's request. ``bounded`` names the bound that ended it.
@@ -158,7 +159,8 @@ class RightsizeResult(OutcomeResult, frozen=True, kw_only=True):
     """Requests by usage, and what comes of them. ``policy`` is how they follow, in words.
 
     ``unchanged`` counts workloads that stay as they are, by the reason: ``noUsage``, ``excluded``, ``static`` or
-    ``switchedOff`` by a VerticalPodAutoscaler. It is good if no more pods would be without a node than today.
+    ``switchedOff`` by a VerticalPodAutoscaler. Nodes that are ``unpriced`` are in no cost. It is good if no more pods
+    would be without a node than today.
     """
 
     rows: ClassVar[str] = "workloads"
@@ -175,6 +177,7 @@ class RightsizeResult(OutcomeResult, frozen=True, kw_only=True):
     before: Side
     after: Side
     binds: tuple[Binding, ...]
+    unpriced: tuple[str, ...] = ()
     rescaled: tuple[Rescaled, ...] = ()
     risks: tuple[Risk, ...] = ()
     steps: tuple[Step, ...] = ()

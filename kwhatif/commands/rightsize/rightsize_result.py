@@ -36,13 +36,18 @@ from kwhatif.usage.read import UsageInputs
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """Usage, advice, and what changes by it: advice and new resources by workload, and replicas that follow."""
+    """Usage, advice, and what changes by it: advice and new resources by workload, and autoscalers of its pods."""
 
     read: UsageInputs
     advised: AdviceSet
     changes: Mapping[str, Sequence[Advice]]
     new: NewResources
-    scalings: Sequence[Rescaled]
+    rescaled: Sequence[Rescaled]
+
+    @property
+    def scalings(self) -> Sequence[Rescaled]:
+        """Those with which replicas change."""
+        return [rescaled for rescaled in self.rescaled if rescaled.then != rescaled.replicas]
 
 
 def rightsize_result(
@@ -67,7 +72,8 @@ def rightsize_result(
         before=before.side,
         after=after.side,
         binds=tuple(binds),
-        rescaled=tuple(findings.scalings),
+        unpriced=() if after.side.cost is None else tuple(after.unpriced),
+        rescaled=tuple(findings.rescaled),
         risks=tuple(risks_of(advice, book, after.state.session.cluster, after.state.session.snapshot)),
         steps=tuple(steps),
         outcome=_outcome(findings, before, after, binds, fidelity),

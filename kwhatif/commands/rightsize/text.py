@@ -12,7 +12,7 @@ from kwhatif.commands.view import View
 from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, build_table
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import fidelity_blocks, verdict_of
-from kwhatif.results.amounts import format_amount, format_count
+from kwhatif.results.amounts import format_amount, format_count, format_some
 
 _UNCHANGED = {
     "noUsage": "without usage",
@@ -20,6 +20,9 @@ _UNCHANGED = {
     "static": "static pods",
     "switchedOff": "switched off by their VerticalPodAutoscalers",
 }
+MOST_NODES = 8
+"""How many nodes are named."""
+
 _RISKS = {
     "oom": "memory peak above the limit",
     "node": "p99 of all pods above allocatable",
@@ -82,6 +85,11 @@ def _facts(result: RightsizeResult) -> Iterator[tuple[str, str]]:
     parts = [f"{number} {name}" for name, number in resizes.items() if number]
     if parts:
         yield "Pods", f"resized: {', '.join(parts)}"
+    if result.after.removed:
+        yield "Removed nodes", format_some(result.after.removed, MOST_NODES)
+    if result.unpriced:
+        nodes = format_count(len(result.unpriced), "node")
+        yield "Unknown prices", f"{nodes} in no cost: {format_some(result.unpriced, MOST_NODES)}"
 
 
 def _sides(before: Side, after: Side) -> Iterator[tuple[str, str, str]]:
@@ -90,8 +98,9 @@ def _sides(before: Side, after: Side) -> Iterator[tuple[str, str, str]]:
 
     yield both("pods", before.pods, after.pods)
     yield both("pending", before.pending, after.pending)
+    pending = " (pending pods too)" if before.pending or after.pending else ""
     for resource in before.requested:
-        yield both(f"{resource} requested", before.requested[resource], after.requested[resource])
+        yield both(f"{resource} requested{pending}", before.requested[resource], after.requested[resource])
     yield both("nodes removed", before.nodes_removable, after.nodes_removable)
     if before.nodes_added or after.nodes_added:
         yield both("nodes added", before.nodes_added, after.nodes_added)
