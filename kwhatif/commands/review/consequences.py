@@ -111,11 +111,12 @@ def evicted_pods(context: Context) -> Iterator[EvictedByChange]:
     waiting = {pending_pod.pod for pending_pod in queues.pending}
     for pod in queues.evicted:
         yield EvictedByChange(pod=pod.pod, taken_by="Kueue", replacement=pod.pod if pod.pod in waiting else "")
-    for placement in context.run.placements:
-        for victim in placement.victims:
-            yield EvictedByChange(
-                pod=victim.pod, taken_by=placement.pod, replacement=victim.replacement, lands_on=victim.lands_on
-            )
+    victims = ((placement, victim) for placement in context.run.placements for victim in placement.victims)
+    # One that is evicted twice counts once, as in the verdict.
+    for placement, victim in {victim.pod: (placement, victim) for placement, victim in victims}.values():
+        yield EvictedByChange(
+            pod=victim.pod, taken_by=placement.pod, replacement=victim.replacement, lands_on=victim.lands_on
+        )
 
 
 def changed_budgets(before: Snapshot, after: Snapshot) -> Iterator[BudgetChange]:

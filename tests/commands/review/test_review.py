@@ -98,7 +98,7 @@ def test_the_upgrade_of_a_pool_hangs_once_a_budget_allows_no_eviction() -> None:
     result = reviewed(change, [web(), guard(maxUnavailable=1)], whole=(stored,))
     assert not result.refusals
     assert [(each.budget, each.before, each.after) for each in result.budgets] == [("shop/web", 1, 0)]
-    assert risks(result)["upgrade", "general"] == (0, 1)
+    assert risks(result)["upgrade", "general"] == (0, 4)
 
 
 def test_the_command_about_an_upgrade_names_the_pool_by_its_option() -> None:

@@ -7,10 +7,12 @@ them than without the change.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from kwhatif.api.document_numbers import Count
 from kwhatif.commands.gate.context import Context, StrandedPod
@@ -53,15 +55,19 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         with reduce_garbage_collection():
             bad = [findings for case in cases if (findings := self._findings(context, *case))]
         worst: dict[tuple[str, str], tuple[int, Finding]] = {}
+        losses = Counter[tuple[str, str]]()
         for findings in bad:
             for what, pods, finding in findings:
                 key = what, str(finding.subject or "")
+                losses[key] += 1
                 if key not in worst or pods > worst[key][0]:
                     worst[key] = pods, finding
         # Findings name what was lost; where there is none, the rule says what it tried.
         tried = f": without {format_some([name for _, name, _ in cases], 3)}" if cases and not bad else ""
         self.summary = f"{len(cases) - len(bad)} of {len(cases)} survived{tried}"
-        yield from (finding for _, finding in worst.values())
+        for key, (_, finding) in worst.items():
+            several = f", the worst of {losses[key]} {key[0].removeprefix('any-')}s" if losses[key] > 1 else ""
+            yield replace(finding, title=f"{finding.title}{several}")
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
         """A node like one of a pool, though not like one of several that are lost: it would be lost with them."""

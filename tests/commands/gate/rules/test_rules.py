@@ -206,7 +206,7 @@ def test_lost_pods_have_to_fit_on_the_nodes_that_are_left(gone: list[str], cpu: 
 def test_the_message_tells_what_is_gone_how_many_are_lost_and_why_they_stay_pending() -> None:
     result = ask("fits-without", three(), new("Deployment", "web", 3, cpu="3"), gone=["any-zone"])
     finding = only(result.findings)
-    assert finding.title == "2 pods would not fit without zone a"
+    assert finding.title == "2 pods would not fit without zone a, the worst of 2 zones"
     assert list(finding.numbers.items()) == [
         *(("gone", "zone a"), ("pods", 2), ("stranded", 2), ("strandedHere", 2), ("before", 0), ("most", 0))
     ]
@@ -223,6 +223,7 @@ def test_the_message_tells_what_is_gone_how_many_are_lost_and_why_they_stay_pend
 def test_a_node_is_offered_only_where_the_loss_was_tried_with_it(cpu: str, gone: str, hint: str) -> None:
     result = ask("fits-without", three(), new("Deployment", "web", 3, cpu=cpu), gone=[gone])
     assert only(result.findings).hint == hint
+    assert only(result.findings).title.endswith(", the worst of 3 nodes") is (gone == "any-node")
 
 
 def test_what_did_not_fit_before_either_is_not_held_against_the_change() -> None:
