@@ -15,6 +15,7 @@ def write_afterwards(path: str, scenario: PreparedScenario, run: Run, what: str,
     """Write the cluster after a run, in which ``what`` was done goes to its edits."""
     snapshot = run.session.snapshot
     after = snapshot_after_run(snapshot, scenario.edited.covered, scenario.expanded, run, what)
+    after.source = f"{path}, made from {snapshot.source}" if snapshot.source else path
     write_snapshot(after, path)
     pods = len(after.objects.list_all(Pod))
     notes.note(f"{path}: the cluster afterwards, with {format_count(pods, 'pod')}")

@@ -122,6 +122,7 @@ def test_the_cluster_after_a_drain_is_written_and_asked_further(tmp_path: Path) 
     after = str(tmp_path / "after.json")
     drained([node("a"), node("b")], [web("web-1-x", "a")], [], "a", write_snapshot=after)
     again = kwhatif.drain(["b"], snapshot=after)
+    assert again.fidelity.source == str(after)
     assert [(each.pod, each.lands_on) for each in again.pods] == [("default/web-1-r1", "")]
 
 

@@ -134,10 +134,34 @@ def test_the_cluster_afterwards_has_the_new_nodes(tmp_path: Path) -> None:
     first = placed(KARPENTER, CATALOGUE, KARPENTER / "web.yaml", write_snapshot=later)
     assert first.scale_up is not None
     names = {node.node for node in first.scale_up.nodes}
+    assert first.fidelity.source == str(KARPENTER / "cluster.yaml")
+    assert kwhatif.load_snapshot([str(later)]).source == f"{later}, made from {first.fidelity.source}"
     assert names <= {node.name for node in kwhatif.load_snapshot([str(later)]).objects.list_all(kwhatif.api.core.Node)}
     again = kwhatif.place(with_pending=True, snapshot=later, autoscale=CATALOGUE)
     assert again.scale_up is not None
     assert not again.scale_up.nodes, "what was bought is there"
+
+
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "nightly", "namespace": "shop"},
+    "spec": {"parallelism": 1, "template": {"spec": {"restartPolicy": "Never"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        pytest.param(0, "1 new node, 0.19 an hour while Jobs run", id="and it goes when they are done"),
+        pytest.param(1, "2 new nodes, 138.70 more a month, 0.19 an hour while Jobs run", id="beside one that stays"),
+    ],
+)
+def test_a_node_that_only_jobs_need_costs_by_the_hour(beside: int, words: str) -> None:
+    job = json.loads(json.dumps(JOB))
+    job["spec"]["template"]["spec"]["containers"] = asking(1, "3500m")["spec"]["template"]["spec"]["containers"]
+    found = placed(AUTOSCALED, GROUPS, job, *[asking(1, "3600m")] * beside)
+    assert words in found.verdict
 
 
 def test_a_full_group_helps_nobody_any_more() -> None:
