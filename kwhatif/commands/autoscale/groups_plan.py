@@ -17,6 +17,7 @@ from kwhatif.api.core import Node
 from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import (
     AutoscalingContext,
     NodeGroup,
+    is_expendable,
 )
 from kwhatif.autoscaling.cluster_autoscaler.expanders import ExpanderContext, waste
 from kwhatif.autoscaling.cluster_autoscaler.orchestrator import FULL, ScaleUpInfo
@@ -175,6 +176,7 @@ def plan_node_groups(
         cost=ended.scale_up.cost if ended.scale_up is not None and ended.scale_up.nodes else None,
         pods=tuple(_pods(placements, loop)),
         nodes=nodes,
+        uncounted=tuple(_uncounted(world)) if nodes else (),
         saved=saved,
         steps=tuple(steps),
         peak=max((step.nodes for step in steps), default=None),
@@ -289,6 +291,18 @@ def _nodes(world: AutoscalingContext) -> Iterator[NodeOutlook]:
     second = autoscaler.loop(then, up=False, down=True).scale_down
     for name in sorted(node.name for node in world.nodes):
         yield _node(world, name, first, second)
+
+
+def _uncounted(world: AutoscalingContext) -> Iterator[str]:
+    """The pods that the utilization of nodes leaves out."""
+    if any(group.settings.ignore_daemonsets_utilization for group in world.groups):
+        yield "pods of DaemonSets (ignore-daemonsets-utilization)"
+    if world.flags.ignore_mirror_pods_utilization:
+        yield "static pods (ignore-mirror-pods-utilization)"
+    expendable = sum(is_expendable(info.pod, world.flags) for info, _ in world.cluster.pods())
+    if expendable:
+        cutoff = world.flags.expendable_pods_priority_cutoff
+        yield f"{format_count(expendable, 'pod')} of a priority below {cutoff} (expendable-pods-priority-cutoff)"
 
 
 def _node(world: AutoscalingContext, name: str, first: ScaleDown, second: ScaleDown) -> NodeOutlook:

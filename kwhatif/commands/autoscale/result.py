@@ -122,8 +122,8 @@ class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
     ``result`` is the loop's own word for it (``ScaleUpSuccessful``, ``ScaleUpNoOptionsAvailable``, ...), and ``plan``
     what it grows. ``scale_up`` has all nodes that are added until no pod is helped any more, and ``cost`` is what they
     cost a month, where all prices are known; ``saved`` is what the nodes that go cost now. ``nodes`` are those
-    of scale-down, if that was asked. ``steps`` are what happens until nothing more does, if that was asked, and
-    ``peak`` is the most nodes that there are at a time.
+    of scale-down, if that was asked, and ``uncounted`` the pods that their utilization leaves out. ``steps`` are what
+    happens until nothing more does, if that was asked, and ``peak`` is the most nodes that there are at a time.
     """
 
     schema: ClassVar[str] = "autoscale-result"
@@ -141,6 +141,7 @@ class AutoscaleResult(PodsResult, frozen=True, kw_only=True):
     saved: float | None = None
     pods: tuple[PodOutlook, ...] = ()
     nodes: tuple[NodeOutlook, ...] = ()
+    uncounted: tuple[str, ...] = ()
     steps: tuple[QuietStep, ...] = ()
     peak: int | None = None
     chance: Chance

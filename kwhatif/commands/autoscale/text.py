@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kwhatif.commands.autoscale.result import AutoscaleResult, NodeOutlook, PodOutlook, Rejection
 from kwhatif.commands.expand.text import refusal_blocks
 from kwhatif.commands.view import View
-from kwhatif.render.blocks import NONE, Block, Facts, Grouping, build_table, format_part, join_texts
+from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, build_table, format_part, join_texts
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_age, format_count, format_some
@@ -55,6 +55,7 @@ def autoscale_blocks(result: AutoscaleResult) -> list[Block]:
     )
     headers = ("node [node]", "group [same]", "used", "outlook [same]", "why [same]")
     blocks += build_table("NODES", headers, map(_node, result.nodes), Grouping("node"))
+    blocks += [Lines((f"USED leaves out {join_texts(result.uncounted)}.",))] if result.uncounted else []
     steps = [
         (format_age(step.time) if step.time else "0", step.what, step.nodes, step.waiting) for step in result.steps
     ]

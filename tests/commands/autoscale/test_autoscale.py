@@ -48,6 +48,7 @@ def test_nodes_that_go_and_nodes_that_stay_are_told_with_the_reason() -> None:
     assert nodes["general-c"].moves == {"shop/report-1": "general-b"}
     assert (nodes["general-c"].after, nodes["general-c"].first) == (600, True)
     assert nodes["memory-a"].reason == "NodeGroupMinSizeReached"
+    assert found.uncounted == ()
 
 
 @pytest.mark.long

@@ -82,7 +82,9 @@ def test_all_that_blocks_an_upgrade_is_named_with_what_was_tried_to_unblock_it()
 
 
 def test_a_change_that_only_moves_what_blocks_is_no_fix() -> None:
-    found = upgraded(snapshot_of(pool(1), replicas(1, 1, cpu="3"), [budget(0, healthy=1, desired=1)]), new_sizes=["cpu=1"])
+    found = upgraded(
+        snapshot_of(pool(1), replicas(1, 1, cpu="3"), [budget(0, healthy=1, desired=1)]), new_sizes=["cpu=1"]
+    )
     assert [use.fixes for use in found.budgets] == [()]
 
 
