@@ -8,8 +8,9 @@ from kwhatif.render.blocks import NONE, Block, Gaps, Grouping, Heading, Lines, V
 from kwhatif.results.amounts import format_age, format_count, format_some
 from kwhatif.results.base import GUESSED_FROM, Fidelity
 from kwhatif.results.disruption import BudgetUse
+from kwhatif.results.node_costs import words_of_cost
 from kwhatif.results.outcome import Outcome
-from kwhatif.results.place import AddedNode, Chance, GrownGroup, Placement, ScaleUp, words_of_cost
+from kwhatif.results.place import AddedNode, Chance, GrownGroup, Placement, ScaleUp
 
 
 def verdict_of(outcome: Outcome) -> Verdict:

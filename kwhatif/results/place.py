@@ -34,8 +34,7 @@ class AddedNode(ResultStruct, frozen=True, kw_only=True):
 
     It is there after ``time`` simulated seconds, and of the pods asked about these ``pods`` run there in the end. For a
     NodeClaim ``types`` are those left to choose from, the cheapest first: it is taken to be of the cheapest.
-    ``price`` is that by the hour, ``cost`` the same a month, where it is known. ``only_jobs``: none but pods of Jobs
-    run there, so that it goes when they are done.
+    ``price`` is that by the hour, ``cost`` a month, where it is known. ``only_jobs``: it goes when pods of Jobs end.
     """
 
     node: str
@@ -47,17 +46,6 @@ class AddedNode(ResultStruct, frozen=True, kw_only=True):
     price: float | None = None
     cost: float | None = None
     only_jobs: bool = False
-
-
-def words_of_cost(nodes: Sequence[AddedNode], more: str = "") -> str:
-    """``277.40 more a month, 3.91 an hour while Jobs run``; empty where a price is unknown."""
-    if not nodes or any(node.price is None for node in nodes):
-        return ""
-    staying = [node.cost or 0.0 for node in nodes if not node.only_jobs]
-    leaving = [node.price or 0.0 for node in nodes if node.only_jobs]
-    parts = [f"{sum(staying):,.2f}{more} a month"] if staying else []
-    parts += [f"{sum(leaving):,.2f} an hour while Jobs run"] if leaving else []
-    return ", ".join(parts)
 
 
 class GrownGroup(ResultStruct, frozen=True, kw_only=True):

@@ -33,8 +33,8 @@ from kwhatif.render.blocks import (
 from kwhatif.render.page_spec import PageSpec, answer_in_words
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_count, format_some
+from kwhatif.results.node_costs import words_of_cost
 from kwhatif.results.outcome import DIFFERS, lead_with
-from kwhatif.results.place import words_of_cost
 
 _GIVEN_UP = {
     "requiredNodeAffinity": "term of its node affinity",

@@ -11,7 +11,7 @@ from kwhatif.render.blocks import NONE, Block, Facts, Grouping, Lines, build_tab
 from kwhatif.render.page_spec import PageSpec
 from kwhatif.render.sections import chance_blocks, fidelity_blocks, new_node_blocks, verdict_of
 from kwhatif.results.amounts import format_age, format_count, format_some
-from kwhatif.results.place import words_of_cost
+from kwhatif.results.node_costs import words_of_cost
 
 _FEW = 8
 """The most groups that are listed one by one."""

@@ -8,8 +8,9 @@ import msgspec
 
 from kwhatif.results.base import Fidelity, ResultStruct
 from kwhatif.results.gate import Change, GateFiles
+from kwhatif.results.node_costs import words_of_cost
 from kwhatif.results.outcome import Concluded
-from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan, ScaleUp, words_of_cost
+from kwhatif.results.place import FailedCreate, Refusal, RolloutPlan, ScaleUp
 
 
 class RequestChange(ResultStruct, frozen=True, kw_only=True):

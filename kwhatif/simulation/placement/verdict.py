@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Fidelity
-from kwhatif.results.place import Placement, ScaleUp, words_of_cost
+from kwhatif.results.node_costs import words_of_cost
+from kwhatif.results.place import Placement, ScaleUp
 
 _BESIDES = ("gated", "waiting", "skipped", "unclaimed")
 

@@ -12,7 +12,8 @@ from kwhatif.commands.gate.context import Context
 from kwhatif.commands.gate.rule import Level, Parameters, Rule
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Finding, Subject
-from kwhatif.results.place import GrownGroup, ScaleUp, words_of_cost
+from kwhatif.results.node_costs import words_of_cost
+from kwhatif.results.place import GrownGroup, ScaleUp
 
 
 class ScaleUpParameters(Parameters, frozen=True, kw_only=True):
