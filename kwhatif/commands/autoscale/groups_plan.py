@@ -176,7 +176,7 @@ def plan_node_groups(
         cost=ended.scale_up.cost if ended.scale_up is not None and ended.scale_up.nodes else None,
         pods=tuple(_pods(placements, loop)),
         nodes=nodes,
-        uncounted=tuple(_uncounted(world)) if nodes else (),
+        uncounted=tuple(_pods_left_out(world)) if nodes else (),
         saved=saved,
         steps=tuple(steps),
         peak=max((step.nodes for step in steps), default=None),
@@ -293,7 +293,7 @@ def _nodes(world: AutoscalingContext) -> Iterator[NodeOutlook]:
         yield _node(world, name, first, second)
 
 
-def _uncounted(world: AutoscalingContext) -> Iterator[str]:
+def _pods_left_out(world: AutoscalingContext) -> Iterator[str]:
     """The pods that the utilization of nodes leaves out."""
     if any(group.settings.ignore_daemonsets_utilization for group in world.groups):
         yield "pods of DaemonSets (ignore-daemonsets-utilization)"
