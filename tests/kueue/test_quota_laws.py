@@ -12,6 +12,7 @@ import kwhatif
 from kwhatif.kueue.kueue_objects import KueueState, kueue_objects
 from kwhatif.kueue.run import KueueRun
 from kwhatif.snapshot.read.objects import decode_objects
+from tests.commands.gate.judging import judged
 from tests.commands.queue.test_queue import cluster_queue, job, queues, there, workload
 
 AMOUNTS = st.lists(st.integers(1, 6), min_size=1, max_size=6)
@@ -50,7 +51,7 @@ def test_who_comes_last_takes_nothing_from_those_before(quota: int, asks: list[i
 @pytest.mark.long
 @settings(max_examples=12)
 @given(st.integers(0, 4), st.lists(st.integers(1, 3), min_size=1, max_size=3))
-def test_queue_place_and_expand_tell_of_the_same_jobs_that_they_wait(quota: int, asks: list[int]) -> None:
+def test_queue_place_expand_and_gate_tell_of_the_same_jobs_that_they_wait(quota: int, asks: list[int]) -> None:
     labels = {"kubernetes.io/hostname": "n"}
     room = {"cpu": "100", "memory": "1Gi", "pods": "20"}
     metadata = {"name": "n", "labels": labels}
@@ -64,3 +65,6 @@ def test_queue_place_and_expand_tell_of_the_same_jobs_that_they_wait(quota: int,
     pods = kwhatif.expand(jobs, snapshot=cluster).pods
     by_expand = {each.owner.rpartition("/")[2]: "schedulingGates" not in each.object["spec"] for each in pods}
     assert by_queue == by_place == by_expand
+    findings = judged(cluster, *jobs, rules={"queue-wait": {"level": "error"}}).findings
+    waiting = {str(each.subject).rpartition("/")[2] for each in findings}
+    assert {name: name not in waiting for name in by_queue} == by_queue
