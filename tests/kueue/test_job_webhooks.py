@@ -16,6 +16,7 @@ K = "kueue.x-k8s.io/"
 REQUIRED, GROUP, SLICE, SIZE = (
     f"{K}podset-{name}" for name in ("required-topology", "group-name", "slice-required-topology", "slice-size")
 )
+LAYERS = f"{SLICE}-constraints"
 
 
 def job(kind: str, spec: dict[str, Any] | None = None, /, labels: Any = None, **annotations: str) -> dict[str, Any]:
@@ -144,6 +145,43 @@ CASES: dict[str, tuple[dict[str, Any], list[WorkloadPodSet], list[str]]] = {
         job("MPIJob", labels={f"{K}queue-name": "Q"}, elastic__job="true"),
         [],
         [f"metadata.annotations[{K}elastic-job]: ", f"metadata.labels[{K}queue-name]: "],
+    ),
+    "pod sets that cannot be made, of which alone a JobSet speaks": (
+        job("JobSet", labels={f"{K}queue-name": "Q"}),
+        [pod_set("a", 1, {f"{K}podset-unconstrained-topology": "maybe"})],
+        ['strconv.ParseBool: parsing "maybe": invalid syntax'],
+    ),
+    "slices of no number in a TrainJob": (
+        job("TrainJob"),
+        [pod_set("node", 1, {SLICE: "cloud/rack", SIZE: "two"})],
+        ['strconv.ParseInt: parsing "two": invalid syntax'],
+    ),
+    "no layer in a SparkApplication": (
+        job("SparkApplication"),
+        [pod_set("driver"), pod_set("executor", 1, {LAYERS: "null"})],
+        ["topology constraints must contain between 1 and 3 entries: got 0"],
+    ),
+    "what cannot be made of a TFJob is said by field": (
+        job("TFJob", {"tfReplicaSpecs": {"Worker": {}}}),
+        [pod_set("worker", 1, {f"{K}podset-unconstrained-topology": "maybe"})],
+        [f"spec.tfReplicaSpecs[Worker].template.metadata.annotations[{K}podset-unconstrained-topology]: Invalid"],
+    ),
+    "a head that is wrong before the workers": (
+        job("RayCluster", {"workerGroupSpecs": [{"groupName": "Small"}]}),
+        [
+            pod_set("head", 1, {REQUIRED: "not a key", GROUP: "g"}),
+            pod_set("small", 1, {REQUIRED: "a/b/c"}),
+        ],
+        [
+            f'spec.headGroupSpec.template.metadata.annotations[{REQUIRED}]: Invalid value: "not a key": ',
+            f"spec.headGroupSpec.template.metadata.annotations[{GROUP}]: Invalid value: ",
+            f'spec.workerGroupSpecs[0].template.metadata.annotations[{REQUIRED}]: Invalid value: "a/b/c": ',
+        ],
+    ),
+    "nobody looks at who submits a RayJob": (
+        job("RayJob", RAY),
+        [pod_set("head"), pod_set("submitter", 1, {REQUIRED: "not a key"})],
+        [],
     ),
     "a slice larger than the pod set": (
         job("JobSet", {"replicatedJobs": [{"name": "a"}, {"name": "b"}]}),

@@ -18,7 +18,7 @@ def atoi(text: str) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
-def atoi_error(text: str) -> str:
+def atoi_error(text: str, function: str = "Atoi") -> str:
     """Why a text is none, in Go's words."""
     why = "value out of range" if _INTEGER.fullmatch(text) else "invalid syntax"
-    return f"strconv.Atoi: parsing {go_quote(text)}: {why}"
+    return f"strconv.{function}: parsing {go_quote(text)}: {why}"

@@ -7,6 +7,7 @@ each kind below pkg/controller/jobs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet
@@ -17,8 +18,8 @@ from kwhatif.kueue.admission_gates import gate_problems
 from kwhatif.kueue.configuration import ELASTIC
 from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.topology_annotations import (
-    GROUP_NAME,
     grouping_problems,
+    request_error,
     slice_size_problems,
     topology_problems,
 )
@@ -82,11 +83,22 @@ def kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: bo
 
     ``queued``: it names a queue, or Kueue manages jobs without one; otherwise Ray's and Spark's are looked at less.
     """
+    if error := _pod_sets_error(job, pod_sets):
+        return iter([error])
     problems = _kind_problems(job, pod_sets, queued=queued)
     if job.get("kind") == "MPIJob":
         # Alone of all kinds, by the field.
         return iter(sorted(problems, key=lambda problem: problem.partition(": ")[0]))
     return problems
+
+
+def _pod_sets_error(job: Object, pod_sets: Sequence[WorkloadPodSet]) -> str:
+    """Why no pod sets can be made, of which the webhooks of some kinds say nothing but that."""
+    annotations = [pod_set.template.metadata.annotations or {} for pod_set in pod_sets]
+    is_head_wrong = job.get("kind") == "RayCluster" and any(topology_problems(ROOT, each) for each in annotations[:1])
+    if job.get("kind") not in _MAKE_POD_SETS_FIRST or is_head_wrong:
+        return ""
+    return next(filter(None, map(request_error, annotations)), "")
 
 
 def _kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: bool) -> Iterator[str]:
@@ -124,25 +136,30 @@ def _topology_problems(kind: str, job: Object, pod_sets: Sequence[WorkloadPodSet
     if path_of is None:
         return
     suffix = _HOW_TO_ADJUST if kind == "TrainJob" else ""
-    paths = {workload_pod_set.name: path_of(job, workload_pod_set.name) for workload_pod_set in pod_sets}
+    paths = {pod_set.name: path_of(job, pod_set.name) for pod_set in pod_sets}
+    places = {name: path.child("annotations") for name, path in paths.items()}
+    grouping = grouping_problems(pod_sets, places) if kind in _GROUPED else iter(())
     for pod_set in pod_sets:
         annotations = pod_set.template.metadata.annotations or {}
-        for problem in topology_problems(paths[pod_set.name], annotations):
-            yield problem + suffix
+        if kind == "RayJob" and pod_set.name == "submitter":
+            continue
+        problems = topology_problems(paths[pod_set.name], annotations)
         if kind != "Pod":
-            for problem in slice_size_problems(paths[pod_set.name], annotations, pod_set.count):
-                yield problem + suffix
-    if kind in _GROUPED and any(
-        GROUP_NAME in (workload_pod_set.template.metadata.annotations or {}) for workload_pod_set in pod_sets
-    ):
-        yield from grouping_problems(pod_sets, {name: path.child("annotations") for name, path in paths.items()})
+            problems = chain(problems, slice_size_problems(paths[pod_set.name], annotations, pod_set.count))
+        yield from (problem + suffix for problem in problems)
+        if kind in _RAY:
+            # Right after those of the head.
+            yield from grouping
+    yield from grouping
 
 
 _HOW_TO_ADJUST = (
     '. Adjust either the "TrainJob.spec.runtimePatches" or the "TrainingRuntime.Template" annotations for the '
     "corresponding Job"
 )
-_GROUPED = ("JobSet", "LeaderWorkerSet", "MPIJob", "RayCluster", "RayJob", "RayService")
+_RAY = ("RayCluster", "RayJob", "RayService")
+_GROUPED = ("JobSet", "LeaderWorkerSet", "MPIJob", *_RAY)
+_MAKE_POD_SETS_FIRST = ("JobSet", "MPIJob", "RayCluster", "SparkApplication", "TrainJob")
 
 
 # --- where the template of a pod set is
@@ -172,7 +189,7 @@ def _ray_group(*within: str) -> Callable[[Object, str], Path]:
         path = ROOT.child("spec", *within)
         if name == "head":
             return path.child("headGroupSpec", "template", "metadata")
-        names = [group.get("groupName") for group in _ray_cluster(job).get("workerGroupSpecs") or ()]
+        names = [str(group.get("groupName") or "").lower() for group in _ray_cluster(job).get("workerGroupSpecs") or ()]
         index = names.index(name) if name in names else 0
         return path.child("workerGroupSpecs").index(index).child("template", "metadata")
 

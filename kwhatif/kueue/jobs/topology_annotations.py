@@ -15,6 +15,8 @@ from kwhatif.api.kueue import PodSetTopologyRequest, SliceConstraint, WorkloadPo
 from kwhatif.errors import InputError
 from kwhatif.golang.field_validation import Path, qualified_name
 from kwhatif.golang.formatting import go_quote
+from kwhatif.kueue.jobs.go_integers import atoi_error
+from kwhatif.versions.gates import BOOLEANS
 
 _PREFIX = "kueue.x-k8s.io/podset-"
 REQUIRED, PREFERRED = f"{_PREFIX}required-topology", f"{_PREFIX}preferred-topology"
@@ -23,13 +25,9 @@ SLICE_TOPOLOGY, SLICE_SIZE = f"{_PREFIX}slice-required-topology", f"{_PREFIX}sli
 CONSTRAINTS = f"{_PREFIX}slice-required-topology-constraints"
 GROUP_NAME = f"{_PREFIX}group-name"
 
-_BOOLEANS = {
-    word: value
-    for value, words in ((True, "1 t T TRUE true True"), (False, "0 f F FALSE false False"))
-    for word in words.split()
-}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _MOST_LAYERS = 3
+_WRONG_COUNT = "topology constraints must contain between 1 and 3 entries"
 
 
 def topology_request(annotations: Mapping[str, str], pod_index_label: str | None) -> PodSetTopologyRequest | None:
@@ -39,7 +37,7 @@ def topology_request(annotations: Mapping[str, str], pod_index_label: str | None
     if required is not None:
         preferred = None
     elif preferred is None and UNCONSTRAINED in annotations:
-        unconstrained = _BOOLEANS.get(annotations[UNCONSTRAINED])
+        unconstrained = BOOLEANS.get(annotations[UNCONSTRAINED])
     has_slices = (SLICE_TOPOLOGY in annotations and SLICE_SIZE in annotations) or CONSTRAINTS in annotations
     named = required is not None or preferred is not None
     if not named and unconstrained is None and not has_slices and pod_index_label is None:
@@ -71,9 +69,26 @@ def _int32(text: str) -> int | None:
 
 def _read_layers(text: str) -> list[SliceConstraint] | None:
     try:
-        return convert(json.loads(text), list[SliceConstraint])
+        return convert(json.loads(text) if text.strip() != "null" else [], list[SliceConstraint])
     except (ValueError, InputError):
         return None
+
+
+def request_error(annotations: Mapping[str, str]) -> str:
+    """Why no request can be made of annotations, in Go's words; empty if one can."""
+    unconstrained = annotations.get(UNCONSTRAINED)
+    is_read = unconstrained is not None and REQUIRED not in annotations and PREFERRED not in annotations
+    if is_read and unconstrained not in BOOLEANS:
+        return f"strconv.ParseBool: parsing {go_quote(unconstrained or '')}: invalid syntax"
+    if CONSTRAINTS in annotations:
+        layers = _read_layers(annotations[CONSTRAINTS])
+        if layers is None:
+            return "failed to parse multi-layer topology constraints annotation"
+        return "" if 1 <= len(layers) <= _MOST_LAYERS else f"{_WRONG_COUNT}: got {len(layers)}"
+    size = annotations.get(SLICE_SIZE)
+    if SLICE_TOPOLOGY in annotations and size is not None and _int32(size) is None:
+        return atoi_error(size, "ParseInt")
+    return ""
 
 
 def topology_problems(path: Path, annotations: Mapping[str, str]) -> Iterator[str]:
@@ -86,7 +101,7 @@ def topology_problems(path: Path, annotations: Mapping[str, str]) -> Iterator[st
         if name in annotations:
             yield from _label_problems(path.index(name), annotations[name])
     yield from _group_problems(path, annotations)
-    if UNCONSTRAINED in annotations and annotations[UNCONSTRAINED] not in _BOOLEANS:
+    if UNCONSTRAINED in annotations and annotations[UNCONSTRAINED] not in BOOLEANS:
         yield path.index(UNCONSTRAINED).invalid(annotations[UNCONSTRAINED], "must be a boolean value")
     if SLICE_SIZE in annotations:
         text = annotations[SLICE_SIZE]
@@ -133,7 +148,7 @@ def _layer_problems(path: Path, annotations: Mapping[str, str]) -> Iterator[str]
         yield where.invalid(text, "must be a valid JSON array")
         return
     if not 1 <= len(layers) <= _MOST_LAYERS:
-        yield where.invalid(text, "topology constraints must contain between 1 and 3 entries")
+        yield where.invalid(text, _WRONG_COUNT)
         return
     yield from _each_layer_problems(where, layers)
 
