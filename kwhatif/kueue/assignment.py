@@ -48,6 +48,7 @@ class PodSetChoice(msgspec.Struct):
     error: str = ""
     topology: TopologyAssignment | None = None
     topology_flavor: str = ""
+    is_delayed: bool = False
 
     @property
     def mode(self) -> Mode:
@@ -67,7 +68,7 @@ class PodSetChoice(msgspec.Struct):
         """Only resources with a flavor count."""
         flavors = {resource: flavor.name for resource, flavor in self.flavors.items()}
         usage = {resource: amount for resource, amount in self.requests.items() if resource in flavors}
-        return PodSetAdmission(self.name, self.count, flavors, usage, self.topology)
+        return PodSetAdmission(self.name, self.count, flavors, usage, self.topology, self.is_delayed)
 
 
 class Assignment:

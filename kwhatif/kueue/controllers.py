@@ -196,10 +196,9 @@ def _release_evicted(workload: Workload, now: int) -> bool:
 def waits_for_topology(state: KueueState, workload: Workload) -> bool:
     """Whether a workload with quota gets its domains only once the nodes are there: upstream's second pass."""
     queue = state.queues.get(workload.cluster_queue)
-    if queue is None or workload.admission is None:
+    if queue is None or queue.is_multi_cluster:
         return False
-    used = {flavor for admission in workload.admission for flavor in admission.flavors.values()}
-    return bool(used & queue.delayed_flavors & queue.topologies.keys())
+    return any(pod_set.is_delayed for pod_set in workload.admission or ())
 
 
 def answer_provisioning(state: KueueState, workload: Workload) -> bool:

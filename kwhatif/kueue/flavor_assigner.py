@@ -330,6 +330,7 @@ def _topology_requests(assignment: Assignment, queue: ClusterQueue) -> TopologyR
         choice.topology_flavor = flavors[0]
         if queue.is_multi_cluster or flavors[0] in queue.delayed_flavors:
             # The topology is assigned once the nodes are there, or in the other cluster.
+            choice.is_delayed = True
             continue
         implied = is_topology_implied(pod_set, queue)
         request = PodSetTopologyRequest(counted, choice.count, flavors[0], implied)

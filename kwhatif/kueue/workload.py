@@ -37,13 +37,16 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class PodSetAdmission(msgspec.Struct, frozen=True):
-    """The flavors of a pod set that holds quota, what counts, and where its pods go."""
+    """The flavors of a pod set that holds quota, what counts, and where its pods go; ``is_delayed`` while that is not
+    said, since its nodes are yet to come, or are another cluster's.
+    """
 
     name: str
     count: int
     flavors: Mapping[str, str]
     usage: Requests
     topology: TopologyAssignment | None = None
+    is_delayed: bool = False
 
 
 class DomainUse(msgspec.Struct, frozen=True):
@@ -282,13 +285,17 @@ class Workload:
         if not reserved and not was_admitted:
             return False
         ready = all(check.state == "Ready" for check in self.checks)
-        if was_admitted == (reserved and ready):
+        is_delayed = any(pod_set.is_delayed for pod_set in self.admission or ())
+        if was_admitted == (reserved and ready and not is_delayed):
             return False
-        if reserved and ready:
+        if reserved and ready and not is_delayed:
             return self.set_condition(ADMITTED, True, "Admitted", "The workload is admitted", now)
-        if reserved:
+        if reserved and not ready:
             missing = "The workload has not all checks ready"
             return self.set_condition(ADMITTED, False, "UnsatisfiedChecks", missing, now)
+        if reserved:
+            pending = "There are pending delayed topology requests"
+            return self.set_condition(ADMITTED, False, "PendingDelayedTopologyRequests", pending, now)
         reason, message = "NoReservation", "The workload has no reservation"
         if not ready:
             reason, message = "NoReservationUnsatisfiedChecks", f"{message} and not all checks ready"
@@ -370,6 +377,7 @@ def _admissions_of(source: KueueWorkload) -> list[PodSetAdmission]:
             None
             if pod_set_assignment.topology_assignment is None
             else decode_assignment(pod_set_assignment.topology_assignment),
+            pod_set_assignment.delayed_topology_request == "Pending",
         )
         for pod_set_assignment in (admission.pod_set_assignments if admission else None) or ()
     ]

@@ -145,3 +145,14 @@ def test_without_its_topology_a_queue_of_other_clusters_is_active_and_lets_nobod
     run = begin(flavor, check, queue, local("a", "a"), waiting("w", "a", 1))
     assert run.state.queues["a"].is_active
     assert run.state.workloads["ml/w"].conditions["QuotaReserved"].message == "ClusterQueue a is inactive"
+
+
+@pytest.mark.parametrize(("delayed", "status"), [("Pending", "quotaReserved"), ("Ready", "admitted")])
+def test_a_workload_is_admitted_once_its_delayed_topology_is_there(delayed: str, status: str) -> None:
+    queue = cluster_queue("a", 1, admissionChecksStrategy={"admissionChecks": [{"name": "nodes"}]})
+    check = kueue("AdmissionCheck", "nodes", spec={"controllerName": "kueue.x-k8s.io/provisioning-request"})
+    check["status"] = {"conditions": [condition("Active", "True", "R")]}
+    there = running("w", "a", 1, "a", admissionChecks=[{"name": "nodes", "state": "Ready"}])
+    there["status"]["conditions"] = [condition("QuotaReserved", "True", "R"), condition("Admitted", "False", "R")]
+    there["status"]["admission"]["podSetAssignments"][0]["delayedTopologyRequest"] = delayed
+    assert begin(queue, check, local("a", "a"), there).state.workloads["ml/w"].status == status
