@@ -43,7 +43,7 @@ FILES = {
     *(f"plugins/{name}.py" for name in ("per_node", "sample_plugin")),
     *(f"policies/{name}.yaml" for name in ("extender", "most-allocated", "per-node", "requested-to-capacity")),
     *(f"policies/{name}.yaml" for name in ("sample-plugin", "two-profiles")),
-    *(f"autoscaled/{name}.yaml" for name in ("cluster", "groups", "more", "rules", "training", "web")),
+    *(f"autoscaled/{name}.yaml" for name in ("cluster", "groups", "more", "nightly", "rules", "training", "web")),
     *(f"karpenter/{name}.yaml" for name in ("catalogue", "cluster", "leave-spot", "more", "rules", "web")),
     *(f"scaled/{name}.yaml" for name in ("cluster", "more", "rules", "web", "worker")),
     *(f"sweep/{name}.yaml" for name in ("cluster", "prices", "space", "training")),
@@ -70,6 +70,7 @@ FILES = {
     *(f"usage/{name}/usage.json" for name in ("memory-binds", "replicas-follow", "saves-40")),
     "usage/pods-bind/usage.txt",
     "edits.yaml",
+    "requests.yaml",
     "scenario.jsonl",
     "three-nodes.json",
 }
