@@ -215,7 +215,7 @@ KIND_TABLE: tuple[Kind, ...] = (
     *_idle("argoproj.io", "ClusterWorkflowTemplate", namespaced=False),
     *_idle("monitoring.coreos.com", "PodMonitor", "ServiceMonitor"),
     *_idle("tekton.dev", "Pipeline", "Task"),
-    *_idle("serving.kserve.io", "ServingRuntime"),
+    *_idle("serving.kserve.io", "LLMInferenceServiceConfig", "ServingRuntime"),
     *_idle("serving.kserve.io", "ClusterServingRuntime", namespaced=False),
     *_idle("kafka.strimzi.io", "KafkaConnector", "KafkaTopic", "KafkaUser"),
     *_idle("networking.k8s.io", "Ingress", "NetworkPolicy"),

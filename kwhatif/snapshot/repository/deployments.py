@@ -52,12 +52,13 @@ class Deployment:
 @dataclass(frozen=True)
 class NotFollowed:
     """Why what an object deploys is not known: ``reason`` stands in brackets behind the number of such objects. It may
-    be a ``chart`` that nobody has pulled, or values that are ``encrypted``.
+    be a ``chart`` that nobody has pulled, or values that are ``encrypted``. ``problem`` is what is wrong with this one.
     """
 
     reason: str
     chart: ChartReference | None = None
     encrypted: Sequence[EncryptedValue] = ()
+    problem: str = ""
 
 
 Deployed = Sequence[Deployment | NotFollowed]

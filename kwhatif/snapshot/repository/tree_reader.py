@@ -297,7 +297,7 @@ class TreeReader:
 
     def _note_not_followed(self, item: Item, deployment: NotFollowed) -> None:
         value = plain_of(item)
-        owner, why = owner_of(item, value), f"what it deploys is not read: {deployment.reason}"
+        owner, why = owner_of(item, value), f"what it deploys is not read: {deployment.problem or deployment.reason}"
         if deployment.chart is not None:
             self._report.absent_charts.setdefault(deployment.chart.command, []).append(owner)
             why = self._options.charts.describe_absence(deployment.chart)
@@ -315,7 +315,7 @@ class TreeReader:
         problem = self._renderer.problem_of(request)
         if problem and self._options.render != "always":
             self._report.not_rendered[self._renderer.name_of(request)] = problem
-            return NotFollowed("charts that cannot be rendered")
+            return NotFollowed("charts that cannot be rendered", problem=problem)
         return deployment
 
     def _deploy(self, wave: Sequence[Deployment]) -> Iterator[FoundItem]:

@@ -1,20 +1,23 @@
 """KServe's LLMInferenceServices: Deployments or groups over nodes that serve a model, and what schedules its requests.
 
-Upstream: kserve/kserve, pkg/controller/v1alpha2/llmisvc/{config_merge,scheduler,workload_single_node,
-workload_multi_node,workload_storage}.go, and charts/kserve-runtime-configs, whose presets ask for nothing but for the
-scheduler of requests.
+Below what a service says are the configurations that it names, and below these the presets of KServe that its shape
+asks for. Upstream: kserve/kserve, pkg/controller/v1alpha2/llmisvc/{config_merge,scheduler,tokenizer,
+workload_single_node,workload_multi_node,workload_storage}.go, and charts/kserve-runtime-configs for what its presets
+ask for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
 from kwhatif.api.objects import section
 from kwhatif.snapshot.kustomize.room import CopyRoom
 from kwhatif.snapshot.kustomize.strategic_merge import merge_objects
-from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of
+from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, labels_of, name_of, namespace_of
 from kwhatif.workloads.operators.inference_services import KSERVE, size_doubts, with_model
 from kwhatif.workloads.operators.job_sets import leader_worker_children
 from kwhatif.workloads.operators.operator_kind import is_true, items_of, size_of
@@ -23,6 +26,13 @@ from kwhatif.workloads.workload_kind import Companions, child
 _CONFIG = "LLMInferenceServiceConfig"
 _PODS = ("template", "worker")
 _OF_SCHEDULER = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"cpu": "6", "memory": "16Gi"}}
+_OF_TOKENIZER = {"requests": {"cpu": "1", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "12Gi"}}
+_PRESET = "kserve-config-llm-"
+_SCHEDULER, _TOKENIZER = f"{_PRESET}scheduler", f"{_PRESET}tokenizer"
+_PREDICTOR, _PREDICTS = f"{_PRESET}scheduler-latency-predictor", ("predicted-latency-producer",)
+_TOKENIZES = ("token-producer", "precise-prefix-cache-scorer")
+_CHILD_NAME = re.compile(r"\{\{-? *ChildName \.ObjectMeta\.Name `([^`]*)` *-?\}\}")
+_EITHER = re.compile(r"\{\{-? *if [^}]*\}\}([^{]*)\{\{-? *else *-?\}\}[^{]*\{\{-? *end *-?\}\}")
 
 
 def llm_children(service: Object, companions: Companions) -> Iterator[Object]:
@@ -35,9 +45,10 @@ def llm_children(service: Object, companions: Companions) -> Iterator[Object]:
     if prefills:
         own: Object = {key: section(spec, key) for key in ("model", "storageInitializer")}
         yield from _servers(service, {**own, **section(spec, "prefill")}, companions, role="prefill")
-    scheduler = section(spec, "router").get("scheduler")
-    if isinstance(scheduler, dict) and not section(scheduler, "pool").get("ref"):
-        template = _with_main(section(scheduler, "template"), _OF_SCHEDULER)
+    scheduler = _scheduler_of(spec)
+    if scheduler is not None:
+        asks = {} if _config(_SCHEDULER, service, companions) else _OF_SCHEDULER
+        template = _with_main(section(scheduler, "template"), asks)
         labels = _labels(service, "router-scheduler")
         check_part(template, "core.v1.PodSpec", "$.spec.router.scheduler.template")
         body = {
@@ -46,6 +57,13 @@ def llm_children(service: Object, companions: Companions) -> Iterator[Object]:
             **_pods_like(template, labels, section(scheduler, "labels")),
         }
         yield child(service, "apps/v1", "Deployment", f"{name_of(service)}-kserve-router-scheduler", body)
+    if scheduler is not None and _has_tokenizer(scheduler):
+        asks = {} if _config(_TOKENIZER, service, companions) else _OF_TOKENIZER
+        settings = {**spec, "template": _with_main(section(scheduler, "tokenizer", "template"), asks)}
+        template = _with_model_of(settings, "template", "$.spec.router.scheduler.tokenizer.template")
+        labels = {**_labels(service, "tokenizer"), "app.kubernetes.io/component": "tokenizer"}
+        body = {"replicas": 1, **_pods_like(template, labels, {})}
+        yield child(service, "apps/v1", "Deployment", f"{name_of(service)}-tokenizer", body)
 
 
 def llm_doubts(service: Object, companions: Companions) -> Iterator[Doubt]:
@@ -53,10 +71,17 @@ def llm_doubts(service: Object, companions: Companions) -> Iterator[Doubt]:
     for name in _configs_of(service):
         if _config(name, service, companions) is None:
             yield Doubt(f"{_CONFIG} {name} of {whole} is not among the manifests", "its pods are judged without it")
-    asks = "the service says" + (
-        ", 1 CPU and 2Gi for the scheduler" if section(spec, "router").get("scheduler") else ""
-    )
-    yield Doubt(f"what presets of KServe put into the pods of {whole} is not known", f"they ask for what {asks}")
+    absent = [
+        name for name in _presets_of(_own_spec(service, companions)) if _config(name, service, companions) is None
+    ]
+    if absent:
+        sizes = {_SCHEDULER: "1 CPU and 2Gi for the scheduler", _TOKENIZER: "1 CPU and 4Gi for the tokenizer"}
+        asks = ", ".join(["what the service says", *(sizes[name] for name in absent if name in sizes)])
+        yield Doubt(
+            f"{_CONFIG} {', '.join(absent)} of KServe for {whole} {'is' if len(absent) == 1 else 'are'} not among the"
+            f" manifests, where the output of kubectl get -A {_CONFIG.lower()}s -o yaml may be",
+            f"its pods ask for {asks}",
+        )
     for settings, whose in ((spec, whole), (section(spec, "prefill"), f"the prefill of {whole}")):
         yield from size_doubts(section(settings, "scaling"), whose)
         if items_of(settings, "kvCacheOffloading", "secondary"):
@@ -72,12 +97,72 @@ def _config(name: str, service: Object, companions: Companions) -> Object | None
     return next(filter(None, (companions.find(KSERVE, _CONFIG, home, name) for home in homes)), None)
 
 
-def _spec_of(service: Object, companions: Companions) -> Object:
+def _own_spec(service: Object, companions: Companions) -> Object:
     """What a service says, over the configurations that it names, of which later ones count more."""
     spec: Object = {}
     for name in _configs_of(service):
         spec = _lay_over(spec, section(_config(name, service, companions) or {}, "spec"))
     return _lay_over(spec, section(service, "spec"))
+
+
+def _spec_of(service: Object, companions: Companions) -> Object:
+    """What a service says of itself, over the presets that this asks for."""
+    own = _own_spec(service, companions)
+    presets: Object = {}
+    for name in _presets_of(own):
+        presets = _lay_over(presets, section(_config(name, service, companions) or {}, "spec"))
+    spec: Object = _fill(_lay_over(presets, own), name_of(service))
+    return spec
+
+
+def _presets_of(spec: Object) -> Iterator[str]:
+    """The presets by which KServe completes a service, but for its routes and traces, which have no pods."""
+    scheduler = _scheduler_of(spec)
+    if scheduler is not None:
+        yield _SCHEDULER
+        if _has_tokenizer(scheduler):
+            yield _TOKENIZER
+        if _has_plugin(scheduler, _PREDICTS):
+            yield _PREDICTOR
+    prefill = spec.get("prefill")
+    parts = [("", spec)] if not isinstance(prefill, dict) else [("prefill-", prefill), ("decode-", spec)]
+    for part, settings in parts:
+        parallelism = section(settings, "parallelism")
+        if not isinstance(settings.get("worker"), dict):
+            yield f"{_PRESET}{part}template"
+        elif any(integer(parallelism.get(key), 0) > 0 for key in ("data", "dataLocal")):
+            yield f"{_PRESET}{part}worker-data-parallel"
+        elif integer(parallelism.get("pipeline"), 0) > 0:
+            yield f"{_PRESET}{part}worker-pipeline-parallel"
+
+
+def _scheduler_of(spec: Object) -> Object | None:
+    """The scheduler of requests that KServe runs for a service, if any."""
+    scheduler = section(spec, "router").get("scheduler")
+    return scheduler if isinstance(scheduler, dict) and not section(scheduler, "pool").get("ref") else None
+
+
+def _has_tokenizer(scheduler: Object) -> bool:
+    """Whether a Deployment splits requests into tokens, which plugins of the scheduler ask for, too."""
+    return isinstance(scheduler.get("tokenizer"), dict) or _has_plugin(scheduler, _TOKENIZES)
+
+
+def _has_plugin(scheduler: Object, types: Collection[str]) -> bool:
+    return any(plugin.get("type") in types for plugin in items_of(scheduler, "config", "inline", "plugins"))
+
+
+def _fill(value: Any, name: str) -> Any:
+    """A spec with what templates in it say of names, and the first of what depends on settings of KServe.
+
+    What is left stands in commands and arguments.
+    """
+    if isinstance(value, str):
+        return _EITHER.sub(r"\1", _CHILD_NAME.sub(lambda match: name + match[1], value)) if "{{" in value else value
+    if isinstance(value, list):
+        return [_fill(element, name) for element in value]
+    if isinstance(value, dict):
+        return {key: _fill(part, name) for key, part in value.items()}
+    return value
 
 
 def _lay_over(below: Object, above: Object) -> Object:
@@ -101,7 +186,8 @@ def _servers(service: Object, settings: Object, companions: Companions, *, role:
         section(settings, "scaling").get("minReplicas") if section(settings, "scaling") else settings.get("replicas")
     )
     size = size_of(service, least, 1, f"{place}.replicas")
-    extra = section(settings, "labels")
+    of_kueue = {key: value for key, value in labels_of(service).items() if key.startswith("kueue.x-k8s.io")}
+    extra = {**section(settings, "labels"), **of_kueue}
     served = {"kserve.io/component": "workload", "llm-d.ai/role": role}
     template = _with_model_of(settings, "template", f"{place}.template")
     if not isinstance(settings.get("worker"), dict):
@@ -163,7 +249,6 @@ def _labels(service: Object, component: str) -> Object:
 
 
 def _pods_like(spec: Object, labels: Object, extra: Object) -> Object:
-    return {
-        "selector": {"matchLabels": labels},
-        "template": {"metadata": {"labels": {**labels, **extra}}, "spec": spec},
-    }
+    # Upstream has one map for both, so what is put into the template's is in the selector as well.
+    whole = {**labels, **extra}
+    return {"selector": {"matchLabels": whole}, "template": {"metadata": {"labels": whole}, "spec": spec}}

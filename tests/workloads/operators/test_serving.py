@@ -201,7 +201,11 @@ def test_a_large_model_is_served_by_a_deployment_with_a_scheduler_of_requests_be
     assert labels_of(pods[0])["llm-d.ai/role"] == "both"
     assert [each["name"] for each in pods[0]["spec"]["initContainers"]] == ["storage-initializer"]
     service = example(LLM)
-    assert doubts(service) == ["what presets of KServe put into the pods of LLMInferenceService llama is not known"]
+    assert doubts(service) == [
+        "LLMInferenceServiceConfig kserve-config-llm-scheduler, kserve-config-llm-template of KServe for"
+        " LLMInferenceService llama are not among the manifests, where the output of kubectl get -A"
+        " llminferenceserviceconfigs -o yaml may be"
+    ]
     service["metadata"]["annotations"] = {"serving.kserve.io/stop": "true"}
     assert made_of(service).pods == ()
 
@@ -235,3 +239,127 @@ def test_prefill_is_served_by_pods_of_its_own_and_configurations_lie_below_the_s
     assert (
         doubts(service)[0] == "LLMInferenceServiceConfig large of LLMInferenceService llama is not among the manifests"
     )
+
+
+def preset(name: str, **spec: object) -> Json:
+    return {
+        "apiVersion": "serving.kserve.io/v1alpha2",
+        "kind": "LLMInferenceServiceConfig",
+        "metadata": {"name": f"kserve-config-llm-{name}", "namespace": "kserve"},
+        "spec": spec,
+    }
+
+
+PRESETS = (
+    preset(
+        "template",
+        template={
+            "nodeSelector": {"pool": "gpu"},
+            "containers": [
+                {
+                    "name": "main",
+                    "image": "vllm",
+                    "resources": {"requests": {"cpu": "1", "memory": "8Gi"}},
+                    "readinessProbe": {
+                        "httpGet": {
+                            "port": 8000,
+                            "scheme": "{{ if .GlobalConfig.EnableTLS }}HTTPS{{else}}HTTP{{- end }}",
+                        }
+                    },
+                }
+            ],
+            "volumes": [
+                {
+                    "name": "tls",
+                    "secret": {"secretName": "{{ ChildName .ObjectMeta.Name `-kserve-self-signed-certs` }}"},
+                }
+            ],
+        },
+    ),
+    preset(
+        "scheduler",
+        router={
+            "scheduler": {
+                "template": {
+                    "containers": [
+                        {"name": "main", "image": "epp", "resources": {"requests": {"cpu": "2"}}},
+                        {"name": "side", "image": "a", "resources": {"requests": {"cpu": "100m"}}},
+                    ]
+                }
+            }
+        },
+    ),
+    preset(
+        "tokenizer",
+        router={
+            "scheduler": {
+                "tokenizer": {
+                    "template": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "3"}}}]},
+                }
+            }
+        },
+    ),
+)
+
+
+def test_presets_that_are_among_the_manifests_lie_below_all_else() -> None:
+    service = example(LLM)
+    pods = made_of(service, *PRESETS).pods
+    assert requests(pods[0], "main") == {"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "1"}
+    assert pods[0]["spec"]["nodeSelector"] == {"pool": "gpu"}
+    assert pods[0]["spec"]["volumes"][0]["secret"]["secretName"] == "llama-kserve-self-signed-certs"
+    main = next(each for each in pods[0]["spec"]["containers"] if each["name"] == "main")
+    assert main["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
+    assert [requests(pods[2], name) for name in ("main", "side")] == [{"cpu": "2"}, {"cpu": "100m"}]
+    assert len(pods) == 3
+    service["spec"]["baseRefs"] = [{"name": "kserve-config-llm-template"}]
+    service["spec"]["template"]["nodeSelector"] = {"pool": "own"}
+    assert made_of(service, *PRESETS).pods[0]["spec"]["nodeSelector"] == {"pool": "own"}
+
+
+@pytest.mark.parametrize(
+    "scheduler",
+    [
+        {"tokenizer": {}},
+        {"config": {"inline": {"plugins": [{"type": "token-producer"}]}}},
+        {"config": {"inline": {"plugins": [{"type": "other"}, {"type": "precise-prefix-cache-scorer"}]}}},
+    ],
+)
+def test_a_scheduler_that_asks_for_tokens_has_a_deployment_that_makes_them(scheduler: Json) -> None:
+    for presets, cpu in ((PRESETS, {"cpu": "3"}), ((), {"cpu": "1", "memory": "4Gi"})):
+        service = example(LLM)
+        service["spec"]["router"] = {"scheduler": scheduler}
+        (pod,) = [pod for pod in made_of(service, *presets).pods if name_of(pod).startswith("llama-tokenizer-")]
+        assert requests(pod, "main") == cpu
+
+
+SHAPES: list[tuple[Json, list[str]]] = [
+    ({}, ["template"]),
+    ({"worker": {}, "parallelism": {"data": 4}}, ["worker-data-parallel"]),
+    ({"worker": {}, "parallelism": {"pipeline": 2}}, ["worker-pipeline-parallel"]),
+    ({"prefill": {}}, ["prefill-template", "decode-template"]),
+    (
+        {"prefill": {"worker": {}, "parallelism": {"dataLocal": 8}}},
+        ["prefill-worker-data-parallel", "decode-template"],
+    ),
+    ({"router": {"scheduler": {"pool": {"ref": {"name": "a"}}}}}, ["template"]),
+]
+
+
+@pytest.mark.parametrize(("spec", "presets"), SHAPES)
+def test_the_presets_of_a_service_follow_from_its_shape(spec: Json, presets: list[str]) -> None:
+    service = example(LLM)
+    service["spec"] |= {"router": None, **spec}
+    (absent,) = [doubt for doubt in doubts(service) if doubt.startswith("LLMInferenceServiceConfig ")]
+    names = ", ".join(f"kserve-config-llm-{name}" for name in presets)
+    assert absent.startswith(f"LLMInferenceServiceConfig {names} of KServe for ")
+
+
+def test_labels_of_a_service_and_of_kueue_stand_in_its_pods_and_in_the_selector() -> None:
+    service = example(LLM)
+    service["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "gpus", "team": "a"}
+    service["spec"] |= {"router": None, "labels": {"app.kubernetes.io/name": "pool"}}
+    labels = labels_of(made_of(service).pods[0])
+    assert labels["app.kubernetes.io/name"] == "pool"
+    assert labels["kueue.x-k8s.io/queue-name"] == "gpus"
+    assert "team" not in labels
