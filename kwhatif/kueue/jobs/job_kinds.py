@@ -46,17 +46,17 @@ def _leader_or_worker(labels: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class JobRow:
-    """A kind: its ``framework`` is what Kueue's Configuration calls it, ``pod_set`` names the pod set of a pod by its
-    labels. Pods of different values of the label ``apart`` have Workloads of their own; with ``single`` each has one.
-    Of pods a topology orders those of a pod set by ``index_label``.
+    """A kind: ``framework`` is what Kueue's Configuration calls it, ``pod_set_name`` that of a pod by its labels.
+    Pods of different values of the label ``apart`` have Workloads of their own; with ``single`` each has one.
 
+    ``spec_pod_sets`` are what the object says; a pod set made of pods is ordered by ``index_label`` in a topology.
     ``optional``: objects without a queue are of no concern to Kueue. ``gate`` is the feature gate that it takes.
     """
 
     kind: str
     group: str
     framework: str
-    pod_set: Callable[[Mapping[str, str]], str] = lambda labels: MAIN
+    pod_set_name: Callable[[Mapping[str, str]], str] = lambda labels: MAIN
     spec_pod_sets: SpecPodSets | None = None
     index_label: str | None = None
     apart: str = ""
@@ -162,14 +162,15 @@ def pod_sets_of(row: JobRow, job: Object, pods: Sequence[Pod]) -> tuple[list[Wor
         return _roles_of(pods)
     if row.kind == "AppWrapper":
         return _components_of(str(section(job, "metadata").get("name")), pods)
-    has_leader = bool(section(job, "spec", "leaderWorkerTemplate").get("leaderTemplate"))
-    names = {pod.key: MAIN if row.apart and not has_leader else row.pod_set(pod.metadata.labels or {}) for pod in pods}
-    said = list(row.spec_pod_sets(dict(job))) if row.spec_pod_sets is not None else []
-    if not said:
-        return [_pod_set(MAIN, _template_of(pods[0]), len(pods), row.index_label)], names
-    return [
-        _pod_set(each.name, convert(each.template, WorkloadPodTemplate), each.count, each.index_label) for each in said
-    ], names
+    spec_pod_sets = list(row.spec_pod_sets(dict(job))) if row.spec_pod_sets is not None else []
+    pod_sets = [
+        _pod_set(pod_set.name, convert(pod_set.template, WorkloadPodTemplate), pod_set.count, pod_set.index_label)
+        for pod_set in spec_pod_sets
+    ] or [_pod_set(MAIN, _template_of(pods[0]), len(pods), row.index_label)]
+    # Pods of a group without a leader's template are all of one pod set, which no label tells.
+    names, first = {pod_set.name for pod_set in pod_sets}, pod_sets[0].name
+    named = {pod.key: row.pod_set_name(pod.metadata.labels or {}) for pod in pods}
+    return pod_sets, {key: name if name in names else first for key, name in named.items()}
 
 
 def failure_of(row: JobRow, job: Object, pods: Sequence[Pod]) -> str:

@@ -82,6 +82,7 @@ def ray_groups(*within: str) -> SpecPodSets:
             head["spec"] = {**section(head, "spec"), "containers": [*_containers(head), submitter_container(own)]}
         yield SpecPodSet("head", head, 1)
         for group in items_of(spec, "workerGroupSpecs"):
+            # The CRD's default is none; what an autoscaler has as the least does not count.
             count = integer(group.get("replicas"), 0) * max(integer(group.get("numOfHosts"), 1), 1)
             yield SpecPodSet(str(group.get("groupName") or "").lower(), section(group, "template"), count)
         if mode == SUBMITTER_JOB:

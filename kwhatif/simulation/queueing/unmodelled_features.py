@@ -48,7 +48,9 @@ def _waits_for_pods(decisions: Decisions) -> list[str]:
 def _elastic(decisions: Decisions) -> list[str]:
     """Jobs whose size may change, and Workloads that take the place of others."""
     jobs = [job.name for job in decisions.jobs if job.workload and annotations_of(job.manifest).get(ELASTIC) == "true"]
-    workloads = [each.key for each in decisions.objects.workloads if _REPLACES in (each.metadata.annotations or {})]
+    workloads = [
+        workload.key for workload in decisions.objects.workloads if _REPLACES in (workload.metadata.annotations or {})
+    ]
     return [*jobs, *workloads]
 
 
@@ -60,12 +62,12 @@ def _claiming(decisions: Decisions) -> list[str]:
     return [
         workload.key
         for workload in decisions.workloads
-        if any(one.template.spec.resource_claims for one in workload.spec.pod_sets or ())
+        if any(pod_set.template.spec.resource_claims for pod_set in workload.spec.pod_sets or ())
     ]
 
 
 def _on_unhealthy_nodes(decisions: Decisions) -> list[str]:
-    return [each.key for each in decisions.objects.workloads if each.status.unhealthy_nodes]
+    return [workload.key for workload in decisions.objects.workloads if workload.status.unhealthy_nodes]
 
 
 _FEATURES = (
