@@ -74,6 +74,16 @@ CASES: dict[str, tuple[dict[str, Any], list[WorkloadPodSet], list[str]]] = {
         [],
         ["spec.enableInTreeAutoscaling: Invalid value: true: a kueue-managed RayCluster can use autoscaling only as"],
     ),
+    "an elastic RayCluster with an autoscaler": (
+        job("RayCluster", {"enableInTreeAutoscaling": True}, elastic__job="true"),
+        [],
+        [],
+    ),
+    "an elastic RayCluster with an autoscaler in another cluster": (
+        job("RayCluster", {"enableInTreeAutoscaling": True, "managedBy": f"{K}multikueue"}, elastic__job="true"),
+        [],
+        ["spec.enableInTreeAutoscaling: Forbidden: in-tree autoscaling is not supported for a MultiKueue-managed"],
+    ),
     "a RayCluster of too many groups": (
         job("RayCluster", {"workerGroupSpecs": SEVENTEEN}),
         [],

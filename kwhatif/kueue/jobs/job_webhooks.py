@@ -29,6 +29,7 @@ POD_GROUP_NAME, POD_GROUP_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.
 """The name is an annotation since 0.18, and a label in older manifests."""
 MAX_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
 _MANAGED = "kueue.x-k8s.io/managed"
+_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 _PREBUILT = "kueue.x-k8s.io/prebuilt-workload-name"
 _LABELS, _ANNOTATIONS = ROOT.child("metadata", "labels"), ROOT.child("metadata", "annotations")
 _ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
@@ -269,14 +270,8 @@ def _ray_problems(job: Object) -> Iterator[str]:
         detail = "a kueue managed job should delete the cluster after finishing"
         yield ROOT.child("spec", "shutdownAfterJobFinishes").invalid(False, detail)
     cluster = _ray_cluster(job)
-    if cluster.get("enableInTreeAutoscaling") and _annotations_of(job).get(ELASTIC) != "true":
-        detail = "a kueue managed job should only use autoscaling when workload slicing is enabled"
-        if kind == "RayCluster":
-            detail = (
-                "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
-                f'ElasticJobsViaWorkloadSlices feature gate and set the "{ELASTIC}": "true" annotation'
-            )
-        yield path.child("enableInTreeAutoscaling").invalid(True, detail)
+    if cluster.get("enableInTreeAutoscaling"):
+        yield from _autoscaling_problems(job, cluster, path.child("enableInTreeAutoscaling"))
     groups = cluster.get("workerGroupSpecs") or ()
     if len(groups) + 1 > MOST_POD_SETS:
         text = path.child("workerGroupSpecs").text
@@ -285,6 +280,20 @@ def _ray_problems(job: Object) -> Iterator[str]:
         if group.get("groupName") == "head":
             name = path.child("workerGroupSpecs").index(index).child("groupName")
             yield name.forbidden('"head" is reserved for the head group')
+
+
+def _autoscaling_problems(job: Object, cluster: Object, path: Path) -> Iterator[str]:
+    """Only elastic jobs may grow."""
+    is_cluster, is_elastic = job.get("kind") == "RayCluster", _annotations_of(job).get(ELASTIC) == "true"
+    if is_elastic:
+        if is_cluster and cluster.get("managedBy") == _MULTIKUEUE:
+            yield path.forbidden("in-tree autoscaling is not supported for a MultiKueue-managed elastic RayCluster")
+    elif is_cluster:
+        detail = "a kueue-managed RayCluster can use autoscaling only as an elastic job: enable the "
+        detail += f'ElasticJobsViaWorkloadSlices feature gate and set the "{ELASTIC}": "true" annotation'
+        yield path.invalid(True, detail)
+    else:
+        yield path.invalid(True, "a kueue managed job should only use autoscaling when workload slicing is enabled")
 
 
 def _spark_problems(job: Object) -> Iterator[str]:
