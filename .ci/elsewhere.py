@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import sys
@@ -69,7 +70,7 @@ def main() -> int:
         lacking: list[str] = []
         began = time.monotonic()
         try:
-            code = run_tests(environment, given.pytest.split(), lacking)
+            code = run_tests(environment, shlex.split(given.pytest), lacking)
             outcome = "passed" if code == 0 else f"failed (pytest ends with {code})"
         except Missing as reason:
             code, outcome = 0, f"left out: {reason}"
