@@ -5,7 +5,7 @@ Upstream: submitPodGroupAlgorithmResult and updatePodGroupCondition in pkg/sched
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -17,6 +17,8 @@ from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.driver import Driver
 from kwhatif.scheduling.pod_group_cycle import PodGroupScheduler
 from kwhatif.scheduling.pod_group_results import (
+    ERROR,
+    REJECTED,
     UNSCHEDULABLE,
     GroupCondition,
     MemberFailure,
@@ -26,11 +28,16 @@ from kwhatif.scheduling.pod_group_results import (
 )
 from kwhatif.scheduling.schedule_one import Scheduler
 
-REJECTED, ERROR = "Unschedulable", "SchedulerError"
+Evict = Callable[[PodInfo, PodInfo], None]
+"""Evicts a victim, which has a node, for a preemptor."""
 
 
-def attempt_pod_group(driver: Driver, key: GroupKey, members: Sequence[PodInfo]) -> PodGroupCycle:
-    """One cycle of a group, its members tried in this order, with all its consequences at once."""
+def attempt_pod_group(
+    driver: Driver, key: GroupKey, members: Sequence[PodInfo], evict: Evict | None = None
+) -> PodGroupCycle:
+    """One cycle of a group, its members tried in this order, with all its consequences. Victims are gone at once,
+    unless ``evict`` tells them to leave.
+    """
     names = [pod.pod.spec.scheduler_name or "" for pod in members]
     other = next((name for name in names if name != names[0]), None)
     if other is not None:
@@ -38,7 +45,9 @@ def attempt_pod_group(driver: Driver, key: GroupKey, members: Sequence[PodInfo])
     scheduler = driver.scheduler_for(members[0])
     candidates = [pod for pod in members if not is_leaving(pod)]
     cycle = PodGroupScheduler(scheduler, key, candidates).decide()
-    _evict(driver, cycle)
+    # Members that Permit wants to be tried are being tried: none of them is in the queue.
+    driver.take_activated()
+    _evict(driver, cycle, evict)
     _Submission(driver, scheduler, cycle).submit()
     _write_condition(driver, cycle)
     cycle.members = list(members)
@@ -78,25 +87,32 @@ def _denominate(driver: Driver, pod: PodInfo) -> None:
     pod.nominated = ""
 
 
-def _evict(driver: Driver, cycle: PodGroupCycle) -> None:
-    """Remove victims: those that single members chose in any placement, or those of the whole group."""
+def _evict(driver: Driver, cycle: PodGroupCycle, evict: Evict | None) -> None:
+    """Evict victims: those that single members chose in any placement, or those of the whole group, for whose first
+    member they leave.
+    """
     chosen = [member.attempt for tried in cycle.tried for member in tried.members if member.attempt.nominated]
     members = {pod.uid for pod in cycle.members}
     for attempt in chosen:
         for other in list(driver.cluster.nominated.get(attempt.nominated, ())) if attempt.victims_to_evict else ():
             if other.priority < attempt.pod.priority and other.uid not in members:
                 _denominate(driver, other)
-    victims = [victim for attempt in chosen for victim in attempt.victims_to_evict]
+    victims = [(victim, attempt.pod) for attempt in chosen for victim in attempt.victims_to_evict]
     if cycle.preemption is not None:
-        victims += [victim for victim in cycle.preemption.victims if not victim.shape.terminating]
-    for victim in victims:
-        if driver.turn_away(victim):
-            cycle.evicted.append(victim)
-        elif driver.cluster.find(victim.uid) is not None:
+        first = cycle.members[0]
+        victims += [(victim, first) for victim in cycle.preemption.victims if not victim.shape.terminating]
+    evicted: set[str] = set()
+    for victim, preemptor in victims:
+        if victim.uid in evicted or driver.cluster.find(victim.uid) is None:
+            continue
+        evicted.add(victim.uid)
+        cycle.evicted.append(victim)
+        if evict is not None:
+            evict(victim, preemptor)
+        elif not driver.turn_away(victim):
             driver.cluster.remove_pod(victim.uid)
-            cycle.evicted.append(victim)
     if victims:
-        driver.settle()
+        cycle.settled += driver.settle()
 
 
 class _Submission:
@@ -112,7 +128,8 @@ class _Submission:
         for k, pod in enumerate(self._cycle.members):
             self._submit_member(pod, results[k] if k < len(results) else None)
         # Bindings follow one another in the order of the members, those that had to wait among them.
-        self._driver.settle()
+        own = {attempt.pod.uid for attempt in self._attempts}
+        self._cycle.settled += [attempt for attempt in self._driver.settle() if attempt.pod.uid not in own]
         names = self._cluster.columns.names
         for attempt in self._attempts:
             if attempt.waiting:

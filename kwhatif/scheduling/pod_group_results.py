@@ -11,10 +11,12 @@ from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.placement import Placement
 from kwhatif.framework.status import Code, Status
-from kwhatif.scheduling.attempt import Attempt
+from kwhatif.scheduling.attempt import Attempt, rejectors_of
 from kwhatif.scheduling.pod_group_preemption import PodGroupPreemption
 
 UNSCHEDULABLE = "pod group is unschedulable"
+REJECTED, ERROR = "Unschedulable", "SchedulerError"
+"""Why a member failed: the reason of its condition."""
 
 
 def is_leaving(pod: PodInfo) -> bool:
@@ -100,6 +102,7 @@ class PodGroupCycle(msgspec.Struct):
     condition   the condition that this cycle wrote, if it wrote one
     evicted     pods deleted as victims, wherever in the cycle
     activated   uids of pods that plugins want to be tried at once, if they wait in the queue
+    settled     attempts of other pods that were held, and are bound or rejected since
     """
 
     key: GroupKey
@@ -117,6 +120,7 @@ class PodGroupCycle(msgspec.Struct):
     condition: GroupCondition | None = None
     evicted: list[PodInfo] = []
     activated: set[str] = set()
+    settled: list[Attempt] = []
 
     @property
     def name(self) -> str:
@@ -126,6 +130,22 @@ class PodGroupCycle(msgspec.Struct):
     def results(self) -> list[MemberResult]:
         """The members' results in the chosen placement; fewer than members where an error ended it."""
         return self.chosen.members if self.chosen is not None else []
+
+    def rejectors(self) -> dict[str, frozenset[str]]:
+        """By uid, the plugins that rejected a member that failed; none where it failed only with its group, or by an
+        error, so that no event has to bring it back (upstream: handleSchedulingFailure in schedule_one.go).
+        """
+        results = {result.pod.uid: result for result in self.results}
+        return {
+            uid: rejectors_of(results[uid].attempt)
+            if failure.reason == REJECTED and uid in results and self._failed_by_itself(results[uid])
+            else frozenset()
+            for failure in self.failed.values()
+            if (uid := failure.pod.uid)
+        }
+
+    def _failed_by_itself(self, result: MemberResult) -> bool:
+        return result.row is None or (result.requires_preemption and self.waiting_on_preemption)
 
     @property
     def is_error(self) -> bool:

@@ -1,8 +1,8 @@
 """The scheduling queue: active pods, pods in backoff, and unschedulable pods that wait for an event.
 
 Time is a number of seconds that the caller moves; nothing here reads a clock. Upstream: pkg/scheduler/backend/queue
-(scheduling_queue.go, backoff_queue.go, active_queue.go; AssignedPodAdded), and buildQueueingHintMap in scheduler.go,
-which drops plugins' own hints where the gate SchedulerQueueingHints is off.
+(scheduling_queue.go, backoff_queue.go, active_queue.go; AssignedPodAdded, PopSpecificPod), and buildQueueingHintMap in
+scheduler.go, which drops plugins' own hints where the gate SchedulerQueueingHints is off.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class QueuedPod(msgspec.Struct, eq=False):
 
     ``rejectors`` are the plugins that rejected it last time; only events that they registered bring it back. A pod that
     failed without one (an error) backs off and comes back by itself. ``gate`` is the refusal of the PreEnqueue plugin
-    that gates it, ``place`` where it is: ``active``, ``backoff``, ``waiting``, or nowhere.
+    that gates it, ``place`` where it is: ``active``, ``backoff``, ``waiting``, or nowhere. ``first_active`` is when it
+    first became active, among all pods; 0 if it never was.
     """
 
     info: PodInfo
@@ -88,6 +89,7 @@ class QueuedPod(msgspec.Struct, eq=False):
     gate: Status | None = None
     backoff_until: float | None = None
     place: str = ""
+    first_active: int = 0
 
 
 class SchedulingQueue(msgspec.Struct, eq=False):
@@ -114,6 +116,7 @@ class SchedulingQueue(msgspec.Struct, eq=False):
     _soonest: list[tuple[float, Any, int, QueuedPod]] = []
     _waiting: dict[tuple[str, frozenset[str]], dict[str, QueuedPod]] = {}
     _count: int = 0
+    _activations: int = 0
 
     # --- coming in
 
@@ -163,6 +166,14 @@ class SchedulingQueue(msgspec.Struct, eq=False):
                 del self._backoff[pod.info.uid]
                 return self._mark_popped(pod)
         return None
+
+    def take(self, pod: QueuedPod) -> bool:
+        """Take a pod out, wherever it is, as if it had become active and been popped; False if it is gated."""
+        self.activate(pod)
+        if pod.place != "active":
+            return False
+        self._mark_popped(pod)
+        return True
 
     @staticmethod
     def _mark_popped(pod: QueuedPod) -> QueuedPod:
@@ -307,6 +318,8 @@ class SchedulingQueue(msgspec.Struct, eq=False):
     def _activate(self, pod: QueuedPod, *, ask: bool = True) -> None:
         if not ask or not self._hold_if_gated(pod):
             pod.place = "active"
+            self._activations += 1
+            pod.first_active = pod.first_active or self._activations
             if self._heap is None and self.by_heap():
                 self._heap = BinaryHeap(has_lesser_key)
             entry = self.sort_key(pod), pod.order, pod

@@ -7,25 +7,26 @@ permits, backoffs, and victims' grace periods.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.api.times import format_time
+from kwhatif.cluster.pod_group_states import GroupKey
 from kwhatif.cluster.shapes import PodInfo, start_time
-from kwhatif.cluster.storage import claim_names
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.progress import report_progress
-from kwhatif.scheduling.attempt import MAX_FAILURES, NOT_MADE_YET, Attempt, RetryLimit, rejectors_of
+from kwhatif.scheduling.attempt import MAX_FAILURES, Attempt, RetryLimit, rejectors_of
 from kwhatif.scheduling.controllers import Replacements, grace_of, with_claims_again
 from kwhatif.scheduling.driver import Driver
-from kwhatif.scheduling.queue import LEFTOVER_AFTER, OFTEN, QueuedPod, SchedulingQueue, was_refused
+from kwhatif.scheduling.group_rounds import attempts_of
+from kwhatif.scheduling.pod_group_results import PodGroupCycle
+from kwhatif.scheduling.queue import OFTEN, QueuedPod, SchedulingQueue, was_refused
+from kwhatif.scheduling.queued_groups import QueuedGroups
 from kwhatif.scheduling.requeueing import Requeueing
-from kwhatif.scheduling.timeline import Agenda, EntryKind, EventLog, next_tick
-
-BACKOFF_TICK, LEFTOVER_TICK = 1.0, 30.0
+from kwhatif.scheduling.timeline import Agenda, EntryKind, EventLog
 
 
 @dataclass(eq=False)
@@ -37,7 +38,7 @@ class Simulator:
     replacement, ``stands_for`` the pod that a chain of replacements began with, ``entered`` when a pod could first be
     tried, and ``bound`` when it got which node. ``deleted`` pods are not made again. ``unclaimed`` are pods made by
     controllers for other schedulers. ``at_rest`` is called when the scheduler has nothing more to do at a moment,
-    ``on_gone`` when a pod has left for good.
+    ``on_gone`` when a pod has left for good, ``on_group_cycle`` after each cycle of a group.
 
     A deleted pod is gone after ``leaves_after`` seconds, a bound one completes after ``works_for``, if ever. With
     ``begins`` (seconds since 1970 at time zero) bound pods get a start time.
@@ -56,6 +57,7 @@ class Simulator:
     bound: dict[str, tuple[float, str]] = field(default_factory=dict)
     at_rest: Callable[[], None] = lambda: None
     on_gone: Callable[[PodInfo], None] = lambda pod: None
+    on_group_cycle: Callable[[PodGroupCycle], None] = lambda cycle: None
     leaves_after: Callable[[PodInfo], float] = grace_of
     works_for: Callable[[PodInfo], float | None] = lambda pod: None
     begins: float | None = None
@@ -70,7 +72,6 @@ class Simulator:
         self._queued: dict[str, QueuedPod] = {}
         self._held: dict[str, QueuedPod] = {}
         self._patience, self._cycles = RetryLimit(), 0
-        self._told_claims: set[tuple[str, str]] = set()
         self._replacements = Replacements(taken=self.taken)
         self.queue = SchedulingQueue(
             lambda queued: self.driver.queue_key(queued.info, queued.order),
@@ -82,7 +83,8 @@ class Simulator:
             setup.features,
             by_heap=self.driver.orders_by_heap,
         )
-        self._requeueing = Requeueing(self.driver, self.queue, self.diary)
+        self.requeueing = Requeueing(self.driver, self.queue, self.diary)
+        self._groups = QueuedGroups(self.driver, self.queue, self._queued)
 
     # --- what comes from outside
 
@@ -100,7 +102,12 @@ class Simulator:
 
     def add_nodes_at(self, names: Sequence[str], at: float, join: Callable[[], None]) -> None:
         """Add nodes of these names at a moment; ``join`` puts them into the cluster."""
-        self._agenda.add(at, EntryKind.ARRIVAL, lambda: self._join_nodes(names, join))
+
+        def join_nodes() -> None:
+            join()
+            self.requeueing.handle_new_nodes(names, "joined")
+
+        self._agenda.add(at, EntryKind.ARRIVAL, join_nodes)
 
     def create_pod(self, pod: PodInfo) -> None:
         """Create a pod."""
@@ -110,7 +117,7 @@ class Simulator:
         """Add a pod that another scheduler has bound."""
         self.cluster.add(pod, node)
         self._say(pod, "bound", "by somebody else", node)
-        self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
+        self.requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
 
     def update_pod(self, pod: PodInfo) -> None:
         """Replace a pod whose labels, requests or gates changed."""
@@ -123,12 +130,12 @@ class Simulator:
             self.cluster.forget(pod.uid)
             self.cluster.assume(pod, row)
             for event in (ClusterEvent.POD_DELETED, ClusterEvent.POD_ADDED):
-                self._requeueing.handle_event(EventOccurrence(event, self.cluster, pod))
+                self.requeueing.handle_event(EventOccurrence(event, self.cluster, pod))
         elif (queued := self._queued.get(pod.uid)) is not None and pod.uid not in self._held:
             if queued.info.nominated:
                 self.cluster.nominate(pod, queued.info.nominated)
             self.queue.update(queued, pod)
-            self._requeueing.changes += 1
+            self.requeueing.changes += 1
             self._check_gate(queued)
 
     def remove(self, uid: str) -> None:
@@ -142,10 +149,11 @@ class Simulator:
             self._settle()
         if (queued := self._queued.pop(uid, None)) is not None:
             self.queue.remove(queued)
+            self.cluster.pod_groups.remove(queued.info)
             self._say(queued.info, "deleted")
             self.cluster.remove_nomination(uid)
             if queued.info.nominated:
-                self._requeueing.clear_nomination(queued.info)
+                self.requeueing.clear_nomination(queued.info)
         elif (entry := self.cluster.find(uid)) is not None:
             self._begin_deletion(entry[0])
 
@@ -173,25 +181,6 @@ class Simulator:
                 self._begin_deletion(pod)
                 self._recreate(pod, self._replacements.replace_on_eviction(pod))
 
-    def handle_changes(self, nodes: Iterable[str], readers: Collection[str] = ()) -> None:
-        """Requeue pods after objects of the cluster changed: these nodes were added or changed, and objects that these
-        plugins read.
-        """
-        self._requeueing.handle_new_nodes(nodes, "changed")
-        back = self.queue.bring_back(lambda queued: not queued.rejectors.isdisjoint(readers)) if readers else []
-        self._requeueing.note_active(back, "what a plugin reads has changed")
-
-    def unplaced_attempts(self) -> list[Attempt]:
-        """The last attempts of pods without a node and without a nomination."""
-        queued = [*self.queue.waiting(), *self.queue.backing_off()]
-        tried = (self.outcome.get(pod.info.uid) for pod in queued if pod.gate is None and not pod.info.nominated)
-        return [attempt for attempt in tried if attempt is not None and not attempt.is_placed]
-
-    @property
-    def changes(self) -> int:
-        """How often the cluster has changed."""
-        return self._requeueing.changes
-
     # --- the loop
 
     def run(self, until: float = math.inf, *, leftovers: bool = True) -> None:
@@ -203,31 +192,16 @@ class Simulator:
             self._move_to(moment)
             self._agenda.run(moment)
             self._settle()
-            if moment % BACKOFF_TICK == 0:
-                self._requeueing.note_active(self.queue.flush_backoff(), "its backoff is over")
-            if moment % LEFTOVER_TICK == 0:
-                self._requeueing.note_active(
-                    self.queue.flush_leftover(self._requeueing.stale_pods()), "it has waited for five minutes"
-                )
+            self.requeueing.flush()
             while (pod := self.queue.pop()) is not None:
                 self._cycle(pod)
             self.at_rest()
 
     def _next(self, *, leftovers: bool) -> float | None:
-        """The next moment at which there is something to do; of the periodic flushes, those that could matter."""
-        moments = self.driver.deadlines()
+        """The next moment at which there is something to do."""
+        moments = [*self.driver.deadlines(), *self.requeueing.next_flushes(leftovers=leftovers)]
         if self._agenda.next is not None:
             moments.append(self._agenda.next)
-        # A cluster without nodes is an error to the scheduler, which tries again forever; nothing can change here.
-        backing_off = self.queue.backing_off() if len(self.cluster) else []
-        if backing_off:
-            end = min(self.queue.backoff_end(pod) for pod in backing_off)
-            on_time = self.cluster.shapes.features.backoff_ends_on_time and end > self.now and end % BACKOFF_TICK == 0
-            moments.append(end if on_time else next_tick(max(end, self.now), BACKOFF_TICK))
-        stale = self._requeueing.stale_pods() if leftovers else ()
-        if stale:
-            due = min(pod.timestamp for pod in stale) + LEFTOVER_AFTER
-            moments.append(next_tick(max(due, self.now), LEFTOVER_TICK))
         return min(moments, default=None)
 
     def _move_to(self, moment: float) -> None:
@@ -245,6 +219,7 @@ class Simulator:
             return
         self._say(pod, "queued", why)
         self.cluster.pending.add(pod.pod)
+        self.cluster.pod_groups.add(pod, pending=True)
         queued = self._queued[pod.uid] = QueuedPod(pod, name)
         if why == "created" and was_refused(pod.pod):
             queued.attempts = queued.unschedulable = OFTEN
@@ -252,6 +227,9 @@ class Simulator:
         self._check_gate(queued)
         if pod.nominated and queued.gate is None:
             self.cluster.nominate(pod, pod.nominated)
+        for member in self._groups.add(queued):
+            self._say(member.info, "queued", "the quorum of its group is there")
+            self._check_gate(member)
 
     def _check_gate(self, queued: QueuedPod) -> None:
         if queued.gate is not None:
@@ -263,11 +241,20 @@ class Simulator:
     # --- cycles
 
     def _cycle(self, queued: QueuedPod) -> None:
-        """One scheduling cycle, its binding, and what follows from both."""
-        pod = queued.info
-        self._requeueing.tried_at[pod.uid] = self._requeueing.changes
+        """One scheduling cycle of a pod or of its group, the bindings, and what follows from both."""
         self._cycles += 1
         report_progress("Simulating", "cycles", self._cycles)
+        key = self._groups.group_of(queued.info)
+        if key is None:
+            self._cycle_of_pod(queued)
+        elif members := self._groups.take_members(queued):
+            self._cycle_of_group(key, {member.info.uid: member for member in members})
+        self._settle()
+        self._activate()
+
+    def _cycle_of_pod(self, queued: QueuedPod) -> None:
+        pod = queued.info
+        self.requeueing.tried_at[pod.uid] = self.requeueing.changes
         # Of the node that it waited on, no other pod has heard.
         known = any(other.uid == pod.uid for other in self.cluster.nominated.get(pod.nominated, ()))
         nominated, changes = pod.nominated if known else "", len(self.cluster.devices.journal)
@@ -279,26 +266,52 @@ class Simulator:
         else:
             self._handle_failure(queued, attempt, nominated)
             if len(self.cluster.devices.journal) > changes:
-                self._requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
-        self._settle()
-        self._activate()
+                self.requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
 
-    def _activate(self) -> None:
+    def _cycle_of_group(self, key: GroupKey, members: Mapping[str, QueuedPod]) -> None:
+        """The members that failed go back to the queue before others hear of those that are bound."""
+        for uid in members:
+            self.requeueing.tried_at[uid] = self.requeueing.changes
+        cycle, preemptions = self._groups.attempt(key, [member.info for member in members.values()], self._evict)
+        self.outcome |= {pod.uid: attempt for pod, (attempt,) in attempts_of([cycle])}
+        for attempt in preemptions:
+            self.preemptions.setdefault(attempt.pod.uid, []).append(attempt)
+        rejectors = cycle.rejectors()
+        for failure in cycle.failed.values():
+            uid = failure.pod.uid
+            given_up = self._requeue_failed(members[uid], self.outcome[uid], rejectors[uid])
+            if given_up:
+                self.cluster.remove_nomination(uid)
+            elif failure.nominated:
+                self._say(failure.pod, "nominated", "with its group", failure.nominated)
+        self._end_waits(cycle.settled)
+        for attempt in cycle.held:
+            self._hold(members[attempt.pod.uid])
+        for uid in members:
+            if self.outcome[uid].is_placed and not self.outcome[uid].waiting:
+                self._handle_bound(self.outcome[uid])
+        self._activate(cycle.activated)
+        self.on_group_cycle(cycle)
+
+    def _activate(self, uids: Iterable[str] = ()) -> None:
         """Activate pods at plugins' request, whatever their backoff."""
-        queued = [self._queued[uid] for uid in self.driver.take_activated() if uid in self._queued]
-        self._requeueing.note_active([pod for pod in queued if self.queue.activate(pod)], "a plugin activates it")
+        queued = [self._queued[uid] for uid in (*sorted(uids), *self.driver.take_activated()) if uid in self._queued]
+        self.requeueing.note_active([pod for pod in queued if self.queue.activate(pod)], "a plugin activates it")
 
     def _hold(self, queued: QueuedPod) -> None:
         uid = queued.info.uid
         held = self.driver.scheduler_for(queued.info).profile.waiting[uid]
-        self._held[uid], self._requeueing.meanwhile[uid] = queued, []
+        self._held[uid], self.requeueing.meanwhile[uid] = queued, []
         self._say(queued.info, "waiting", f"for its permit from {', '.join(sorted(held.waits))}", held.node)
 
     def _settle(self) -> None:
         """Handle held pods that are bound or rejected."""
-        for attempt in self.driver.settle():
+        self._end_waits(self.driver.settle())
+
+    def _end_waits(self, attempts: Iterable[Attempt]) -> None:
+        for attempt in attempts:
             queued = self._held.pop(attempt.pod.uid)
-            meanwhile = self._requeueing.meanwhile.pop(attempt.pod.uid)
+            meanwhile = self.requeueing.meanwhile.pop(attempt.pod.uid)
             if attempt.is_placed:
                 self._handle_bound(attempt)
             else:
@@ -311,35 +324,15 @@ class Simulator:
         self._begin_work(pod, node)
         self._say(pod, "bound", f"score {attempt.score}" if attempt.score is not None else "the only node", node)
         self.diary.normal(pod.key, "Scheduled", f"Successfully assigned {pod.key} to {node}")
-        self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
-        self._make_next(pod)
-        for device_claim in self.cluster.devices.of_pod(pod.pod):
-            key = (device_claim.namespace, device_claim.name)
-            self._requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICE_CLAIM_CHANGED, self.cluster, pod, key))
-        storage = self.cluster.storage
-        for name, _ in claim_names(pod.pod):
-            key = (pod.shape.namespace, name)
-            claim = storage.claims.get(key)
-            if claim is not None and not storage.fully_bound(claim) and key not in self._told_claims:
-                self._told_claims.add(key)
-                self._requeueing.handle_event(EventOccurrence(ClusterEvent.VOLUME_CHANGED, self.cluster, pod))
-                self._requeueing.handle_event(EventOccurrence(ClusterEvent.CLAIM_CHANGED, self.cluster, pod, key))
-
-    def _make_next(self, pod: PodInfo) -> None:
-        """Pods are made, and enter the queue, whose turn comes with this one."""
-        turns = self.cluster.creation_turns
-        if turns is None or not turns.concerns(pod):
-            return
-        for queued in self.queue.waiting():
-            if queued.gate is None or queued.gate.plugin != NOT_MADE_YET:
-                continue
-            self.queue.activate(queued)
-            if queued.gate is None:
-                self._say(queued.info, "queued", "its turn has come")
-                self.entered.setdefault(queued.info.uid, self.now)
+        self.requeueing.handle_event(EventOccurrence(ClusterEvent.POD_ADDED, self.cluster, pod))
+        for queued in self.requeueing.take_next_turn(pod):
+            self._say(queued.info, "queued", "its turn has come")
+            self.entered.setdefault(queued.info.uid, self.now)
+        self.requeueing.handle_claims(pod)
 
     def _begin_work(self, pod: PodInfo, node: str) -> None:
         del self._queued[pod.uid]
+        self.cluster.pod_groups.pending.pop(pod.uid, None)
         self.bound[pod.uid] = self.now, node
         if self.begins is not None:
             start = format_time(self.begins + self.now)
@@ -354,27 +347,38 @@ class Simulator:
     ) -> None:
         """Requeue a failed pod. ``nominated`` is the node it was nominated to until now."""
         pod = queued.info
-        alone = self._requeueing.tried_at[pod.uid] == self._requeueing.changes
-        self._say(pod, "unschedulable", attempt.message)
-        self.diary.warning(pod.key, "FailedScheduling", attempt.message)
-        given_up = self._patience.count_failure(attempt)
-        if given_up:
-            self.given_up.add(pod.uid)
-            self._say(pod, "given up", f"it failed {MAX_FAILURES} times after it had a node, or by an error")
-        else:
-            self.queue.add_unschedulable(queued, rejectors_of(attempt), meanwhile)
+        alone = self.requeueing.tried_at[pod.uid] == self.requeueing.changes
+        given_up = self._requeue_failed(queued, attempt, rejectors_of(attempt), meanwhile)
         lost = self.driver.handle_failure(attempt, given_up=given_up)
         if attempt.nominated and not given_up:
             self._preempt(attempt, lost)
         if nominated and nominated != pod.nominated:
-            self._requeueing.clear_nomination(pod)
+            self.requeueing.clear_nomination(pod)
         if attempt.lost:
-            self._requeueing.handle_event(
+            self.requeueing.handle_event(
                 EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod), lambda other: other is not queued
             )
             if alone:
                 # It came and went: for itself, the cluster is as it was.
-                self._requeueing.tried_at[pod.uid] = self._requeueing.changes
+                self.requeueing.tried_at[pod.uid] = self.requeueing.changes
+
+    def _requeue_failed(
+        self,
+        queued: QueuedPod,
+        attempt: Attempt,
+        rejectors: frozenset[str],
+        meanwhile: Sequence[EventOccurrence] = (),
+    ) -> bool:
+        """Put a pod back into the queue; True if it is given up instead."""
+        pod = queued.info
+        self._say(pod, "unschedulable", attempt.message)
+        self.diary.warning(pod.key, "FailedScheduling", attempt.message)
+        if self._patience.count_failure(attempt):
+            self.given_up.add(pod.uid)
+            self._say(pod, "given up", f"it failed {MAX_FAILURES} times after it had a node, or by an error")
+            return True
+        self.queue.add_unschedulable(queued, rejectors, meanwhile)
+        return False
 
     # --- evictions
 
@@ -387,7 +391,7 @@ class Simulator:
         self._say(pod, "nominated", f"{victims}: {attempt.criterion}", node)
         for other in lesser:
             self._say(other, "no longer nominated", f"{pod.key} is more important", node)
-            self._requeueing.clear_nomination(other)
+            self.requeueing.clear_nomination(other)
         for victim in attempt.victims_to_evict:
             self._evict(victim, pod, node)
 
@@ -421,9 +425,9 @@ class Simulator:
         changes = len(devices.journal)
         self.cluster.remove_pod(uid, deleted=deleted)
         self._say(pod, "gone", "", self.cluster.columns.names[row])
-        self._requeueing.handle_event(EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod))
+        self.requeueing.handle_event(EventOccurrence(ClusterEvent.POD_DELETED, self.cluster, pod))
         if len(devices.journal) > changes:
-            self._requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
+            self.requeueing.handle_event(EventOccurrence(ClusterEvent.DEVICES_FREED, self.cluster, pod))
         if lost:
             self._recreate(pod, self._replacements.replacement_of(pod.pod))
         elif deleted and pod.shape.terminating and self.recreate:
@@ -439,12 +443,6 @@ class Simulator:
             self._agenda.add(
                 self.now, EntryKind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
             )
-
-    # --- nodes
-
-    def _join_nodes(self, names: Sequence[str], join: Callable[[], None]) -> None:
-        join()
-        self._requeueing.handle_new_nodes(names, "joined")
 
     def _say(self, pod: PodInfo, what: str, why: str = "", node: str = "") -> None:
         self.diary.say(pod.key, what, why, node)

@@ -174,7 +174,8 @@ class Day:
         changed = objects.reread()
         readers = frozenset[str]().union(*(objects.readers.get(kind, frozenset()) for kind in changed))
         if changed:
-            self._simulator.handle_changes([name for name in nodes if cluster.columns.row(name) is not None], readers)
+            there = [name for name in nodes if cluster.columns.row(name) is not None]
+            self._simulator.requeueing.handle_changes(there, readers)
 
     def _store_assumed(self) -> None:
         """Store what the scheduler assumed of claims in the objects, before they are read again."""

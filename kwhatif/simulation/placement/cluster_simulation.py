@@ -16,14 +16,18 @@ from kwhatif.api.core import Pod
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.autoscaling.upcoming_nodes import UpcomingNode
+from kwhatif.cluster.pod_group_states import GroupKey, group_key
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement, Victim
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.controllers import Replacements, grace_of
+from kwhatif.scheduling.pod_group_results import PodGroupCycle
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
 from kwhatif.simulation.placement.afterwards import pending_pod_of
+from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.placement.placements import placement_of, skip_pod, skip_reason_of
 from kwhatif.simulation.placement.placing import create_claim, create_refused_pods
 from kwhatif.simulation.placement.pod_origins import PodOrigins
@@ -48,9 +52,9 @@ class NodesOverTime:
             simulator.at_rest = lambda: self._ask(scaler)
 
     def _ask(self, scaler: Scaler) -> None:
-        simulator, attempts = self._simulator, self._simulator.unplaced_attempts()
+        simulator, attempts = self._simulator, self._unplaced_attempts()
         self.rests.append(Rest(simulator.now, len(self._session.cluster), len(attempts)))
-        asked_at = simulator.changes, tuple(attempt.pod.uid for attempt in attempts)
+        asked_at = simulator.requeueing.changes, tuple(attempt.pod.uid for attempt in attempts)
         if self._on_their_way or not attempts or asked_at == self._asked_at:
             return
         self._asked_at, scaler.time = asked_at, simulator.now
@@ -63,6 +67,18 @@ class NodesOverTime:
             simulator.diary.say("", "requested", f"of {node.group}", node.node.name)
         names = [upcoming_node.node.name for upcoming_node in nodes]
         simulator.add_nodes_at(names, simulator.now + scaler.provision, lambda: self._join(scaler, nodes))
+
+    def _unplaced_attempts(self) -> list[Attempt]:
+        """The last attempts of pods without a node and without a nomination."""
+        simulator, queue = self._simulator, self._simulator.queue
+        queued = [
+            pod for pod in (*queue.waiting(), *queue.backing_off()) if pod.gate is None and not pod.info.nominated
+        ]
+        return [
+            attempt
+            for pod in queued
+            if (attempt := simulator.outcome.get(pod.info.uid)) is not None and not attempt.is_placed
+        ]
 
     def _join(self, scaler: Scaler, nodes: Sequence[UpcomingNode]) -> None:
         for uid, attempt in self._simulator.outcome.items():
@@ -107,6 +123,10 @@ class ClusterSimulation:
         self._causes: dict[str, Cause] = {}
         self._skipped: list[Placement] = []
         self.created_later: list[PodToSchedule] = []
+        self._group_cycles: dict[GroupKey, list[PodGroupCycle]] = {}
+        self._groups: dict[GroupKey, GroupOutcome] = {}
+        self._running: dict[GroupKey, int] = {}
+        self.simulator.on_group_cycle = self._record_group
         if recreate and session.creations:
             self.simulator.on_gone = self.release
 
@@ -138,6 +158,25 @@ class ClusterSimulation:
         for item in create_refused_pods(self.session, [gone]):
             self.created_later.append(item)
             self.take(item)
+
+    def _record_group(self, cycle: PodGroupCycle) -> None:
+        """What a group came to, as things are after its cycle."""
+        cluster, cycles = self.session.cluster, self._group_cycles.setdefault(cycle.key, [])
+        if not cycles:
+            scheduled = len(cluster.pod_groups.scheduled_pods(cycle.key, cluster.find))
+            self._running[cycle.key] = scheduled - len(cycle.bound) - len(cycle.held)
+        cycles.append(cycle)
+        self._groups.pop(cycle.key, None)
+        self._groups[cycle.key] = outcome_of(cluster, cycles, self._running[cycle.key])
+
+    def groups(self) -> list[GroupOutcome]:
+        """What became of groups: of those that were tried, by their last cycles, and of those without a quorum."""
+        gated = [
+            pod.info
+            for pod in self.simulator.queue.waiting()
+            if pod.gate is not None and (key := group_key(pod.info)) is not None and key not in self._groups
+        ]
+        return [*self._groups.values(), *gated_groups(self.session.cluster, gated)]
 
     def claim(self, claim: PersistentVolumeClaim | ResourceClaim) -> None:
         """A claim comes into being."""
