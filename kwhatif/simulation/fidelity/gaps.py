@@ -171,12 +171,11 @@ def update_gaps(snapshot: Snapshot, covered: Collection[str], rollouts: Sequence
 
 
 def update_time_gaps(session: Session, pods: Sequence[PodToSchedule], rollouts: Sequence[Rollout]) -> Iterator[Gap]:
-    """Where updates take no time: extenders are not called twice for a run, and groups are scheduled in rounds."""
-    extenders = session.setup.extenders is not None
-    if rollouts and (extenders or takes_groups(session.driver)):
+    """Where updates take no time: extenders are not called twice for a run."""
+    if rollouts and session.setup.extenders is not None:
         names = {rollout.name for rollout in rollouts}
         yield Gap(
-            what=f"beside {'extenders' if extenders else 'groups of pods'} an update takes its steps at once",
+            what="beside extenders an update takes its steps at once",
             effect="its old pods are gone before its next step, and who waits besides is tried after its last one",
             pods=tuple(item.pod.key for item in pods if item.owner in names),
         )

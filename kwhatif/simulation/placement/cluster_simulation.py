@@ -160,9 +160,10 @@ class ClusterSimulation:
             self.take(item)
 
     def _record_group(self, cycle: PodGroupCycle) -> None:
-        """What a group came to, as things are after its cycle."""
-        cluster, cycles = self.session.cluster, self._group_cycles.setdefault(cycle.key, [])
-        if not cycles:
+        """What a group came to, as things are after its cycle, which goes on with one that waited for victims."""
+        cluster, cycles = self.session.cluster, self._group_cycles.get(cycle.key, [])
+        if not cycles or not cycles[-1].waiting_on_preemption:
+            cycles = self._group_cycles[cycle.key] = []
             scheduled = len(cluster.pod_groups.scheduled_pods(cycle.key, cluster.find))
             self._running[cycle.key] = scheduled - len(cycle.bound) - len(cycle.held)
         cycles.append(cycle)

@@ -285,12 +285,6 @@ class PlacementRun:
         return list(self._without.values())
 
     @property
-    def goes_in_rounds(self) -> bool:
-        """Whether there are pods of groups, in the cluster or among those that were tried."""
-        session = self._session
-        return takes_groups(session.driver) and any(True for _ in session.cluster.pod_groups.list_groups())
-
-    @property
     def gated_members(self) -> list[AttemptedPod]:
         """The members of groups whose quorum, or whose PodGroup, is missing."""
         return list(self._gated.values())

@@ -5,7 +5,7 @@ When that happens, and when a pod is gone for good, is up to the caller that evi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
@@ -90,17 +90,15 @@ class RecreatedPods:
                 self.waiting = [pod for pod in self.waiting if pod.item.pod.identity != victim.uid]
                 yield victim
 
-    def retry(
-        self, replace_victims: Callable[[], None], waiting: Callable[[], Sequence[AttemptedPod]] | None = None
-    ) -> None:
-        """Try those without a node (or those ``waiting``) again, and have victims recreated, until no pod would move.
+    def retry(self, replace_victims: Callable[[], None]) -> None:
+        """Try those without a node again, and have victims recreated, until no pod would move.
 
         Nodes that autoscalers add are there at once. Where that does not end, it is left at ``MAX_FAILURES`` rounds.
         """
         run, before = self.run, self._progress
         for _ in range(MAX_FAILURES):
             earlier, before = before, self._progress
-            run.retry_all(self.without_node if waiting is None else waiting())
+            run.retry_all(self.without_node)
             replace_victims()
             run.help()
             replace_victims()

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.results.group_outcome import GroupOutcome
 from kwhatif.results.outcome import Cause
 from kwhatif.results.place import Placement
 from kwhatif.scheduling.controllers import is_made_again
@@ -19,7 +20,6 @@ from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.pod_origins import PodOrigins, evicted_by
 from kwhatif.simulation.placement.rollout_progress import RolloutProgress
-from kwhatif.simulation.placement.rounds import GroupRounds
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -41,22 +41,19 @@ def settle_cluster(
     ``at_rest``.
 
     Pods of ``emptied`` nodes lost them, too, which is why the pods of the question look for one then. Updates that
-    waited go on, and controllers try again what quotas refused: their pods are added to ``pods_to_schedule``. Where
-    groups of pods were scheduled, that goes in rounds. Autoscalers may have helped the pods of ``earlier`` placements,
-    too. ``unknown_kinds`` are those of the input. Where many runs go out from one snapshot, its ``origins`` is made
-    once.
+    waited go on, and controllers try again what quotas refused: their pods are added to ``pods_to_schedule``.
+    Autoscalers may have helped the pods of ``earlier`` placements, too. ``unknown_kinds`` are those of the input. Where
+    many runs go out from one snapshot, its ``origins`` is made once.
     """
     origins = origins or PodOrigins(session.snapshot)
     causes: dict[str, Cause] = dict.fromkeys((item.pod.key for item in pods_to_schedule), "evicted") if emptied else {}
     pods_to_schedule += _create_again(session, first_run, emptied)
-    if first_run.goes_in_rounds:
-        rounds = GroupRounds(session, first_run, pods_to_schedule, causes, origins)
-        rounds.run(updates)
-        run = rounds.settle()
-    elif not at_rest and (updates or first_run.evicted or first_run.would_move()):
+    groups = first_run.groups
+    if not at_rest and (updates or first_run.evicted or first_run.would_move()):
         further = _Continuation(session, first_run, pods_to_schedule, causes, origins, scaler)
         further.run(updates)
         run = further.settle()
+        groups = groups | further.groups()
     else:
         run = _run_of_first_attempts(session, first_run, pods_to_schedule, causes, origins)
     placements, scale_up = tuple(run.placements), None
@@ -67,14 +64,14 @@ def settle_cluster(
     return structs.replace(
         run,
         placements=placements,
-        groups=(*first_run.groups.values(), *gang_outcomes(run.end, pods_to_schedule, placements)),
+        groups=(*groups.values(), *gang_outcomes(run.end, pods_to_schedule, placements)),
         rollouts=tuple(update.plan for update in updates),
         scale_up=scale_up,
         removed=first_run.removed,
         victims=(*drained, *run.victims),
         unknown_kinds=unknown_kinds,
         updates=[update.rollout for update in updates],
-        by_group=bool(first_run.groups),
+        by_group=bool(groups),
         autoscaled=scaler is not None,
     )
 
@@ -148,7 +145,7 @@ class _Continuation:
         gone = first_run.removed | {victim.key for victim in first_run.evicted}
         again = {
             attempted.item.pod.key: attempted
-            for attempted in first_run.without_node
+            for attempted in (*first_run.without_node, *first_run.gated_members)
             if attempted.item.pod.key not in gone
         }
         for key, attempted in again.items():
@@ -161,6 +158,10 @@ class _Continuation:
         )
         simulation.run(lambda: sum(update.advance_in(simulation) for update in updates) > 0)
         self._pods_to_schedule += simulation.created_later
+
+    def groups(self) -> dict[str, GroupOutcome]:
+        """What became of the groups that were tried again, or still have no quorum, by name."""
+        return {outcome.group: outcome for outcome in self._simulation.groups()}
 
     def settle(self) -> Run:
         """The run, as it ended."""

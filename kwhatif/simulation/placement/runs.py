@@ -122,13 +122,14 @@ def place_pods(
     replaced: Sequence[tuple[PodInfo, PodInfo]] = (),
     origins: PodOrigins | None = None,
 ) -> Run:
-    """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move. Where
-    nothing is updated, the first attempts evict no pod and no pod would move after them, they are the whole run.
-    Otherwise it is simulated from the beginning, after ``prepare``: controllers act while pods leave and wait. Groups
-    of pods are scheduled in rounds, and pods that are ``replayed`` come first, as given. ``unknown_kinds`` are those of
-    the input, for the fidelity report. With autoscalers, nodes come for pods that find none. ``replaced`` are pods that
-    lost their nodes, each with the one that was made of it, in the order of ``pods_to_schedule``. Where many runs go
-    out from one snapshot, its ``origins`` is made once.
+    """Schedule the pods in the scheduler's order, by priority, then as given, and go on until no pod would move.
+
+    Where nothing is updated, the first attempts evict no pod and no pod would move after them, they are the whole run.
+    Otherwise it is simulated from the beginning, after ``prepare``: controllers act while pods leave and wait. Pods
+    that are ``replayed`` come first, as given. ``unknown_kinds`` are those of the input, for the fidelity report. With
+    autoscalers, nodes come for pods that find none. ``replaced`` are pods that lost their nodes, each with the one that
+    was made of it, in the order of ``pods_to_schedule``. Where many runs go out from one snapshot, its ``origins`` is
+    made once.
     """
     emptied = [old for old, _ in replaced]
     in_turn = partial(
@@ -155,22 +156,18 @@ def place_pods(
     if replayed or session.setup.extenders is not None:
         # Replayed pods have their own order, and extenders are not called twice for the same run.
         return in_turn(replayed=replayed, scaler=scaler)
-    if rollouts and not takes_groups(session.driver):
+    if rollouts:
         return over_time()
     begin, run = StartingPoint(session, pods_to_schedule), PlacementRun(session, spares_futile=bool(replaced))
     if replaced:
         run.schedule_taken_up([(item, info) for item, (_, info) in zip(pods_to_schedule, replaced, strict=True)])
     else:
         run.schedule_all(pods_to_schedule)
-    in_rounds = run.goes_in_rounds
-    if in_rounds and scaler is None:
-        return in_turn(first_run=run)
-    moves = rollouts or run.evicted or run.would_move() or (scaler is not None and run.without_node)
-    if not (in_rounds or moves):
+    if not (run.evicted or run.would_move() or (scaler is not None and run.without_node)):
         return in_turn(scaler=scaler, first_run=run, at_rest=True)
     begin.return_to()
     prepare()
-    return in_turn(scaler=scaler) if in_rounds else over_time()
+    return over_time()
 
 
 def place_in_turn(
@@ -195,7 +192,7 @@ def place_in_turn(
         first_run = PlacementRun(session, scaler)
         first_run.replay(replayed)
         first_run.schedule_all(pods_to_schedule)
-    if first_run.goes_in_rounds or session.setup.extenders is not None:
+    if session.setup.extenders is not None:
         updates = roll_out_all(rollouts, first_run, pods)
     else:
         updates = [RolloutProgress(rollout, first_run, pods) for rollout in rollouts]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import cast
 
 import msgspec
 import pytest
@@ -13,9 +14,12 @@ import kwhatif
 from kwhatif.api.kinds import READ_KINDS, Kind
 from kwhatif.results.base import Gap
 from kwhatif.results.place import PlaceResult
-from kwhatif.simulation.fidelity.gaps import closing_commands_of
+from kwhatif.simulation.expansion.expanded_manifests import Rollout
+from kwhatif.simulation.fidelity.gaps import closing_commands_of, update_time_gaps
+from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import load_snapshot
+from tests.builders import pod
 from tests.cli.running import run
 
 
@@ -76,18 +80,22 @@ def place(*words: str) -> PlaceResult:
     return msgspec.json.decode(ran.out, type=PlaceResult)
 
 
-@pytest.mark.parametrize(
-    ("gates", "options", "said"),
-    [
-        pytest.param({"GenericWorkload": True, "GangScheduling": True}, {}, True, id="groups are scheduled in rounds"),
-        pytest.param({"GenericWorkload": True, "GangScheduling": True}, {"timeline": True}, False, id="not over time"),
-        pytest.param({}, {}, False, id="without groups updates take their time"),
-    ],
-)
-def test_where_an_update_takes_its_steps_at_once_a_gap_says_so(
-    gates: dict[str, bool], options: dict[str, Any], said: bool
-) -> None:
-    cluster: dict[str, Any] = {"snapshot": "samples/gate/snapshot.json", "kubernetes_version": "1.36"}
-    result = kwhatif.place("samples/gate/head/shop/web.yaml", **cluster, **options, feature_gates=gates)
-    found = [gap for gap in result.fidelity.gaps if "an update takes its steps at once" in gap.what]
-    assert [bool(gap.pods) for gap in found] == [True] * said
+def test_beside_extenders_an_update_takes_its_steps_at_once_which_is_a_gap() -> None:
+    session = cast("Session", SimpleNamespace(setup=SimpleNamespace(extenders=object())))
+    rollouts = [cast("Rollout", SimpleNamespace(name="Deployment shop/web"))]
+    new = PodToSchedule(pod("web-1"), owner="Deployment shop/web")
+    (gap,) = update_time_gaps(session, [new, PodToSchedule(pod("other"))], rollouts)
+    assert gap.pods == ("default/web-1",)
+    assert not list(update_time_gaps(session, [new], []))
+
+
+@pytest.mark.parametrize("timeline", [False, True])
+def test_an_update_takes_its_time_beside_groups(timeline: bool) -> None:
+    result = kwhatif.place(
+        "samples/gate/head/shop/web.yaml",
+        snapshot="samples/gate/snapshot.json",
+        kubernetes_version="1.36",
+        timeline=timeline,
+        feature_gates={"GenericWorkload": True, "GangScheduling": True},
+    )
+    assert not [gap for gap in result.fidelity.gaps if "an update takes its steps at once" in gap.what]

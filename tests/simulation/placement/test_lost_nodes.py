@@ -17,7 +17,7 @@ from tests.builders import HOSTNAME, node, pod, pods_like, select
 from tests.commands.answers import place, simulate, told
 from tests.scheduler_plugin_builders import plain_node, plain_pod
 from tests.scheduling.test_pod_groups import group, member
-from tests.simulation.placement.test_group_rounds import session_with
+from tests.simulation.placement.test_groups_at_rest import session_with
 from tests.simulation.placement.test_rollouts_at_rest import deployment, placed, running
 from tests.simulation.sessions import asking, session_of
 
@@ -45,7 +45,7 @@ def over_time(*, recreate: bool) -> Placement:
     return of_filler(simulate(two_nodes(), asking(VIP, DB, filler(owned=True)), recreate=recreate))
 
 
-def in_rounds() -> Placement:
+def beside_groups() -> Placement:
     """A member of a group brings back the pod that waits for it, which evicts the filler."""
     nodes = [node("n1", cpu="4"), node("n2", cpu="4")]
     session = session_with(nodes, [pod("busy", on="n2", cpu="1500m", priority=9)], [group("g", least=1)])
@@ -72,7 +72,7 @@ def evicted_in_turn() -> Placement:
         (lambda: of_filler(place(two_nodes(), asking(VIP, DB, filler(owned=True)))), ""),
         (lambda: over_time(recreate=True), ""),
         (lambda: over_time(recreate=False), HOMELESS),
-        (in_rounds, HOMELESS),
+        (beside_groups, HOMELESS),
         (evicted_in_turn, ""),
     ],
     ids=[
@@ -80,7 +80,7 @@ def evicted_in_turn() -> Placement:
         "of one that is recreated elsewhere",
         "over simulated time",
         "over simulated time without controllers",
-        "in rounds of groups",
+        "beside groups",
         "while evicted pods are recreated one by one",
     ],
 )

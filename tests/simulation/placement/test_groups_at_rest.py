@@ -75,12 +75,12 @@ ROWS = {
         homes={"a": 1, "b": 2},
         victims=[("default/g1", "default/vip"), ("default/g0", "default/vip")],
     ),
-    "a gang that others drive out waits as a whole where but a part of it fits": Row(
+    "the quorum of a gang that others drive out counts its members as long as they leave": Row(
         [node("a", cpu="2"), node("b", cpu="1")],
         [pod("vip", cpu="2", priority=9, node_selector={HOSTNAME: "a"})],
         gang(2, owned=True, on="a"),
-        homes={"a": 1},
-        pending=["default/g-r1", "default/g-r2"],
+        homes={"a": 1, "b": 1},
+        pending=["default/g-r2"],
         victims=[("default/g1", "default/vip"), ("default/g0", "default/vip")],
     ),
     "a gang that did not fit gets the room that a preemptor leaves over": Row(
@@ -129,12 +129,23 @@ def test_groups_at_rest(name: str) -> None:
 
 def test_a_gang_that_never_fits_and_evicts_others_in_turns_is_told() -> None:
     asked = [
+        *(member(f"g{n}", "g", priority=1, cpu="2") for n in range(2)),
+        pod("web-0", cpu="500m", owner=("batch/v1", "Job", "web")),
+    ]
+    run, found = placed(Row([node("a", cpu="2")], asked, [], [group("g", least=2, priority=1)]))
+    assert run.unsettled == ("default/g0", "default/g1")
+    assert "default/g0, default/g1: evictions never end" in found.outcome.verdict
+
+
+def test_a_replacement_lands_beside_a_gang_that_evicts_and_does_not_fit() -> None:
+    asked = [
         *(member(f"g{n}", "g", priority=1, cpu="2") for n in range(3)),
         *(pod(f"web-{n}", cpu="500m", owner=("batch/v1", "Job", "web")) for n in range(2)),
     ]
     run, found = placed(Row([node("a", cpu="3"), node("b", cpu="2")], asked, [], [group("g", least=3, priority=1)]))
-    assert run.unsettled == ("default/g1",)
-    assert "default/g1: evictions never end" in found.outcome.verdict
+    assert not run.unsettled
+    assert [(victim.pod, victim.taken_by) for victim in found.outcome.victims] == [("default/web-1", "default/g1")]
+    assert Counter(info.key for info, _ in run.end.cluster.pods()).keys() == {"default/web-0", "default/web-r1"}
 
 
 SIZES = st.sampled_from(["500m", "1", "2"])
