@@ -77,6 +77,7 @@ def simulate_timeline(
         scale_up=scale_up,
         groups=(*simulation.groups(), *gang_outcomes(session, pods_to_schedule, placements)),
         by_group=takes_groups(session.driver),
+        autoscaled=scaler is not None,
         rollouts=tuple(update.plan for update in updates),
         updates=rollouts,
         removed=run.removed,
