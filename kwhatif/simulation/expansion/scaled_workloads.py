@@ -33,7 +33,7 @@ _SCALED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "State
 class ScaledWorkload(msgspec.Struct, frozen=True):
     """A scaled workload: ``stored`` replicas as its manifest or the cluster has it, ``replicas`` in the end.
 
-    ``origin`` is the manifest: its own, or that of its autoscaler.
+    ``origin`` is the manifest: its own, or that of its autoscaler. It had so many replicas ``before``, if it existed.
     """
 
     key: WorkloadKey
@@ -41,6 +41,7 @@ class ScaledWorkload(msgspec.Struct, frozen=True):
     autoscaler: PodAutoscaler
     stored: int
     replicas: int
+    before: int = 0
 
     def __str__(self) -> str:
         kind, namespace, name = self.key
@@ -87,7 +88,7 @@ class WorkloadScaling:
             # What is beyond the upper bound is brought back to it, whatever the load is.
             replicas = autoscaler.replicas(max(before, stored) if stored > autoscaler.max_replicas else before)
         key = str(part_of(obj, "kind")), namespace_of(obj), name_of(obj)
-        self.scaled.append(ScaledWorkload(key, origin, autoscaler, stored, replicas))
+        self.scaled.append(ScaledWorkload(key, origin, autoscaler, stored, replicas, running or 0))
         if replicas == stored and "replicas" in section(obj, "spec"):
             return obj
         return {**obj, "spec": {**section(obj, "spec"), "replicas": replicas}}

@@ -59,10 +59,17 @@ def place_scaled_out(
 def find_first_moments(
     scenario: PreparedScenario, manifests: Sequence[Manifest], pods_of: PodsOf
 ) -> Iterator[FirstMoment]:
-    """What happens at once where manifests, or edits, have more replicas than autoscalers leave their workloads."""
+    """What happens at once where manifests, or edits, have more replicas than autoscalers leave their workloads, or
+    manifests fewer than run.
+    """
     yield from (FirstMoment(text, good=True) for text in scenario.edited.first_moments)
+    if scenario.inputs.manifest_options.at:
+        return
+    for scaled in scenario.expanded.scaled:
+        if scaled.stored < min(scaled.before, scaled.replicas):
+            yield FirstMoment(_words_of(scaled), good=True, workload="/".join(scaled.key))
     more = [scaled for scaled in scenario.expanded.scaled if scaled.stored > scaled.replicas]
-    if not more or scenario.inputs.manifest_options.at:
+    if not more:
         return
     run = place_scaled_out(scenario, manifests, pods_of, AS_STORED)
     for scaled_workload in more:
@@ -73,7 +80,10 @@ def find_first_moments(
         trouble = [f"{missing} not created"] if missing else []
         trouble += [f"{pending} pending"] if pending else []
         trouble += [f"{format_count(evicted, 'other')} evicted"] if evicted else []
-        what = f"{scaled_workload}: {format_count(scaled_workload.stored, 'replica')} at once"
-        then = f"until {scaled_workload.autoscaler} sets {scaled_workload.replicas}"
-        words = " ".join(filter(None, [what, f"({', '.join(trouble)})" * bool(trouble), then]))
-        yield FirstMoment(words, good=not trouble, workload=workload)
+        yield FirstMoment(_words_of(scaled_workload, trouble), good=not trouble, workload=workload)
+
+
+def _words_of(scaled: ScaledWorkload, trouble: Sequence[str] = ()) -> str:
+    what = f"{scaled}: {format_count(scaled.stored, 'replica')} at once"
+    then = f"until {scaled.autoscaler} sets {scaled.replicas}"
+    return " ".join(filter(None, [what, f"({', '.join(trouble)})" * bool(trouble), then]))

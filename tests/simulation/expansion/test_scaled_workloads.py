@@ -161,6 +161,12 @@ def test_more_replicas_that_fit_until_they_go_again_are_no_harm() -> None:
     assert placed.exit_code == 0
 
 
+def test_fewer_replicas_than_run_go_at_once_and_come_back_when_the_autoscaler_acts() -> None:
+    words = "Deployment shop/web: 1 replica at once until HorizontalPodAutoscaler shop/web sets 3"
+    assert place([web(1)], snapshot=shop(FIVE)).verdict == f"Fits: no pods to place; {words}"
+    assert words in gate([web(1)], base=[web(3)], snapshot=shop(FIVE)).outcome.verdict
+
+
 def test_an_edit_and_a_manifest_make_as_many_pods_before_the_autoscaler_acts() -> None:
     snapshot = shop(FIVE, QUOTA)
     edited = place(snapshot=snapshot, edits=[{"scale": {"kind": "Deployment", "name": "web", "replicas": 30}}])
