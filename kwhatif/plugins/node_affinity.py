@@ -175,7 +175,7 @@ class NodeAffinity(Plugin[RequiredNodeAffinity, Preferences]):
         )
 
     def suggestions(self, pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterator[Suggestion]:
-        return suggest_node_affinity(pod.pod)
+        return suggest_node_affinity(pod.pod, cluster.columns.given)
 
     def pre_score(
         self, pod: PodInfo, nodes: NodeView, state: RequiredNodeAffinity | None

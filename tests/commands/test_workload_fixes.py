@@ -88,6 +88,21 @@ ROWS = {
         {"raise quota team: requests.cpu from 2 to 4": 4, "run 2 replicas, not 4": 2},
         ['-    requests.cpu: "2"', '+    requests.cpu: "4"'],
     ),
+    "a label of the node selector that is misspelt": Row(
+        [node("a", "a"), node("b", "b")],
+        web(2, nodeSelector={"topology.kubernetes.io/zome": "b"}),
+        {
+            f"write node selector {ZONE}=b, not topology.kubernetes.io/zome=b": 2,
+            "drop node selector topology.kubernetes.io/zome=b": 2,
+        },
+        ["-        topology.kubernetes.io/zome: b", f"+        {ZONE}: b"],
+    ),
+    "a quota of which two amounts are too small": Row(
+        [node("a", "a", "8"), {**QUOTA, "spec": {"hard": {"requests.cpu": "2", "pods": "3"}}}],
+        web(4),
+        {"raise quota team: requests.cpu from 2 to 4, pods from 3 to 4": 4, "run 2 replicas, not 4": 2},
+        ['-    requests.cpu: "2"', '+    requests.cpu: "4"'],
+    ),
 }
 
 

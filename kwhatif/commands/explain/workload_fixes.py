@@ -53,12 +53,13 @@ _MAKES = {"Deployment": "ReplicaSet", "CronJob": "Job"}
 class WorkloadFixes(msgspec.Struct):
     """Tries changes of the workloads that were explained, with the manifests of a scenario (``before`` they came).
 
-    ``explained`` is the run without any change, in a ``session``.
+    ``explained`` is the run without any change, in a ``session``; ``left`` is what was not created in the last try.
     """
 
     scenario: PreparedScenario
     before: Snapshot
     explained: Run
+    left: Sequence[FailedCreate] = ()
 
     def of_all(self, workloads: Sequence[WorkloadReport], reports: Sequence[PodReport]) -> Iterator[WorkloadReport]:
         """The workloads with the changes that help: of the first of those with a pod that finds no node."""
@@ -125,9 +126,13 @@ class WorkloadFixes(msgspec.Struct):
     # --- what is tried
 
     def _changes(self, workload: WorkloadReport, report: PodReport, manifest: Manifest) -> Iterator[WorkloadChange]:
+        quotas = self.before.whole.get("ResourceQuota", ())
         for failed in self._not_created(workload.workload, self.explained):
-            if change := change_of_quota(failed, manifest.obj.namespace, self.before.whole.get("ResourceQuota", ())):
+            change, self.left = change_of_quota(failed, manifest.obj.namespace, quotas), []
+            while change is not None:
                 yield change
+                wider = (change_of_quota(one, manifest.obj.namespace, quotas, change) for one in self.left)
+                change, self.left = next(filter(None, wider), None), []
         of_pod = [*self._changes_of_pod(report)]
         suggested = {field for _, pod, edited in of_pod for field in rules_that_differ(pod, edited)}
         stuck = any(
@@ -217,7 +222,8 @@ class WorkloadFixes(msgspec.Struct):
         ]
         pending = {pod.workload or f"Pod/{pod.pod}" for pod in run.pending}
         rollouts = [rollout for rollout in run.rollouts if rollout.object == _object_of(workload)]
-        missing = self._not_created(workload, run) or run.refusals or workload in pending
+        self.left = self._not_created(workload, run)
+        missing = self.left or run.refusals or workload in pending
         stuck = any(rollout.unfinished for rollout in rollouts) or not all(placement.good for placement in mine)
         if missing or stuck or not (mine or rollouts):
             return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,6 +12,9 @@ from kwhatif.api.core import Node, Pod, Toleration
 from kwhatif.api.selectors import Requirement, find_untolerated_taints
 
 Edit = tuple[str, Pod]
+
+_ALIKE = 0.7
+"""How alike two words are, as difflib has it, of which one may be a misspelling of the other."""
 
 
 def with_spec(pod: Pod, **changes: Any) -> Pod:
@@ -48,10 +52,16 @@ def suggest_tolerations(pod: Pod, nodes: Sequence[Node]) -> Iterator[Edit]:
         yield f"add a toleration for {taint.text}", with_spec(pod, tolerations=[*tolerations, toleration])
 
 
-def suggest_node_affinity(pod: Pod) -> Iterator[Edit]:
-    """Drop one label of the node selector, one requirement of a single-term affinity, or the whole affinity."""
+def suggest_node_affinity(pod: Pod, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Spell a label of the node selector as nodes have it, or drop it; drop one requirement of a single-term affinity,
+    or all of it.
+    """
     selector = pod.spec.node_selector or {}
+    labels = {label for node in nodes for label in (node.metadata.labels or {}).items()} if selector else set()
     for key, value in selector.items():
+        for meant in _labels_alike(key, value, labels):
+            edited = dict(meant if name == key else (name, of_name) for name, of_name in selector.items())
+            yield f"write node selector {'='.join(meant)}, not {key}={value}", with_spec(pod, node_selector=edited)
         rest = {k: v for k, v in selector.items() if k != key}
         yield f"drop node selector {key}={value}", with_spec(pod, node_selector=rest or None)
     affinity = pod.spec.affinity
@@ -78,6 +88,17 @@ def suggest_node_affinity(pod: Pod) -> Iterator[Edit]:
                 with_required(replace(required, node_selector_terms=[term])),
             )
     yield "drop its required node affinity", with_required(None)
+
+
+def _labels_alike(key: str, value: str, labels: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The label that a label may be a misspelling of which no node has: of another value, else of another key."""
+    if (key, value) in labels:
+        return
+    values = sorted(of_name for name, of_name in labels if name == key)
+    keys = sorted(name for name, of_name in labels if of_name == value)
+    yield from [(key, near) for near in get_close_matches(value, values, 1, _ALIKE)] or [
+        (near, value) for near in get_close_matches(key, keys, 1, _ALIKE)
+    ]
 
 
 def suggest_host_ports(pod: Pod) -> Iterator[Edit]:

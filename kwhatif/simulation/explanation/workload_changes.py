@@ -258,16 +258,22 @@ _QUOTA = re.compile(
 )
 
 
-def change_of_quota(failed: FailedCreate, namespace: str, quotas: Sequence[Body]) -> WorkloadChange | None:
-    """The quota with room for the pods that a controller could not create; None where it was not a quota."""
+def change_of_quota(
+    failed: FailedCreate, namespace: str, quotas: Sequence[Body], more: WorkloadChange | None = None
+) -> WorkloadChange | None:
+    """The quota with room for the pods that a controller could not create; None where it was not a quota.
+
+    ``more`` has quotas that are raised already: the API server names what is exceeded first.
+    """
     match = _QUOTA.search(failed.message)
     if match is None:
         return None
     key = namespace, match["name"]
-    names = [(namespace_of(body), name_of(body)) for body in quotas]
-    if key not in names:
+    raised_before = [] if more is None else list(more.objects)
+    bodies = {(namespace_of(body), name_of(body)): body for body in (*quotas, *raised_before)}
+    if key not in bodies:
         return None
-    quota = quotas[names.index(key)]
+    quota = bodies[key]
     changed, raised = deepcopy(quota), []
     asks, used = (_amounts(match[group]) for group in ("asks", "used"))
     hard = section(changed, "spec", "hard")
@@ -279,7 +285,11 @@ def change_of_quota(failed: FailedCreate, namespace: str, quotas: Sequence[Body]
         hard[name] = text
         raised.append(f"{name} from {before} to {text}")
     changed.pop("status", None)
-    return WorkloadChange(f"raise quota {match['name']}: {', '.join(raised)}", "quota", [changed])
+    words = f"raise quota {match['name']}: {', '.join(raised)}"
+    if more is not None:
+        again = bool(raised_before) and quota is raised_before[-1]
+        words = f"{more.change}, {', '.join(raised)}" if again else f"{more.change}; {words}"
+    return WorkloadChange(words, "quota", [*(body for body in raised_before if body is not quota), changed])
 
 
 def _amounts(text: str) -> dict[str, int]:
