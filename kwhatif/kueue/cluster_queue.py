@@ -239,6 +239,9 @@ class ClusterQueue(QuotaNode):
 
         Flavors whose lowest level is the node share what is assumed, since they may share nodes.
         """
+        if len(requests) == 1:
+            ((flavor, alone),) = requests.items()
+            return self.topologies[flavor].place(alone, None if len(alone) == 1 else {}, empty=empty)
         shared: Assumed = {}
         placements: PlacementResults = {}
         for flavor in sorted(requests):

@@ -26,7 +26,7 @@ from kwhatif.kueue.pending_queue import (
     PENDING_PREEMPTION,
 )
 from kwhatif.kueue.pod_amounts import resource_problems
-from kwhatif.kueue.preemption.candidates import Target
+from kwhatif.kueue.preemption.candidates import Target, keep_content
 from kwhatif.kueue.preemption.oracle import PreemptionOracle, preemption_message
 from kwhatif.kueue.workload import PREEMPTED, Usage, Workload, WorkloadTrace
 
@@ -88,8 +88,6 @@ class SchedulingCycle:
 
     def _process(self, heads: Sequence[Entry]) -> Cycle:
         entries = [head for head in heads if self._nominate(head)]
-        # From here on heads count, until the cycle is over.
-        self._oracle.usage_is_stable = False
         rejected = [head for head in heads if head.result == INADMISSIBLE]
         ordered = []
         for entry in self._order(entries):
@@ -206,7 +204,7 @@ class SchedulingCycle:
         if assignment.mode is Mode.PREEMPT and not entry.targets:
             entry.requeue = NO_CANDIDATES
             if queue.preemption.reclaim_within_cohort != ANY:
-                queue.count(Usage(_quota_to_reserve(assignment, queue), entry.usage.topology))
+                self._count(queue, Usage(_quota_to_reserve(assignment, queue), entry.usage.topology))
             return
         if any(target.workload.key in self._leaving for target in entry.targets):
             self._skip(entry, "Workload has overlapping preemption targets with another workload")
@@ -215,7 +213,7 @@ class SchedulingCycle:
             self._skip(entry, "Workload no longer fits after processing another workload")
             return
         self._leaving.update((target.workload.key, target) for target in entry.targets)
-        queue.count(entry.usage)
+        self._count(queue, entry.usage)
         if assignment.mode is Mode.PREEMPT:
             self._preempt(entry, queue)
         else:
@@ -223,14 +221,15 @@ class SchedulingCycle:
 
     def _fits(self, entry: Entry, queue: ClusterQueue) -> tuple[bool, bool]:
         """Whether it fits once all that were preempted have left; and whether only the topology has no room."""
-        leaving = [*{**self._leaving, **{target.workload.key: target for target in entry.targets}}.values()]
+        leaving = [*self._leaving.values()]
+        leaving += [target for target in entry.targets if target.workload.key not in self._leaving]
         usage = entry.usage
         # Only those of the same tree have its quota, and only those in the same domains its room.
         root = queue.root
         near = [
             (target.queue, target.workload.usage.without_topology) for target in leaving if target.queue.root is root
         ]
-        if not _without(near, lambda: queue.has_quota_for(usage)):
+        if not queue.has_quota_for(usage) and not (bool(near) and _without(near, lambda: queue.has_quota_for(usage))):
             return False, False
         if not usage.topology:
             return True, False
@@ -243,6 +242,11 @@ class SchedulingCycle:
         ]
         has_room = _without(there, lambda: queue.has_room_for(usage))
         return has_room, not has_room
+
+    def _count(self, queue: ClusterQueue, usage: Usage) -> None:
+        """Count what a head takes or keeps from others, until the cycle is over."""
+        queue.count(usage)
+        self._oracle.note_count(queue)
 
     @staticmethod
     def _skip(entry: Entry, message: str) -> None:
@@ -270,11 +274,14 @@ class SchedulingCycle:
 
 def _without(used: Sequence[tuple[ClusterQueue, Usage]], ask: Callable[[], A]) -> A:
     """The answer while this is not used."""
-    for queue, usage in used:
-        queue.discount(usage)
-    answer = ask()
-    for queue, usage in used:
-        queue.count(usage)
+    if not used:
+        return ask()
+    with keep_content(queue for queue, _ in used):
+        for queue, usage in used:
+            queue.discount(usage)
+        answer = ask()
+        for queue, usage in used:
+            queue.count(usage)
     return answer
 
 

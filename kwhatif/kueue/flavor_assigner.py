@@ -292,12 +292,14 @@ def _should_try_next(mode: GranularMode, fungibility: Fungibility) -> bool:
 
 def _is_preferred(left: GranularMode, right: GranularMode, fungibility: Fungibility) -> bool:
     """Whether the left one is better."""
+    if left == right:
+        return False
     if left.preemption_mode is PreemptionMode.NO_FIT or right.preemption_mode is PreemptionMode.NO_FIT:
         return left.preemption_mode is not PreemptionMode.NO_FIT
     # Preemption without candidates gives nothing now, however little it would borrow.
-    in_vain = [flavor.preemption_mode is PreemptionMode.NO_PREEMPTION_CANDIDATES for flavor in (left, right)]
-    if in_vain[0] != in_vain[1]:
-        return in_vain[1]
+    in_vain = right.preemption_mode is PreemptionMode.NO_PREEMPTION_CANDIDATES
+    if (left.preemption_mode is PreemptionMode.NO_PREEMPTION_CANDIDATES) != in_vain:
+        return in_vain
     if fungibility.prefers_preemption and left.borrowing_level != right.borrowing_level:
         return left.borrowing_level < right.borrowing_level
     if left.preemption_mode != right.preemption_mode:

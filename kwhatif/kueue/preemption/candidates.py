@@ -5,7 +5,8 @@ Upstream: pkg/scheduler/preemption/common and the findCandidates functions of pr
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -112,6 +113,16 @@ def fill_back(preemptor: Preemptor, targets: list[Target], *, may_borrow: bool, 
         else:
             target.queue.remove_workload(target.workload, with_topology=with_topology)
     return targets
+
+
+@contextmanager
+def keep_content(queues: Iterable[ClusterQueue]) -> Iterator[None]:
+    """In the end all that these queues use in topologies is as it is now."""
+    columns = {topology.tree.columns for queue in set(queues) for topology in queue.topologies.values()}
+    contents = [(leaves, leaves.content) for leaves in columns]
+    yield
+    for leaves, content in contents:
+        leaves.content = content
 
 
 def restore(targets: Sequence[Target], *, with_topology: bool) -> None:

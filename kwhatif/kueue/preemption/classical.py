@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from kwhatif.kueue.amounts import FlavorResource, Quantities
+from kwhatif.kueue.amounts import UNLIMITED, FlavorResource, Quantities
 from kwhatif.kueue.cluster_queue import ANY, NEVER, ClusterQueue, active_members
 from kwhatif.kueue.preemption.candidates import (
     IN_CLUSTER_QUEUE,
@@ -24,6 +24,7 @@ from kwhatif.kueue.preemption.candidates import (
     Target,
     add_quantities,
     fill_back,
+    keep_content,
     order_within,
     restore,
     satisfies_policy,
@@ -59,22 +60,35 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def find_targets(preemptor: Preemptor) -> list[Target]:
     """Whom to preempt; nobody if that would not help."""
-    key = "candidates", preemptor.queue.name, preemptor.needs_preemption, preemptor.queue.rank_of(preemptor.workload)
-    known: Candidates | None = preemptor.memo.get(key)
-    if known is None:
-        known = preemptor.memo[key] = _candidates_of(preemptor)
-    if (not known.own and not known.others) or not preemptor.could_fit(known.usage):
+    own, advantages = _own_holders(preemptor), _advantages(preemptor)
+    # Most searches end here, before those of other queues are looked for.
+    may_fit = [mode for mode in (True, False) if _could_fit(preemptor, own, advantages, may_borrow=mode)]
+    if not may_fit:
         return []
-    hierarchical, by_priority = _by_advantage(preemptor, known.others)
-    own = [Candidate(workload, queue, None, Variant.WITHIN_QUEUE, order) for workload, queue, order in known.own]
-    candidates = _in_order(hierarchical, by_priority, own)
+    key = "others", preemptor.queue.name, preemptor.needs_preemption, preemptor.queue.rank_of(preemptor.workload)
+    others: Mapping[CohortNode, Holders] | None = preemptor.memo.get(key)
+    if others is None:
+        others = preemptor.memo[key] = _others_of(preemptor)
+    usage = add_quantities((own.usage, *(part.usage for part in others.values())))
+    if (not own.holders and not others) or not preemptor.could_fit(usage):
+        return []
+    hierarchical, by_priority = _by_advantage(preemptor, others, advantages)
     forbidden = not preemptor.queue.preemption.borrow_within_cohort
-    if not (hierarchical or by_priority) or (forbidden and not _is_under_nominal(preemptor)):
+    if not others or (forbidden and not _is_under_nominal(preemptor)):
         attempts = [True]
     elif forbidden and not hierarchical:
         attempts = [False, True]
     else:
         attempts = [True, False]
+    attempts = [may_borrow for may_borrow in attempts if may_borrow in may_fit]
+    within = [Candidate(workload, queue, None, Variant.WITHIN_QUEUE, order) for workload, queue, order in own.holders]
+    candidates = _in_order(hierarchical, by_priority, within)
+    with keep_content(candidate.queue for candidate in candidates):
+        return _run_attempts(preemptor, candidates, attempts)
+
+
+def _run_attempts(preemptor: Preemptor, candidates: Sequence[Candidate], attempts: Sequence[bool]) -> list[Target]:
+    """All is as before when it is over."""
     # Where nothing is to be placed, domains need not be counted.
     with_topology = bool(preemptor.topology)
     for may_borrow in attempts:
@@ -123,37 +137,30 @@ Holder = tuple[Workload, ClusterQueue, tuple[bool, int, int, str]]
 """A workload with quota, its queue, and its place among the candidates."""
 
 
-class Candidates(NamedTuple):
-    """Who may go, whatever the preemptor asks for: of its own queue, and of others by the lowest Cohort above both.
-
-    ``usage`` is what all of them use.
-    """
-
-    own: Sequence[Holder]
-    others: Mapping[CohortNode, Sequence[Holder]]
-    usage: Quantities
-
-
-def _candidates_of(preemptor: Preemptor) -> Candidates:
-    queue = preemptor.queue
-    lists = [] if queue.preemption.within_cluster_queue == NEVER else [_holders(preemptor, queue)]
-    own = lists[0].holders if lists else ()
-    others: dict[CohortNode, Sequence[Holder]] = {}
-    before: CohortNode | None = None
-    for subtree in queue.ancestors if queue.preemption.reclaim_within_cohort != NEVER else ():
-        subtrees = [below for below in _holders_below(preemptor, subtree, before) if below.holders]
-        if subtrees:
-            others[subtree] = [*chain.from_iterable(part.holders for part in subtrees)]
-            lists += subtrees
-        before = subtree
-    return Candidates(own, others, add_quantities(candidates.usage for candidates in lists))
-
-
 class Holders(NamedTuple):
-    """Who of one queue may go, and what they use together."""
+    """Who may go, and what they use together."""
 
     holders: Sequence[Holder]
     usage: Quantities
+
+
+def _own_holders(preemptor: Preemptor) -> Holders:
+    queue = preemptor.queue
+    return Holders((), {}) if queue.preemption.within_cluster_queue == NEVER else _holders(preemptor, queue)
+
+
+def _others_of(preemptor: Preemptor) -> dict[CohortNode, Holders]:
+    """Who of other queues may go, whatever the preemptor asks for, by the lowest Cohort above both queues."""
+    others: dict[CohortNode, Holders] = {}
+    before: CohortNode | None = None
+    reclaims = preemptor.queue.preemption.reclaim_within_cohort != NEVER
+    for subtree in preemptor.queue.ancestors if reclaims else ():
+        parts = [part for part in _holders_below(preemptor, subtree, before) if part.holders]
+        if parts:
+            holders = [*chain.from_iterable(part.holders for part in parts)]
+            others[subtree] = Holders(holders, add_quantities(part.usage for part in parts))
+        before = subtree
+    return others
 
 
 def _holders(preemptor: Preemptor, queue: ClusterQueue) -> Holders:
@@ -186,21 +193,43 @@ def _holders_below(preemptor: Preemptor, cohort: CohortNode, skip: CohortNode | 
             yield _holders(preemptor, queue)
 
 
+def _could_fit(preemptor: Preemptor, own: Holders, advantages: Mapping[CohortNode, bool], *, may_borrow: bool) -> bool:
+    """False where too little would be left even if all ``own`` went, and nobody else would count."""
+    queue = preemptor.queue
+    if may_borrow:
+        # Only over some of the others it may borrow.
+        return queue.preemption.borrow_within_cohort or any(advantages.values()) or preemptor.could_fit(own.usage)
+    for key, amount in preemptor.usage.quota.items():
+        freed = own.usage.get(key, 0)
+        if freed < UNLIMITED and queue.is_borrowing_with(key, amount - freed):
+            return False
+    return True
+
+
+def _advantages(preemptor: Preemptor) -> dict[CohortNode, bool]:
+    """The Cohorts above it, and whether it has the advantage over workloads that it meets there."""
+    advantages: dict[CohortNode, bool] = {}
+    rest: Mapping[FlavorResource, int]
+    advantage, rest = preemptor.queue.fit_in_quota(preemptor.usage.quota)
+    for subtree in preemptor.queue.ancestors:
+        advantages[subtree] = advantage
+        fits, rest = subtree.fit_in_quota(rest)
+        # Once a subtree has the quota, so do all those around it.
+        advantage = advantage or fits
+    return advantages
+
+
 def _by_advantage(
-    preemptor: Preemptor, others: Mapping[CohortNode, Sequence[Holder]]
+    preemptor: Preemptor, others: Mapping[CohortNode, Holders], advantages: Mapping[CohortNode, bool]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Candidates over whom it has the advantage, and the rest."""
     hierarchical: list[Candidate] = []
     by_priority: list[Candidate] = []
-    rest: Mapping[FlavorResource, int]
-    advantage, rest = preemptor.queue.fit_in_quota(preemptor.usage.quota)
-    for subtree in preemptor.queue.ancestors if others else ():
-        for workload, queue, order in others.get(subtree, ()):
+    for subtree, holders in others.items():
+        advantage = advantages[subtree]
+        for workload, queue, order in holders.holders:
             variant = Variant.HIERARCHICAL if advantage else _classify_variant(preemptor, workload)
             (hierarchical if advantage else by_priority).append(Candidate(workload, queue, subtree, variant, order))
-        fits, rest = subtree.fit_in_quota(rest)
-        # Once a subtree has the quota, so do all those around it.
-        advantage = advantage or fits
     return hierarchical, by_priority
 
 

@@ -15,6 +15,7 @@ from kwhatif.kueue.configuration import Configuration
 from kwhatif.kueue.flavor_assigner import GranularMode, PreemptionMode
 from kwhatif.kueue.preemption import classical, fair_sharing
 from kwhatif.kueue.preemption.candidates import REASONS, Preemptor, Target
+from kwhatif.kueue.quota_tree import QuotaNode
 from kwhatif.kueue.topology.pod_set_request import TopologyRequests
 from kwhatif.kueue.workload import JOB_UID_LABEL, Usage, Workload
 
@@ -22,16 +23,22 @@ from kwhatif.kueue.workload import JOB_UID_LABEL, Usage, Workload
 class PreemptionOracle:
     """The rules of one configuration at one time.
 
-    ``usage_is_stable`` while the usage of all trees is that between two cycles, so that answers may be kept.
+    What is worked out of a quota tree is kept with it until its usage changes for good; once something counts there in
+    this cycle only, until more does.
     """
 
     def __init__(self, configuration: Configuration, now: int) -> None:
         self._configuration, self._now = configuration, now
-        self.usage_is_stable = True
+        self._memos: dict[QuotaNode, dict[Hashable, Any]] = {}
 
     def memo_of(self, queue: ClusterQueue) -> dict[Hashable, Any]:
         """What was worked out of the queue's tree as it is, to be added to."""
-        return queue.root.memo if self.usage_is_stable else {}
+        root = queue.root
+        return self._memos.get(root, root.memo)
+
+    def note_count(self, queue: ClusterQueue) -> None:
+        """Something counts in the queue's tree until the cycle is over."""
+        self._memos[queue.root] = {}
 
     def targets(self, workload: Workload, queue: ClusterQueue, assignment: Assignment) -> list[Target]:
         """Who would have to leave for the assignment; nobody if that would not help."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kwhatif.kueue.amounts import Requests, clamp
 
 Int64Array = npt.NDArray[np.int64]
-Mark = tuple[int, Int64Array, Int64Array]
+Mark = tuple[int, int, Int64Array, Int64Array]
 
 
 class LeafColumns:
@@ -20,6 +20,7 @@ class LeafColumns:
 
     ``free`` is what the nodes have without pods that Kueue does not place, ``left`` what neither these nor workloads
     with a topology use. ``version`` is another one whenever that changes, and known of each leaf is its last change.
+    ``content`` is that version again, where all is as it was in an earlier one.
     """
 
     def __init__(self, rooms: Iterable[Requests]) -> None:
@@ -30,7 +31,7 @@ class LeafColumns:
         for row, room in enumerate(rooms):
             for name, amount in room.items():
                 self.free[row, self._column[name]] = amount
-        self.version = 0
+        self.version = self.content = 0
         self._last_change = np.zeros(len(rooms), np.int64)
         self._used = np.zeros_like(self.free)
         self.left = self.free.copy()
@@ -71,14 +72,15 @@ class LeafColumns:
 
     def mark(self) -> Mark:
         """What is used now, to go back to."""
-        return self.version, self._used.copy(), self.left.copy()
+        return self.version, self.content, self._used.copy(), self.left.copy()
 
     def go_back(self, mark: Mark) -> None:
         """Forget what was counted since the mark. Columns that came since then hold nothing."""
-        version, used, left = mark
+        version, content, used, left = mark
         if version == self.version:
             return
         self.version += 1
+        self.content = content
         self._last_change[self.changed_since(version)] = self.version
         there = used.shape[1]
         self._used[:, :there], self.left[:, :there] = used, left
@@ -98,5 +100,6 @@ class LeafColumns:
 
     def _count_left(self, row: int, column: int) -> None:
         self.version += 1
+        self.content = self.version
         self._last_change[row] = self.version
         self.left[row, column] = clamp(int(self.free[row, column]) - int(self._used[row, column]))

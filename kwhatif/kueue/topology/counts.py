@@ -93,25 +93,29 @@ class LevelCounts:
     def put(self, domains: Sequence[Domain]) -> None:
         """Write the counts into these domains of the level."""
         rows = [domain.index for domain in domains]
-        for domain, pods, pods_with_leader, slices, slices_with_leader, leaders in zip(
-            domains,
-            self.pods[rows].tolist(),
-            self.pods_with_leader[rows].tolist(),
-            self.slices[rows].tolist(),
-            self.slices_with_leader[rows].tolist(),
-            self.leaders[rows].tolist(),
-            strict=True,
+        pods, slices = self.pods[rows].tolist(), self.slices[rows].tolist()
+        for domain, pod_count, slice_count in zip(domains, pods, slices, strict=True):
+            domain.pods, domain.slices, domain.leaders = pod_count, slice_count, 0
+            domain.pods_with_leader, domain.slices_with_leader = pod_count, slice_count
+        if self.pods_with_leader is self.pods:
+            return
+        with_leader = self.pods_with_leader[rows].tolist(), self.slices_with_leader[rows].tolist()
+        for domain, pod_count, slice_count, leaders in zip(
+            domains, *with_leader, self.leaders[rows].tolist(), strict=True
         ):
-            domain.pods, domain.pods_with_leader = pods, pods_with_leader
-            domain.slices, domain.slices_with_leader = slices, slices_with_leader
-            domain.leaders = leaders
+            domain.pods_with_leader, domain.slices_with_leader, domain.leaders = pod_count, slice_count, leaders
 
-    def order_with_leader(self, ranks: npt.NDArray[np.intp], *, unconstrained: bool) -> npt.NDArray[np.intp]:
-        """The domains, those with room for a leader first, then by what fits beside it; the least first if
+    def order_with_leader(
+        self, domains: npt.NDArray[np.intp], ranks: npt.NDArray[np.intp], *, unconstrained: bool
+    ) -> npt.NDArray[np.intp]:
+        """These domains, those with room for a leader first, then by what fits beside it; the least first if
         ``unconstrained``.
         """
+        if len(domains) == 1:
+            return domains
         sign = 1 if unconstrained else -1
-        return np.lexsort((ranks, self.pods_with_leader, sign * self.slices_with_leader, -self.leaders))
+        slices = sign * self.slices_with_leader[domains]
+        return domains[np.lexsort((ranks[domains], self.pods_with_leader[domains], slices, -self.leaders[domains]))]
 
 
 class KnownCounts:
@@ -125,11 +129,10 @@ class KnownCounts:
         self._places[rows] = np.arange(len(rows))
         self._version = tree.columns.version
         self._pods, self._limiting = _count_in(tree.columns, requests, tree.columns.left[rows])
-        self._resources = _limiting_resources(requests, self._pods, self._limiting)
         self._levels: dict[Hashable, list[LevelCounts]] = {}
 
-    def levels(self, slices: Slices) -> tuple[list[LevelCounts], Counter[str]]:
-        """The counts of each level as things are now, and why leaves have no room for even one pod."""
+    def levels(self, slices: Slices) -> list[LevelCounts]:
+        """The counts of each level as things are now."""
         self._update()
         key = slices.size, slices.level, tuple(slices.inner.items())
         levels = self._levels.get(key)
@@ -138,7 +141,12 @@ class KnownCounts:
             pods = _of_all_leaves(self._pods, self._rows, nothing)
             leaves = LevelCounts(pods, pods, nothing, nothing, nothing)
             levels = self._levels[key] = add_up(self._tree, leaves, slices, has_leader=False)
-        return levels, self._resources
+        return levels
+
+    @property
+    def resources(self) -> Counter[str]:
+        """The leaves without room for even one pod, by the resource that is the first to be missing."""
+        return _limiting_resources(self._requests, self._pods, self._limiting)
 
     def _update(self) -> None:
         columns = self._tree.columns
@@ -148,10 +156,21 @@ class KnownCounts:
         places = places[places >= 0]
         self._version = columns.version
         if len(places):
-            left = columns.left[self._rows[places]]
-            self._pods[places], self._limiting[places] = _count_in(columns, self._requests, left)
-            self._resources = _limiting_resources(self._requests, self._pods, self._limiting)
-            self._levels.clear()
+            rows, before = self._rows[places], self._pods[places]
+            self._pods[places], self._limiting[places] = _count_in(columns, self._requests, columns.left[rows])
+            self._add_to_levels(rows, self._pods[places] - before)
+
+    def _add_to_levels(self, rows: npt.NDArray[np.intp], more: Int64Array) -> None:
+        """Where each pod is a slice, only the sums above the leaves that changed are others."""
+        lowest = len(self._tree.levels) - 1
+        single = 1, lowest, ()
+        self._levels = {single: self._levels[single]} if single in self._levels else {}
+        for counts in self._levels.values():
+            if counts[lowest].pods is not self._pods:
+                counts[lowest].pods[rows] += more
+            for level in reversed(range(lowest)):
+                rows = self._tree.families[level].parents[rows]
+                np.add.at(counts[level].pods, rows, more)
 
 
 def _limiting_resources(requests: Requests, pods: Int64Array, limiting: Int64Array) -> Counter[str]:
@@ -167,23 +186,22 @@ def count_leaves(
     requests: Requests,
     leader: Requests | None,
     assumed: Mapping[int, Requests],
-    exclusions: Exclusions,
     *,
     empty: bool,
-) -> LevelCounts:
+) -> tuple[LevelCounts, Counter[str]]:
     """Count what fits into these leaves, nothing into others; ``empty`` as if no workload with a topology were there.
 
-    ``assumed`` is what is used besides, by row.
+    ``assumed`` is what is used besides, by row. With it comes how many leaves have no room for want of a resource.
     """
     left = (columns.free if empty else columns.left)[rows]
     if assumed:
         _take(left, rows, columns, assumed)
     pods, limiting = _count_in(columns, requests, left)
-    exclusions.resources.update(_limiting_resources(requests, pods, limiting))
+    resources = _limiting_resources(requests, pods, limiting)
     nothing = np.zeros(len(columns.free), np.int64)
     if leader is None:
         pods = _of_all_leaves(pods, rows, nothing)
-        return LevelCounts(pods, pods, nothing, nothing, nothing)
+        return LevelCounts(pods, pods, nothing, nothing, nothing), resources
     leaders = (_count_in(columns, leader, left)[0] > 0).astype(np.int64)
     for name, amount in leader.items():
         if (column := columns.column_of(name)) is not None:
@@ -191,7 +209,7 @@ def count_leaves(
             left[:, column] -= amount * leaders
     with_leader = np.where(leaders > 0, _count_in(columns, requests, left)[0], pods)
     pods, with_leader, leaders = (_of_all_leaves(pod, rows, nothing) for pod in (pods, with_leader, leaders))
-    return LevelCounts(pods, with_leader, nothing, nothing, leaders)
+    return LevelCounts(pods, with_leader, nothing, nothing, leaders), resources
 
 
 def _of_all_leaves(counts: Int64Array, rows: npt.NDArray[np.intp], nothing: Int64Array) -> Int64Array:
@@ -215,19 +233,17 @@ def _take(left: Int64Array, rows: npt.NDArray[np.intp], columns: LeafColumns, as
 
 def _count_in(columns: LeafColumns, requests: Requests, left: Int64Array) -> tuple[Int64Array, Int64Array]:
     """How many times requests fit into each leaf, and which of them, sorted by name, limits that: the first one."""
-    least, limiting = np.full(len(left), _MOST, np.int64), np.zeros(len(left), np.int64)
-    for place, (name, amount) in enumerate(sorted(requests.items())):
+    amounts = [(place, columns.column_of(name), requests[name]) for place, name in enumerate(sorted(requests))]
+    counts = np.empty((len(amounts), len(left)), np.int64)
+    for place, column, amount in amounts:
         if not amount:
-            continue
-        column = columns.column_of(name)
-        if column is None:
-            count = np.zeros(len(left), np.int64)
+            counts[place] = _MOST
+        elif column is None:
+            counts[place] = 0
         else:
-            count = left[:, column] // amount if amount != 1 else left[:, column].copy()
-            np.maximum(count, 0, out=count)
-        np.copyto(limiting, place, where=count < least)
-        np.minimum(least, count, out=least)
-    return least, limiting
+            counts[place] = left[:, column] if amount == 1 else left[:, column] // amount
+    np.maximum(counts, 0, out=counts)
+    return np.minimum(np.minimum.reduce(counts), _MOST), counts.argmin(axis=0)
 
 
 def fits_times(columns: LeafColumns, row: int, requests: Requests) -> int:
@@ -245,7 +261,7 @@ def add_up(tree: TopologyTree, leaves: LevelCounts, slices: Slices, *, has_leade
     """What fits below the domains of each level, from what fits into the leaves."""
     lowest = len(tree.levels) - 1
     if lowest == slices.level:
-        leaves.slices = leaves.pods // slices.size
+        leaves.slices = _slices_of(leaves.pods, slices)
         leaves.slices_with_leader = leaves.pods_with_leader // slices.size if has_leader else leaves.slices
     add_up_level = _add_up_level if has_leader else _add_up_workers
     level_counts = [leaves]
@@ -254,13 +270,19 @@ def add_up(tree: TopologyTree, leaves: LevelCounts, slices: Slices, *, has_leade
     return level_counts[::-1]
 
 
+def _slices_of(pods: Int64Array, slices: Slices) -> Int64Array:
+    return pods if slices.size == 1 else pods // slices.size
+
+
 def _add_up_workers(below: LevelCounts, family: Family, level: int, slices: Slices) -> LevelCounts:
     """As ``_add_up_level`` without a leader, who would cost something."""
     own = below.pods[family.ordered]
     inner = slices.inner.get(level + 1)
     pods = np.add.reduceat(own if inner is None else own // inner * inner, family.starts)
     if level == slices.level:
-        slice_count = pods // slices.size
+        slice_count = _slices_of(pods, slices)
+    elif below.slices is below.pods:
+        slice_count = pods
     else:
         slice_count = np.add.reduceat(below.slices[family.ordered], family.starts)
     return LevelCounts(pods, pods, slice_count, slice_count, np.zeros_like(pods))

@@ -6,7 +6,8 @@ Upstream: TASFlavorSnapshot in pkg/cache/scheduler/tas_flavor_snapshot.go, tas_f
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ KnownPlaces = dict[Hashable, list[TopologyAssignment] | str]
 _MOST_COUNTS = 100
 """Of so many sorts of pods it is known how many fit into each leaf."""
 
+_MOST_CONTENTS = 8
+"""Of so many states of the columns it is known where requests would go."""
+
 Assumed = dict[tuple[str, ...], Requests]
 """What pod sets before use, by leaf."""
 
@@ -53,14 +57,13 @@ class FlavorTopology:
         self.tree = TopologyTree(levels, (node for node in nodes if belongs(node, labels, levels)))
         self._matches: dict[bytes, tuple[npt.NDArray[np.intp], Exclusions]] = {}
         self._counts: dict[tuple[bytes, tuple[tuple[str, int], ...]], KnownCounts] = {}
-        self._places: KnownPlaces = {}
-        self._places_version = 0
+        self._places: dict[int, KnownPlaces] = {}
         self._when_empty: KnownPlaces = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FlavorTopology:
         """Domains are shared, since each placement counts anew what fits into them."""
         made, made.tree = copy.copy(self), copy.copy(self.tree)
-        made._counts = {}
+        made._counts, made._places = {}, dict(self._places)
         made.tree.columns = copy.deepcopy(self.tree.columns, memo)
         return made
 
@@ -86,8 +89,13 @@ class FlavorTopology:
                 return False
         return True
 
-    def place(self, requests: Sequence[PodSetTopologyRequest], assumed: Assumed, *, empty: bool) -> PlacementResults:
-        """Place the pod sets one after the other, groups together (upstream: FindTopologyAssignmentsForFlavor)."""
+    def place(
+        self, requests: Sequence[PodSetTopologyRequest], assumed: Assumed | None, *, empty: bool
+    ) -> PlacementResults:
+        """Place the pod sets one after the other, groups together (upstream: FindTopologyAssignmentsForFlavor).
+
+        ``assumed`` is what those before use, to be added to; None if there is but one.
+        """
         groups: dict[str, list[PodSetTopologyRequest]] = {}
         for index, request in enumerate(requests):
             groups.setdefault(str(index) if request.group is None else request.group, []).append(request)
@@ -105,19 +113,13 @@ class FlavorTopology:
             if isinstance(placed, str):
                 return placements | {request.pod_set.name: placed for request in group}
             placements |= placed
+            if assumed is None:
+                continue
             for request in group:
                 assignment = placed.get(request.pod_set.name)
                 if assignment is not None:
-                    self._assume(assumed, assignment, request.requests)
+                    _assume(assumed, assignment, request.requests)
         return placements
-
-    @staticmethod
-    def _assume(assumed: Assumed, assignment: TopologyAssignment, requests: Requests) -> None:
-        for values, count in assignment.domains:
-            used = assumed.setdefault(values, {})
-            for name, amount in requests.items():
-                used[name] = clamp(used.get(name, 0) + amount * count)
-            used["pods"] = used.get("pods", 0) + count
 
     def _place_first(
         self, workers: PodSetTopologyRequest, leader: PodSetTopologyRequest | None, *, empty: bool
@@ -125,9 +127,7 @@ class FlavorTopology:
         """As ``_place_group`` with nothing assumed, which is found out once for all requests that are alike."""
         roles = [workers] if leader is None else [workers, leader]
         key = tuple([(role.counted.topology_shape, role.count, role.implied) for role in roles])
-        if self._places_version != self.tree.columns.version:
-            self._places, self._places_version = {}, self.tree.columns.version
-        known = self._when_empty if empty else self._places
+        known = self._when_empty if empty else self._known_places()
         assignments = known.get(key)
         if assignments is None:
             placed = self._place_group(workers, leader, {}, empty=empty)
@@ -136,6 +136,17 @@ class FlavorTopology:
         if isinstance(assignments, str):
             return assignments
         return {request.pod_set.name: place for request, place in zip(roles, assignments, strict=True)}
+
+    def _known_places(self) -> KnownPlaces:
+        """Those of the columns as they are; the ones asked for last are kept, since most changes are taken back."""
+        content = self.tree.columns.content
+        known = self._places.pop(content, None)
+        if known is None:
+            known = {}
+            if len(self._places) >= _MOST_CONTENTS:
+                del self._places[next(iter(self._places))]
+        self._places[content] = known
+        return known
 
     def _place_group(
         self,
@@ -167,27 +178,26 @@ class FlavorTopology:
         assumed: Assumed,
         *,
         empty: bool,
-    ) -> tuple[list[LevelCounts], Exclusions]:
-        """Phase 1: what fits below the domains of each level."""
+    ) -> tuple[list[LevelCounts], Callable[[], Exclusions]]:
+        """Phase 1: what fits below the domains of each level, and why leaves have no room for even one pod."""
         rows, matched = self._leaves_for(workers)
-        exclusions = Exclusions(matched.nodes, matched.selector, matched.affinity, matched.taints.copy())
         requests = _with_one_pod(workers.requests)
         if leader is None and not assumed and not empty:
-            counts, exclusions.resources = self._known_counts(workers, rows, requests).levels(levels.slices)
-            return counts, exclusions
+            known = self._known_counts(workers, rows, requests)
+            return known.levels(levels.slices), lambda: replace(matched, resources=known.resources)
         assumed_by_row = {
             leaf.index: used for key, used in assumed.items() if (leaf := self.tree.leaves.get(key)) is not None
         }
-        leaves = count_leaves(
+        leaves, resources = count_leaves(
             self.tree.columns,
             rows,
             requests,
             None if leader is None else _with_one_pod(leader.requests),
             assumed_by_row,
-            exclusions,
             empty=empty,
         )
-        return add_up(self.tree, leaves, levels.slices, has_leader=leader is not None), exclusions
+        counts = add_up(self.tree, leaves, levels.slices, has_leader=leader is not None)
+        return counts, lambda: replace(matched, resources=resources)
 
     def _known_counts(
         self, request: PodSetTopologyRequest, rows: npt.NDArray[np.intp], requests: Requests
@@ -209,3 +219,11 @@ class FlavorTopology:
 
 def _with_one_pod(requests: Requests) -> Requests:
     return {**requests, "pods": requests.get("pods", 0) + 1}
+
+
+def _assume(assumed: Assumed, assignment: TopologyAssignment, requests: Requests) -> None:
+    for values, count in assignment.domains:
+        used = assumed.setdefault(values, {})
+        for name, amount in requests.items():
+            used[name] = clamp(used.get(name, 0) + amount * count)
+        used["pods"] = used.get("pods", 0) + count

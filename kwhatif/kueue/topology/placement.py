@@ -7,7 +7,7 @@ down from there to the lowest level. Upstream: findTopologyAssignment in pkg/cac
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,7 +105,7 @@ class Placement:
         counts: Sequence[LevelCounts],
         request: PodSetTopologyRequest,
         levels: Levels,
-        exclusions: Exclusions,
+        exclusions: Callable[[], Exclusions],
     ) -> None:
         self._topology, self._tree, self._request, self._levels = topology, tree, request, levels
         self._counts, self._exclusions = counts, exclusions
@@ -168,24 +168,19 @@ class Placement:
         counts, domains = self._counts[level], self._tree.domains[level]
         if not domains:
             return f"no topology domains at level: {self._tree.levels[level]}"
-        order = counts.order_with_leader(self._tree.ranks[level], unconstrained=want.unconstrained)
         room = counts.slices_with_leader if leaders > 0 else counts.slices
-        fits = (counts.leaders >= leaders) & (counts.slices_with_leader >= slices)
-        top = order[0]
-        if want.unconstrained:
-            enough = order[((counts.leaders >= leaders) & (room >= slices))[order]]
-            if len(enough):
-                return level, self._load_counts(level, [domains[enough[0]]])
-            if self._request.is_required:
-                return self._not_fit(int(counts.pods[order[-1]]), slices, level)
-        elif fits[top]:
-            # The first with the fewest that are enough.
-            enough = order[((counts.leaders >= leaders) & (room >= slices))[order]]
-            top = enough[np.argmin(room[enough])] if len(enough) else top
-        if fits[top]:
-            return level, self._load_counts(level, [domains[top]])
+        enough = np.flatnonzero((counts.leaders >= leaders) & (room >= slices))
+        ranks = self._tree.ranks[level]
+        if len(enough):
+            if not want.unconstrained:
+                of_enough = room[enough]
+                enough = enough[of_enough == of_enough.min()]
+            best = counts.order_with_leader(enough, ranks, unconstrained=want.unconstrained)[0]
+            return level, self._load_counts(level, [domains[best]])
+        order = counts.order_with_leader(np.arange(len(domains)), ranks, unconstrained=want.unconstrained)
         if self._request.is_required:
-            return self._not_fit(int(counts.slices[top]), slices, level)
+            fitting = counts.pods[order[-1]] if want.unconstrained else counts.slices[order[0]]
+            return self._not_fit(int(fitting), slices, level)
         if level > 0 and not want.unconstrained:
             return self._find_level(level - 1, want)
         return self._spread(self._load_counts(level, [domains[index] for index in order]), level, want)
@@ -229,7 +224,7 @@ class Placement:
             said = f"allows to fit only {fitting} out of {wanted} {unit}(s)"
         else:
             said = f"doesn't allow to fit any of {wanted} {unit}(s)"
-        return f"topology {go_quote(self._topology)} {said}{self._exclusions.text}"
+        return f"topology {go_quote(self._topology)} {said}{self._exclusions().text}"
 
     def _layers_not_fit(self, level: int) -> str:
         said = f"topology {go_quote(self._topology)} doesn't allow to fit"
@@ -242,7 +237,7 @@ class Placement:
             if target is not None:
                 fitting = self._slices_below(best, level, target, layer.size)
                 said += f"; {fitting}/{self._request.count // layer.size} slice(s) fit on level {layer.topology}"
-        return said + self._exclusions.text
+        return said + self._exclusions().text
 
     def _slices_below(self, domain: Domain, level: int, target: int, size: int) -> int:
         if level == target:

@@ -117,8 +117,9 @@ class TopologyTree:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Family:
-    """The domains of a level, ``ordered`` by their parents, of which each begins at the next of ``starts``."""
+    """Of a level's domains the ``parents``, their order by these (``ordered``), and where each parent's begin."""
 
+    parents: npt.NDArray[np.intp]
     ordered: npt.NDArray[np.intp]
     starts: npt.NDArray[np.intp]
 
@@ -134,7 +135,7 @@ def _family_of(level: Sequence[Domain]) -> Family:
     parents = np.array([domain.parent.index for domain in level if domain.parent is not None], np.intp)
     ordered = np.argsort(parents, kind="stable")
     starts = np.flatnonzero(np.diff(parents[ordered], prepend=-1))
-    return Family(ordered, starts)
+    return Family(parents, ordered, starts)
 
 
 def belongs(node: Node, node_labels: dict[str, str], levels: Sequence[str]) -> bool:
