@@ -104,13 +104,16 @@ def _deployment(
         try:
             source, settings = with_overrides(source, path, text_at(section(value, "metadata"), "name"), tree)
         except InputError as error:
-            return NotFollowed(f"overrides that cannot be read: {error}")
+            return NotFollowed("overrides that cannot be read", problem=str(error))
     if source.get("plugin") is not None:
         return _PLUGIN
     namespace = text_at(section(value, "spec", "destination"), "namespace")
     directory, kustomize = section(source, "directory"), section(source, "kustomize")
     if pulled is not None or has_chart(tree, path):
-        wanted_release = ArgoChart(value, source, named, tree, path, pulled).release()
+        try:
+            wanted_release = ArgoChart(value, source, named, tree, path, pulled).release()
+        except InputError as error:
+            return NotFollowed("values that cannot be read", problem=str(error))
         if isinstance(wanted_release, NotFollowed):
             return wanted_release
         release = wanted_release

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from kwhatif import bounds
 from kwhatif.errors import InputError
 from kwhatif.snapshot.read.files import Text
 from kwhatif.snapshot.read.objects import decode, read_documents
@@ -63,7 +64,12 @@ def merge_values(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str
 
 
 def values_at(path: str, value: Any) -> dict[str, Any]:
-    """A value below some keys, with dots between them, of which those behind a backslash are parts of a key."""
+    """A value below some keys, with dots between them, of which those behind a backslash are parts of a key.
+
+    Raises InputError for more keys than any value is deep.
+    """
+    if path.count(".") > bounds.DEPTH:
+        raise InputError("a value at a path without end")
     for key in reversed(_DOT.split(path)):
         value = {key.replace("\\.", "."): value}
     return dict(value)

@@ -45,6 +45,16 @@ def _index(value: Any, *keys: Any) -> Any:
     return value
 
 
+def _dig(*words: Any) -> Any:
+    """What is at a path of keys in the last word, or the word before it if a key is missing."""
+    *keys, otherwise, value = words
+    for key in keys:
+        if not isinstance(value, Mapping) or key not in value:
+            return otherwise
+        value = value[key]
+    return value
+
+
 def _printf(form: str, *values: Any) -> str:
     if re.search(r"%[^sdvq%]", form):
         raise InputError(f"a format that is not known here: {form!a}")
@@ -60,10 +70,15 @@ def _quote(*values: Any) -> str:
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "and": lambda *values: next((value for value in values if not value), values[-1]),
+    "coalesce": lambda *values: next((value for value in values if value), None),
     "contains": lambda part, text: part in text,
     "default": lambda otherwise, value=None: value or otherwise,
+    "dig": _dig,
+    "empty": lambda value=None: not value,
     "eq": lambda first, *others: first in others,
     "first": lambda values: values[0],
+    "get": lambda value, key: value.get(key, ""),
+    "hasKey": lambda value, key: key in value,
     "hasPrefix": lambda part, text: text.startswith(part),
     "hasSuffix": lambda part, text: text.endswith(part),
     "index": _index,

@@ -123,7 +123,16 @@ def test_a_release_whose_values_are_not_here_is_not_followed(case: str, tmp_path
 def test_an_override_that_cannot_be_read_leaves_the_application_unknown(tmp_path: Path) -> None:
     deployed = follow(tmp_path, f"{{repoURL: '{URL}', path: chart}}", {**FILES, "chart/.argocd-source.yaml": "helm: ["})
     assert isinstance(deployed, NotFollowed)
-    assert deployed.reason.startswith("overrides that cannot be read: ")
+    assert deployed.reason == "overrides that cannot be read"
+    assert "chart/.argocd-source.yaml" in deployed.problem
+
+
+def test_a_value_below_very_many_keys_or_in_a_file_elsewhere_ends_no_run(tmp_path: Path) -> None:
+    (tmp_path / "chart").mkdir()
+    (tmp_path / "chart" / "link.txt").symlink_to("/etc/hostname")
+    for entry in (f"{{name: {'a.' * 5000}b, path: motd.txt}}", "{name: a, path: link.txt}"):
+        source = f"{{repoURL: '{URL}', path: chart, helm: {{fileParameters: [{entry}]}}}}"
+        assert isinstance(follow(tmp_path, source), NotFollowed)
 
 
 def test_the_commit_that_is_deployed_is_a_value_that_nobody_knows(tmp_path: Path) -> None:
