@@ -128,9 +128,9 @@ def backtest(
     kueue_config: Path = '',
     strict: bool = False,
 ) -> BacktestResult:
-    """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
+    """Decide again for each pod that a recording shows bound, refused or preempting, and compare.
 
-    Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first."""
+    Of a snapshot, the pods that were bound last are taken off their nodes and scheduled again, the newest first."""
 
 def backtest_diff(
     recording: Path,
@@ -324,10 +324,10 @@ def deschedule(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> DescheduleResult:
-    """Run the descheduler's next cycle, decision for decision as release 0.35, and follow whom it evicts.
+    """Run the descheduler's next cycle as release 0.35 does, and follow the pods that it evicts.
 
-    Evicted pods are recreated by their controllers and placed by the scheduler; then it is told whether they find a
-    node, whether nodes are in better balance, and whether the next cycle evicts the same pods again."""
+    Controllers recreate evicted pods, and the scheduler places them. The answer says whether they find a node, whether
+    nodes are in better balance, and whether the next cycle evicts the same pods again."""
 
 def diff(
     manifests: Manifests = (),
@@ -364,10 +364,10 @@ def diff(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> DecisionDiff:
-    """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
+    """Compare the decisions of two policies, Kubernetes versions, clusters or sets of manifests.
 
-    Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
-    chosen: ties are no difference."""
+    Each side places the pods that 'kwhatif place' does. Of equally good nodes both sides take the same one: a
+    tie is no difference."""
 
 def diff_descheduling(
     *,
@@ -851,9 +851,9 @@ def queue(
     namespace: str = 'default',
     edits: Manifests = (),
 ) -> QueueResult:
-    """Ask Kueue: is this job admitted now, after preempting whom, or whom does it wait behind, for which quota?
+    """Say whether Kueue admits a job now and whom it preempts, or for which quota it waits and behind whom.
 
-    Kueue's cycles go on until nothing changes any more: first for the workloads of the cluster, then for those of the
+    Kueue's cycles run until nothing changes: first for the workloads of the cluster, then for those of the
     manifests. Kueue's own objects in the manifests (ClusterQueue, Cohort, ResourceFlavor, ...) take the place of those
     of the cluster. Without manifests: each ClusterQueue and cohort, and who waits at which place and why."""
 
@@ -941,9 +941,9 @@ def rightsize(
     provision_seconds: float = 120.0,
     edits: Manifests = (),
 ) -> RightsizeResult:
-    """Say what would come of requests that follow from usage: who waits, which nodes go, for how much, and what binds.
+    """Derive requests from usage, and show what they change: pods that wait, nodes that go, cost, what limits the rest.
 
-    Before and after are compared at rest: everybody who can has a node, and what autoscalers take away is gone."""
+    Both sides are compared at rest: every pod that fits has a node, and nodes that autoscalers remove are gone."""
 
 def snapshot_convert(
     files: Path | Sequence[Path],

@@ -45,7 +45,7 @@ class _SnapshotFlags:
         float,
         Flag(
             "--max-age",
-            metavar="TIME",
+            metavar="DURATION",
             duration=True,
             shows_default=True,
             help="Read the live cluster again if the last reading is older.",

@@ -157,7 +157,7 @@ def _common_options(
             "--gaps",
             callback=_remember_gaps,
             expose_value=False,
-            help="Show every gap of the answer. Default: those that matter for these pods.",
+            help="Show every gap of the answer. Default: those that touch these pods.",
         ),
     ] = False,
 ) -> None:

@@ -77,9 +77,7 @@ Seed = Annotated[
         "one that a single worker takes.",
     ),
 ]
-QuestionTimeLimit = Annotated[
-    float, Duration("--time-limit", metavar="TIME", shows_default=True, help="How long a question may take.")
-]
+QuestionTimeLimit = Annotated[float, Duration("--time-limit", shows_default=True, help="How long a question may take.")]
 QuestionMemoryLimit = Annotated[
     int,
     Flag("--memory-limit", metavar="MIB", least=16, shows_default=True, help="How much memory a question may take."),

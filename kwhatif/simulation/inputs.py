@@ -89,14 +89,14 @@ class ManifestOptions:
     ignore_unknown: Annotated[bool, Flag("--ignore-unknown", help="Do not report unknown kinds.")] = False
     max_pods: Annotated[
         int,
-        Flag("--max-pods", metavar="N", least=1, help="The most pods to make of manifests, edits and evictions."),
+        Flag("--max-pods", metavar="N", least=1, help="Create at most N pods from manifests, edits and evictions."),
     ] = PODS
     api_resources: Annotated[
         str,
         InputFile(
             "--api-resources",
             "What the cluster's API server serves, as kubectl api-resources prints it, or as discovery documents. "
-            "Default: what its version serves, and what objects of the snapshot are of.",
+            "Default: what its version serves, and the kinds in the snapshot.",
         ),
     ] = ""
     exclude: Annotated[
@@ -122,8 +122,8 @@ class ManifestOptions:
             "--render",
             choices=tuple(Rendering),
             metavar="auto|never|always",
-            help="Have helm render the charts of directories: those that need no network, none, or all. "
-            "Default: auto; never for a gate. Kustomizations are built in any case, without a program.",
+            help="Render the charts of directories with helm; auto: those that need no network. "
+            "Default: auto; never for a gate. Kustomizations are always built, without a program.",
         ),
     ] = None
     charts: Annotated[
@@ -153,7 +153,7 @@ class ManifestOptions:
             choices=tuple(Verb),
             metavar="create|apply|replace",
             help="Send manifests as kubectl create, apply --server-side or replace does, in the order given. "
-            "Default: as kubectl apply, again until the order makes no difference.",
+            "Default: as kubectl apply, in any order.",
         ),
     ] = None
     at: Annotated[
@@ -161,8 +161,8 @@ class ManifestOptions:
         Flag(
             "--at",
             metavar="max|min|N%|stored",
-            help="Ask with as many replicas as HorizontalPodAutoscalers and ScaledObjects allow at most, at least, or "
-            "at N percent of the way between; stored: as manifests have them, before autoscalers act. Default: as many "
+            help="Replicas of autoscaled workloads: the most or the least that their HorizontalPodAutoscaler or "
+            "ScaledObject allows, N percent of the way between, or as manifests have them (stored). Default: as many "
             "as run today, within these bounds.",
         ),
     ] = None
@@ -189,8 +189,8 @@ class SchedulerOptions:
         str | Mapping[str, Any] | None,
         InputFile(
             "--policy",
-            "A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one. Default: the cluster's own if "
-            "the snapshot has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+            "A KubeSchedulerConfiguration, legacy Policy, or ConfigMap with one; 'default' is kube-scheduler's own. "
+            "Default: the cluster's if the snapshot has it, else 'default'.",
             type=str | None,
         ),
     ] = None
@@ -241,8 +241,7 @@ class SchedulerOptions:
         str,
         InputFile(
             "--kueue-config",
-            "Kueue's Configuration, or the ConfigMap with it, where Kueue decides whose pods start. Default: "
-            "Kueue's defaults.",
+            "Kueue's Configuration, or the ConfigMap with it. Default: Kueue's defaults.",
         ),
     ] = ""
     strict: Annotated[
@@ -254,7 +253,7 @@ ProvisionSeconds = Annotated[
     float,
     Flag(
         "--provision-time",
-        metavar="TIME",
+        metavar="DURATION",
         duration=True,
         shows_default=True,
         help="How long a new node takes to become ready, such as 2m30s.",

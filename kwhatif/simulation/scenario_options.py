@@ -26,8 +26,8 @@ Now = Annotated[
         parse=parse_moment,
         metavar="TIME",
         variable="KWHATIF_NOW",
-        help="The time to assume, such as 2026-03-01T12:00:00Z: for the age of the snapshot, and for autoscalers. "
-        "Default: the clock's for the one, the snapshot's for the others.",
+        help="The time to assume, such as 2026-03-01T12:00:00Z. Default: now for the age of the snapshot, the "
+        "snapshot's own for autoscalers.",
     ),
 ]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 RECORDED_POLICY = InputFile(
     "--recorded-policy",
-    "The KubeSchedulerConfiguration of the scheduler that was recorded. Default: the cluster's own if the "
-    "recording has it, else kube-scheduler's defaults, which 'default' asks for in any case.",
+    "The KubeSchedulerConfiguration of the scheduler that was recorded; 'default' is kube-scheduler's own. Default: "
+    "the cluster's if the recording has it, else 'default'.",
     type=str | None,
 )
 
@@ -60,7 +60,7 @@ class AgreementOptions(RecordingOptions):
     ] = 0
     last: Annotated[
         int,
-        Flag("--last", metavar="N", least=1, shows_default=True, help="How many pods of a snapshot are judged."),
+        Flag("--last", metavar="N", least=1, shows_default=True, help="Judge the last N pods of a snapshot."),
     ] = 100
 
 
@@ -75,8 +75,8 @@ class OtherPolicyOptions(RecordingOptions):
             type=str | None,
             metavar="FILE[@VERSION]",
             file="in",
-            help="What would this KubeSchedulerConfiguration, or 'default', have made of the recorded day? The "
-            "Kubernetes whose rules hold may follow, as in default@1.31.",
+            help="Replay the day with this KubeSchedulerConfiguration, or 'default'; the Kubernetes whose rules apply "
+            "may follow, as in default@1.31.",
         ),
     ] = None
 
@@ -91,7 +91,7 @@ class OtherQueuesOptions(RecordingOptions):
             "--queues",
             metavar="DIR|FILE",
             file="manifests",
-            help="What would these ClusterQueues, Cohorts, ResourceFlavors and the like, in the place of the recorded "
-            "ones, have made of the recorded day? (repeatable)",
+            help="Replay the day with these ClusterQueues, Cohorts, ResourceFlavors and the like in place of the "
+            "recorded ones (repeatable).",
         ),
     ] = ()

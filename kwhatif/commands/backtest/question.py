@@ -22,9 +22,9 @@ from kwhatif.simulation.inputs import SchedulerOptions
 
 @dataclass(frozen=True, kw_only=True)
 class _AskAgain(AgreementOptions, Command[BacktestResult]):
-    """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
+    """Decide again for each pod that a recording shows bound, refused or preempting, and compare.
 
-    Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first.
+    Of a snapshot, the pods that were bound last are taken off their nodes and scheduled again, the newest first.
     """
 
     takes = SchedulerOptions
@@ -42,15 +42,15 @@ class _AskAgain(AgreementOptions, Command[BacktestResult]):
 class Backtest(
     _AskAgain, OtherPolicyOptions, OtherQueuesOptions, Command[BacktestResult | BacktestDiff | QueueDayDiff]
 ):
-    """Ask again for every pod that a recording shows bound, refused or preempting, and compare.
+    """Decide again for each pod that a recording shows bound, refused or preempting, and compare.
 
-    Of a snapshot, the pods that were bound last are taken off and asked for again, the newest first.
+    Of a snapshot, the pods that were bound last are taken off their nodes and scheduled again, the newest first.
 
     With --policy the whole day is simulated twice instead, with the recorded scheduler's configuration and with another
     one: which pods move, how long they wait, whom they preempt, how full and how balanced the nodes are over time.
 
-    With --queues it is Kueue's day that is simulated twice: with the recorded queues and with these, who is admitted,
-    who waits how long, and who is preempted.
+    With --queues Kueue's day is simulated twice, with the recorded queues and with these: who is admitted, who waits
+    how long, and who is preempted.
     """
 
     exit_1_when = "less than --need is reproduced (with --policy: something differs)"

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Deschedule(Question[DescheduleResult]):
-    """Run the descheduler's next cycle, decision for decision as release 0.35, and follow whom it evicts.
+    """Run the descheduler's next cycle as release 0.35 does, and follow the pods that it evicts.
 
-    Evicted pods are recreated by their controllers and placed by the scheduler; then it is told whether they find a
-    node, whether nodes are in better balance, and whether the next cycle evicts the same pods again.
+    Controllers recreate evicted pods, and the scheduler places them. The answer says whether they find a node, whether
+    nodes are in better balance, and whether the next cycle evicts the same pods again.
     """
 
     takes = AutoscaledOptions

@@ -22,10 +22,10 @@ from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 @dataclass(frozen=True, kw_only=True)
 class _DiffSides(DiffOptions, Command[DecisionDiff]):
-    """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
+    """Compare the decisions of two policies, Kubernetes versions, clusters or sets of manifests.
 
-    Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
-    chosen: ties are no difference.
+    Each side places the pods that 'kwhatif place' does. Of equally good nodes both sides take the same one: a
+    tie is no difference.
     """
 
     takes = AutoscaledOptions
@@ -55,13 +55,13 @@ class _DiffSides(DiffOptions, Command[DecisionDiff]):
 
 @dataclass(frozen=True, kw_only=True)
 class Diff(_DiffSides, ComparePoolsOptions, ComparePoliciesOptions, Command[DecisionDiff | PoolsDiff | DescheduleDiff]):
-    """Compare what two policies, two Kubernetes versions, two clusters or two sets of manifests come to.
+    """Compare the decisions of two policies, Kubernetes versions, clusters or sets of manifests.
 
     With --node-pools, or --catalogue twice: what Karpenter would buy for the pods that wait, and for how much. With
     --deschedule twice: whom the descheduler would evict by each policy, and what follows.
 
-    Each side places the pods that 'kwhatif place' does. Where both hold the same nodes for the best, the same one is
-    chosen: ties are no difference.
+    Each side places the pods that 'kwhatif place' does. Of equally good nodes both sides take the same one: a
+    tie is no difference.
     """
 
     functions: ClassVar[Mapping[str, str]] = {

@@ -90,9 +90,7 @@ class ChangeQuestion(Question[R_co]):
     recursive: Annotated[bool, Flag("--recursive/--no-recursive", short="-R", help="Descend into subdirectories.")] = (
         True
     )
-    with_pending: Annotated[
-        bool, Flag("--with-pending", help="The snapshot's own pending pods compete for room, too.")
-    ] = False
+    with_pending: Annotated[bool, Flag("--with-pending", help="Also place the snapshot's pending pods.")] = False
 
     def build_scenarios(self, given: Any) -> Sequence[Scenario]:
         """The scenario, with defaults from the rules file."""

@@ -19,9 +19,9 @@ _SCHEDULER = {field.name for field in fields(SchedulerOptions)} - {"kueue_config
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Question[QueueResult]):
-    """Ask Kueue: is this job admitted now, after preempting whom, or whom does it wait behind, for which quota?
+    """Say whether Kueue admits a job now and whom it preempts, or for which quota it waits and behind whom.
 
-    Kueue's cycles go on until nothing changes any more: first for the workloads of the cluster, then for those of the
+    Kueue's cycles run until nothing changes: first for the workloads of the cluster, then for those of the
     manifests. Kueue's own objects in the manifests (ClusterQueue, Cohort, ResourceFlavor, ...) take the place of those
     of the cluster. Without manifests: each ClusterQueue and cohort, and who waits at which place and why.
     """

@@ -30,7 +30,7 @@ class UsageOptions:
     ] = ""
     prometheus_step: Annotated[
         int,
-        Flag("--prometheus-step", metavar="SECONDS", least=1, shows_default=True, help="How far samples are apart."),
+        Flag("--prometheus-step", metavar="SECONDS", least=1, shows_default=True, help="Seconds between samples."),
     ] = 60
     prometheus_timeout: Annotated[
         float,

@@ -32,9 +32,9 @@ _USAGE = "samples/usage"
 
 @dataclass(frozen=True, kw_only=True)
 class Rightsize(UsageOptions, Question[RightsizeResult]):
-    """Say what would come of requests that follow from usage: who waits, which nodes go, for how much, and what binds.
+    """Derive requests from usage, and show what they change: pods that wait, nodes that go, cost, what limits the rest.
 
-    Before and after are compared at rest: everybody who can has a node, and what autoscalers take away is gone.
+    Both sides are compared at rest: every pod that fits has a node, and nodes that autoscalers remove are gone.
     """
 
     takes = AutoscaledOptions
@@ -73,7 +73,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
             "--write",
             metavar="DIR",
             file="out",
-            help="Write what is advised: one file a workload, and edits.yaml for --edits.",
+            help="Write the advised requests: a file for each workload, and edits.yaml for --edits.",
         ),
     ] = ""
     write_as: Annotated[
@@ -82,7 +82,7 @@ class Rightsize(UsageOptions, Question[RightsizeResult]):
             "--write-as",
             choices=FORMS,
             shows_default=True,
-            help="What is written: strategic merge patches, or VerticalPodAutoscalers.",
+            help="With --write: strategic merge patches, or VerticalPodAutoscalers.",
         ),
     ] = PATCHES
 

@@ -56,7 +56,7 @@ class SweepOptions:
             "--probe",
             metavar="FILE",
             file="manifests",
-            help="A manifest with one pod: for how many of it would there be room then?",
+            help="A manifest with one pod: also count how many more of it fit.",
         ),
     ] = ()
     prices: PricesFile = ""

@@ -60,7 +60,7 @@ class Upgrade(Question[UpgradeResult]):
 
     takes = AutoscaledOptions
     lacks = frozenset({"verb", "at"})
-    exit_1_when = "a node is not replaced, not in time or by force, or a pod has no node"
+    exit_1_when = "a node is not replaced, or late, or by force, or a pod has no node"
     examples = (
         f"--pool pool=general {CLUSTER} --strategy gke-surge",
         f"--pool pool=general {CLUSTER} --strategy aks --drain-timeout 10m --within 1h",
@@ -82,7 +82,7 @@ class Upgrade(Question[UpgradeResult]):
             "--strategy",
             choices=tuple(STRATEGIES),
             shows_default=True,
-            help="Who replaces the nodes, with the defaults of its documents.",
+            help="The service that replaces the nodes, with its documented defaults.",
         ),
     ] = "surge"
     surge: Annotated[
@@ -91,7 +91,7 @@ class Upgrade(Question[UpgradeResult]):
             "--surge",
             type=str | None,
             metavar="N|N%",
-            help="Surge: nodes beyond the size of the pool during the upgrade.",
+            help="Nodes beyond the size of the pool during the upgrade.",
         ),
     ] = None
     unavailable: Annotated[
@@ -111,11 +111,11 @@ class Upgrade(Question[UpgradeResult]):
     ] = None
     after_timeout: Annotated[
         AfterTimeout | None,
-        Flag("--after-timeout", help="Whether a drain that takes longer is forced, or the upgrade fails."),
+        Flag("--after-timeout", help="After --drain-timeout: force the drain, or fail the upgrade."),
     ] = None
     delete_policy: Annotated[
         DeletePolicy | None,
-        Flag("--delete-policy", help="Of 'capi': which nodes go first, after those that are not ready."),
+        Flag("--delete-policy", help="With 'capi': which nodes are deleted first, after those that are not ready."),
     ] = None
     node_soak_seconds: Annotated[
         float | None, Duration("--node-soak", "How long an empty node stays before it is deleted.")
@@ -151,11 +151,11 @@ class Upgrade(Question[UpgradeResult]):
     ] = ()
     new_taints: Annotated[
         Sequence[str],
-        Flag("--new-taint", metavar="KEY[=VALUE]:EFFECT", help="A further taint of new nodes (repeatable)."),
+        Flag("--new-taint", metavar="KEY[=VALUE]:EFFECT", help="Add a taint to new nodes (repeatable)."),
     ] = ()
     new_sizes: Annotated[
         Sequence[str],
-        Flag("--new-size", metavar="RESOURCE=AMOUNT", help="What new nodes have instead (repeatable)."),
+        Flag("--new-size", metavar="RESOURCE=AMOUNT", help="Another amount of a resource on new nodes (repeatable)."),
     ] = ()
 
     several_runs: ClassVar[bool] = True

@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.api.core import Pod
-from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
 from kwhatif.autoscaling.upcoming_nodes import AutoscalerPlan, UpcomingNode
 from kwhatif.results.amounts import format_some
 from kwhatif.results.place import (
@@ -168,6 +167,8 @@ class Scaler(msgspec.Struct):
 
     @staticmethod
     def _node(coming: _PendingNode, pods: Sequence[str], session: Session) -> AddedNode:
+        from kwhatif.autoscaling.cluster_autoscaler.autoscaling_context import is_of_daemon_set
+
         node, price = coming.node, coming.node.price
         row = session.cluster.columns.row(node.node.name)
         running = [] if row is None else [info.pod for info in session.cluster.pods_on[row]]

@@ -1,3 +1,3 @@
-"""What does a cloud offer to Karpenter? Prints a catalogue from files."""
+"""Print a catalogue of what a cloud offers to Karpenter, from files."""
 
 POSITION = 2

@@ -1,3 +1,3 @@
-"""Which node groups does a snapshot show? Prints a document to be completed."""
+"""Print the node groups that a snapshot shows, as a document to complete."""
 
 POSITION = 3

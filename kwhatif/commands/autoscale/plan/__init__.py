@@ -1,3 +1,3 @@
-"""Which nodes would it add or remove? What is done where no command is named."""
+"""Show which nodes are added or removed (the default command)."""
 
 POSITION = 1

@@ -28,7 +28,7 @@ class PoolUpgradeParameters(Parameters, frozen=True, kw_only=True):
     level: Level = "warn"
     strategy: Annotated[
         Literal["surge", "gke-surge", "gke-blue-green", "eks", "aks", "capi", "karpenter"],
-        Meta(description="Who replaces the nodes, as kwhatif upgrade has it."),
+        Meta(description="The service that replaces the nodes, as in kwhatif upgrade."),
     ] = "surge"
     pool_label: Annotated[
         str, Meta(description="The node label that names the pool. Default: the labels of well-known providers.")

@@ -39,7 +39,7 @@ class Info(Task[InfoResult]):
         Flag(
             "--by",
             metavar="LABEL",
-            help="The label that says which pool a node is of. Default: those of well-known providers, or the role.",
+            help="The label that names a node's pool. Default: those of well-known providers, or the role.",
         ),
     ] = ""
     nodes: Annotated[bool, Flag("--nodes", help="List each node, too.")] = False

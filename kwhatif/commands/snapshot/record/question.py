@@ -40,7 +40,7 @@ class Record(LiveOptions, Task[Printed]):
     ]
     seconds: Annotated[
         float | None,
-        Flag("--for", metavar="TIME", duration=True, help="How long, such as 8h. Default: until it is stopped."),
+        Flag("--for", metavar="DURATION", duration=True, help="How long, such as 8h. Default: until it is stopped."),
     ] = None
 
     def answer(self, given: Any, notes: Notes) -> Printed:
