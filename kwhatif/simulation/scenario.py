@@ -150,6 +150,7 @@ class PreparedScenario(LoadedScenario):
             strict=self.scheduler_options.strict,
             creations=creations,
             queues=self.edited.queues,
+            ties=self.edited.ties,
             made_later={item.pod.key for item in self.edited.waiting_pods},
             **options,
         )

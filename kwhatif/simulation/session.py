@@ -131,8 +131,8 @@ class Session:
     earlier session, so that pods are not looked through again; ``doubts`` are about the requests to the API server
     that led to the pods asked about, ``gaps`` what is missing in their manifests; if ``strict``, none may touch a pod
     of an answer. ``creations`` are those of controllers that were refused for want of quota, ``queues`` what Kueue
-    decided; pods of the snapshot that are ``made_later`` (``namespace/name``) come in the turn of their StatefulSet.
-    The other ``options`` are those of the process.
+    decided; ``ties`` are pods of which an edit had one deleted by chance; pods of the snapshot that are ``made_later``
+    (``namespace/name``) come in the turn of their StatefulSet. The other ``options`` are those of the process.
     """
 
     def __init__(
@@ -147,6 +147,7 @@ class Session:
         strict: bool = False,
         creations: Creations | None = None,
         queues: QueuedPods = NO_QUEUES,
+        ties: Sequence[tuple[Object, Object]] = (),
         made_later: Collection[str] = (),
         **options: Unpack[DriverOptions],
     ) -> None:
@@ -154,7 +155,7 @@ class Session:
         self.setup = setup
         self.covered = snapshot.covered_kinds() if covered is None else frozenset(covered)
         self.doubts, self.creations, self.queues = doubts, creations, queues
-        self.gaps, self.strict = gaps, strict
+        self.gaps, self.strict, self.ties = gaps, strict, ties
         self._made_later = made_later
         self._uids: Mapping[str, str] | None = None
         try:
@@ -311,6 +312,7 @@ class Session:
             gaps=self.gaps,
             strict=self.strict,
             queues=self.queues,
+            ties=self.ties,
             **options,
         )
 

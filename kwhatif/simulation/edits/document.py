@@ -149,6 +149,7 @@ def apply_edits(snapshot: Snapshot, edits: Sequence[ParsedEdit], manifests: Sequ
         tuple(draft.doubts),
         draft.replicas,
         first_moments=tuple(draft.first_moments),
+        ties=tuple(draft.ties),
     )
 
 

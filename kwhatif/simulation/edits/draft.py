@@ -50,6 +50,7 @@ class Draft:
         self.asked: dict[str, PodToSchedule] = {}
         self.failed: list[FailedCreate] = []
         self.doubts: list[Doubts] = []
+        self.ties: list[tuple[Object, Object]] = []
         self.notes: list[str] = []
         self.first_moments: list[str] = []
         self.moves_pods = False

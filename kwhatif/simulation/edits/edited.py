@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kwhatif.admission.response import Doubts
+from kwhatif.admission.response import Doubts, Object
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.queueing.queued_pods import NO_QUEUES, QueuedPods
 from kwhatif.simulation.session import PodToSchedule
@@ -19,8 +19,8 @@ class EditedSnapshot(msgspec.Struct, frozen=True):
     ``covered`` are the kinds that the snapshot covered before. ``notes`` say what controllers did about the edits,
     ``failed`` what they could not do, ``doubts`` what the API server may have done about them. ``has_moved_pods``: pods
     were removed or made, or might have been. ``replicas`` are the new sizes of workloads of the manifests, by kind,
-    namespace and name. ``queues`` is what Kueue has decided, ``first_moments``
-    what of it autoscalers of pods will not leave as it is.
+    namespace and name. ``queues`` is what Kueue has decided, ``first_moments`` what of it autoscalers of pods will not
+    leave as it is, and ``ties`` are pods of which a controller deletes one by chance.
     """
 
     snapshot: Snapshot
@@ -33,3 +33,4 @@ class EditedSnapshot(msgspec.Struct, frozen=True):
     replicas: Mapping[tuple[str, str, str], int] = {}
     queues: QueuedPods = NO_QUEUES
     first_moments: Sequence[str] = ()
+    ties: Sequence[tuple[Object, Object]] = ()

@@ -212,6 +212,7 @@ class _Scaling:
         while rollout.sync():
             pass
         self._take(rollout.take_step())
+        self._draft.ties += [(one.pod, other.pod) for one, other in rollout.ties]
         for one in rollout.sets:
             self._resize_set(one)
         wanted = sum(one.replicas for one in rollout.sets)
@@ -247,6 +248,7 @@ class _Scaling:
         )
         for step in steps:
             self._take(step)
+        self._draft.ties += steps.ties
         wanted = integer(section(self._new, "spec").get("replicas"), 1)
         return steps.remaining_work, wanted - len(steps.kept_pods) - len(steps.created_pods)
 

@@ -167,6 +167,7 @@ def _deletion_gaps(run: Run) -> Iterator[Gap]:
     other one first, other room would have come first.
     """
     pairs = [pair for rollout in run.updates if rollout.plan is not None for pair in rollout.plan.ties]
+    pairs += run.session.ties
     apart = [pair for pair in pairs if node_of(pair[0]) != node_of(pair[1])]
     if not apart:
         return
