@@ -267,14 +267,14 @@ class ApiServer:
             request.object.pop("status", None)
         return self._store(request) if refused is None else structs.replace(refused, warnings=request.warnings.texts)
 
-    def _doubt_owners(self, kept: Request, verb: str) -> None:
+    def _doubt_owners(self, request: Request, verb: str) -> None:
         """Note it where a manifest is refused only for fields that it omits and whose owner is unknown."""
-        rules_of(kept.object).prepare(kept.object, kept.old or {})
-        if self._through(kept) is None:
+        rules_of(request.object).prepare(request.object, request.old or {})
+        if self._through(request) is None:
             missing = "managedFields" if verb == "apply" else "last-applied-configuration"
-            kind = part_of(kept.object, "kind")
-            what = f"{kind} {name_of(kept.object)} has no {missing}: what was applied before is not known"
-            self._note(Doubt(what, "it is refused only if what the manifest leaves out was"), kept.object)
+            kind = part_of(request.object, "kind")
+            what = f"{kind} {name_of(request.object)} has no {missing}: what was applied before is not known"
+            self._note(Doubt(what, "it is refused only if what the manifest leaves out was"), request.object)
 
     def _passes(self, request: Request) -> RequestRefusal | None:
         refused = self._through(request)

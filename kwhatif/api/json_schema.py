@@ -223,5 +223,5 @@ def _describe_error(error: ValidationError) -> str:
     return f"expected {expected}, found {describe_value(value)}"
 
 
-def _one_of(known: list[str]) -> str:
-    return f" (expected one of {', '.join(known)})"
+def _one_of(choices: list[str]) -> str:
+    return f" (expected one of {', '.join(choices)})"

@@ -8,10 +8,10 @@ from difflib import get_close_matches
 _SHORT = 4
 
 
-def suggest_spelling(word: str, known: Iterable[str]) -> str:
+def suggest_spelling(word: str, names: Iterable[str]) -> str:
     """``; did you mean worker-1?`` to end a message with, or nothing. ``n1`` may stand for ``n1.example``."""
     typed = word.lower()
-    by_case = {name.lower(): name for name in sorted(known) if name != word}
+    by_case = {name.lower(): name for name in sorted(names) if name != word}
     longer = [name for name in by_case if name.startswith(f"{typed}.")]
     # Of a short word one wrong letter, or two that changed places, is a large share.
     cutoff = 0.66 if len(typed) <= _SHORT else 0.7

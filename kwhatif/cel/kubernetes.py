@@ -154,12 +154,12 @@ def _is_sorted(items: list[Any]) -> bool:
     return not any(is_less(right, left) for left, right in pairwise(items))
 
 
-def _place(items: list[Any], wanted: Any) -> int:
-    return next((i for i, item in enumerate(items) if equal(item, wanted)), -1)
+def _place(items: list[Any], element: Any) -> int:
+    return next((i for i, item in enumerate(items) if equal(item, element)), -1)
 
 
-def _last_place(items: list[Any], wanted: Any) -> int:
-    return next((i for i in reversed(range(len(items))) if equal(items[i], wanted)), -1)
+def _last_place(items: list[Any], item: Any) -> int:
+    return next((i for i in reversed(range(len(items))) if equal(items[i], item)), -1)
 
 
 def _slice(items: list[Any], start: int, end: int) -> list[Any]:

@@ -133,9 +133,9 @@ class _Parser:
             self._fail_unexpected(f"'{text}'")
         return self._take()
 
-    def _fail_unexpected(self, wanted: str) -> NoReturn:
+    def _fail_unexpected(self, expected: str) -> NoReturn:
         token = self._token
-        self._fail(token.at, f"Syntax error: mismatched input '{token.text}' expecting {wanted}")
+        self._fail(token.at, f"Syntax error: mismatched input '{token.text}' expecting {expected}")
 
     # --- grammar, loosest binding first
 

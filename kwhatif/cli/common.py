@@ -98,12 +98,12 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """Title -> parameters, in the order in which every command's help has them. A command's own options come before."""
 
 
-def _remember_exit(wanted: bool) -> None:
-    answer_is_always_good(wanted)
+def _remember_exit(is_set: bool) -> None:
+    answer_is_always_good(is_set)
 
 
-def _remember_gaps(wanted: bool) -> None:
-    all_gaps_are_shown(wanted)
+def _remember_gaps(is_set: bool) -> None:
+    all_gaps_are_shown(is_set)
 
 
 def _remember_verbosity(level: int) -> None:
@@ -111,8 +111,8 @@ def _remember_verbosity(level: int) -> None:
         replace_listener(StepLog())
 
 
-def _print_brief_help(ctx: typer.Context, wanted: bool) -> None:
-    if wanted:
+def _print_brief_help(ctx: typer.Context, is_set: bool) -> None:
+    if is_set:
         from kwhatif.cli.short_help import short_help
 
         finish(short_help(ctx.command, ctx, sections(ctx.command, ctx)), 0)

@@ -67,7 +67,7 @@ _OPTIONS = [
 if TYPE_CHECKING:
 
     class EditOptions(_EditFlags):
-        def __init__(self, **given: Any) -> None: ...
+        def __init__(self, **options: Any) -> None: ...
 
 else:
     EditOptions = make_dataclass("EditOptions", _OPTIONS, bases=(_EditFlags,), frozen=True)

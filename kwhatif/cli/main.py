@@ -39,8 +39,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         from kwhatif import __version__
 
         finish(f"kwhatif {__version__}\n", 0)

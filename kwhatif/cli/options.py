@@ -17,16 +17,16 @@ from kwhatif.errors import UsageError
 from kwhatif.simulation.flag import Flag, format_duration, parse_duration
 
 
-def value_of(type_: Any, flag: Flag, given: Any) -> Any:
+def value_of(type_: Any, flag: Flag, value: Any) -> Any:
     """What a field holds, given what the command line has read. Raises UsageError."""
     if flag.negated:
-        return not given
+        return not value
     if parse := parse_duration if flag.duration else flag.parse:
         try:
-            return parse(given)
+            return parse(value)
         except ValueError as error:
             raise UsageError(f"{flag.name}: {error}") from None
-    return given.value if isinstance(given, Enum) else given
+    return value.value if isinstance(value, Enum) else value
 
 
 def keyword_of(name: str, type_: Any, default: Any, flag: Flag) -> Parameter:

@@ -167,18 +167,18 @@ def say(notes: Iterable[str]) -> None:
 _always_good = ContextVar("_always_good", default=False)
 
 
-def answer_is_always_good(wanted: bool) -> None:
+def answer_is_always_good(is_set: bool) -> None:
     """With ``--exit-zero`` a "no" ends as a "yes" does; errors do not."""
-    _always_good.set(wanted)
+    _always_good.set(is_set)
 
 
 _gaps_shown = ContextVar("_gaps_shown", default=False)
 
 
-def all_gaps_are_shown(wanted: bool | None = None) -> bool:
+def all_gaps_are_shown(is_set: bool | None = None) -> bool:
     """With ``--gaps`` every gap of an answer is told; whether that is so, once it was said."""
-    if wanted is not None:
-        _gaps_shown.set(wanted)
+    if is_set is not None:
+        _gaps_shown.set(is_set)
     return _gaps_shown.get()
 
 
@@ -208,10 +208,10 @@ Reports = Sequence[tuple[str, str]]
 """Format and file of each."""
 
 
-def reports_of(given: Sequence[str] | None, formats: Collection[str]) -> Reports:
+def reports_of(names: Sequence[str] | None, formats: Collection[str]) -> Reports:
     """The reports asked for. Raises UsageError."""
     reports: list[tuple[str, str]] = []
-    for text in given or ():
+    for text in names or ():
         name, equals, path = text.partition("=")
         if name not in formats or not equals or not path:
             raise UsageError(f"--report {text}: expected FORMAT=FILE with a format out of {', '.join(formats)}")

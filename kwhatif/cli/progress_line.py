@@ -73,13 +73,13 @@ class Progress:
             self._first = self._next = float("inf")
 
 
-def _pace(seconds: float, done: int, left: int) -> str:
+def _pace(seconds: float, done: int, remaining: int) -> str:
     """How fast it goes and how long it will take, once that is known: ``, 12.3 a second, 2 minutes left``."""
-    if seconds < _TOLD_AFTER or not done or left <= 0:
+    if seconds < _TOLD_AFTER or not done or remaining <= 0:
         return ""
     pace = done / seconds
     rate = f"{pace:,.0f}" if pace >= 10 else f"{pace:.1f}"
-    return f", {rate} a second, {format_age(max(1, round(left / pace)))} left"
+    return f", {rate} a second, {format_age(max(1, round(remaining / pace)))} left"
 
 
 def progress() -> Progress | None:

@@ -88,11 +88,11 @@ class Cluster(NodeInfos):
         def count() -> Cluster:
             return cls._of_pods(objects, ShapeTable(features) if shapes is None else shapes)
 
-        def renew(known: Cluster, before: list[list[Any]]) -> Cluster:
+        def renew(cluster: Cluster, before: list[list[Any]]) -> Cluster:
             nodes, pods = before
             changes = Changes.between(nodes, pods, objects.list_all(Node), objects.list_all(Pod))
-            too_many = len(known.shapes) > 2 * changes.pods + _SPARE_SHAPES
-            return count() if too_many or changes.groups or not changes.are_few else known._follow(changes, objects)
+            too_many = len(cluster.shapes) > 2 * changes.pods + _SPARE_SHAPES
+            return count() if too_many or changes.groups or not changes.are_few else cluster._follow(changes, objects)
 
         cluster = objects.share((cls, features), _COUNTED, count, renew).fork(alone=True) if shapes is None else count()
         cluster.objects = objects

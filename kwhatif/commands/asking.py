@@ -26,17 +26,17 @@ def choose(command: Command[Any]) -> Command[Any]:
     return ExplainRun(chosen, chosen.explain)  # type: ignore[attr-defined]
 
 
-def ask(command: Command[R], given: ClusterOptions | None = None) -> R:
-    """The answer to the question that the options choose, with its exit code and notes. ``given`` is what the command
+def ask(command: Command[R], options: ClusterOptions | None = None) -> R:
+    """The answer to the question that the options choose, with its exit code and notes. ``options`` is what the command
     ``takes`` besides.
 
     Raises KwhatifError.
     """
     chosen = choose(command)
     if isinstance(chosen, Question):
-        return pipeline.ask(chosen, *chosen.build_scenarios(given))  # type: ignore[no-any-return]
+        return pipeline.ask(chosen, *chosen.build_scenarios(options))  # type: ignore[no-any-return]
     assert isinstance(chosen, Task)
     notes = Notes()
     with work_to_do():
-        result = chosen.answer(given, notes)
+        result = chosen.answer(options, notes)
     return result.with_context(notes=tuple(notes))  # type: ignore[no-any-return]

@@ -69,11 +69,11 @@ def takes_edits(question: type[Command[Any]]) -> bool:
     return question.takes is not None and bool(marked_field(question.takes, WhatIf)) and "edits" not in question.lacks
 
 
-def input_files(question: Command[Any], given: Any) -> list[Any]:
+def input_files(question: Command[Any], options: Any) -> list[Any]:
     """What an asked command reads, as named by its options: any of them may be ``-``."""
     paths: list[Any] = []
     for parameter in parameters_of(type(question)):
         if parameter.flag.file in ("in", "manifests", "cluster"):
-            value = getattr(question if parameter.own else given, parameter.name)
+            value = getattr(question if parameter.own else options, parameter.name)
             paths += value if isinstance(value, list | tuple) else [value]
     return paths

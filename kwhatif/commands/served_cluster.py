@@ -31,9 +31,9 @@ class ServesCluster(Task[Printed]):
             raise UsageError("--recording: the cluster is that of a recording, or another one")
         return not self.recording
 
-    def cluster_of(self, given: Any) -> tuple[Sequence[str], Any]:
+    def cluster_of(self, options: Any) -> tuple[Sequence[str], Any]:
         """The files of the cluster, or the connection to the one that is followed."""
         if self.recording:
             return [self.recording], None
-        source = given.snapshot
+        source = options.snapshot
         return ((), source.connection) if isinstance(source, LiveSource) else (source, None)

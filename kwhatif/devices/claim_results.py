@@ -92,15 +92,15 @@ def _node_selector(units: list[Unit], node: str) -> NodeSelector | None:
     return NodeSelector(node_selector_terms=[term])
 
 
-def _add_new(known: list[NodeSelectorRequirement], more: list[NodeSelectorRequirement]) -> None:
+def _add_new(requirements: list[NodeSelectorRequirement], more: list[NodeSelectorRequirement]) -> None:
     for requirement in more:
         if not any(
             requirement.key == other.key
             and requirement.operator == other.operator
             and set(requirement.values or ()) == set(other.values or ())
-            for other in known
+            for other in requirements
         ):
-            known.append(requirement)
+            requirements.append(requirement)
 
 
 def format_problem(problem: Problem, inventory: Inventory, row: int, claims: list[ResourceClaim]) -> str:

@@ -128,12 +128,12 @@ def _version(name: str, text: str) -> Semver:
         raise Fault(f"attribute {name}: parse semantic version: {fault}") from None
 
 
-def _includes(target: object, wanted: object) -> bool:
+def _includes(target: object, value: object) -> bool:
     if not isinstance(target, list):
-        return equal(target, wanted)
-    if len(target) > LIST_VALUES_AT_MOST and not any(equal(item, wanted) for item in target[:LIST_VALUES_AT_MOST]):
+        return equal(target, value)
+    if len(target) > LIST_VALUES_AT_MOST and not any(equal(item, value) for item in target[:LIST_VALUES_AT_MOST]):
         raise Fault(f"'includes' function cannot be applied to lists longer than {LIST_VALUES_AT_MOST} values")
-    return any(equal(item, wanted) for item in target)
+    return any(equal(item, value) for item in target)
 
 
 _INCLUDES = merge_definitions(define("dyn.includes(dyn) -> bool", _includes))

@@ -65,9 +65,9 @@ class _Dispatcher:
     failed      they raised an error at the worker named, which must not get them again
     """
 
-    def __init__(self, study: Study[Any, Any, Any], pool: WorkerPool, left: Iterable[int]) -> None:
+    def __init__(self, study: Study[Any, Any, Any], pool: WorkerPool, numbers: Iterable[int]) -> None:
         self._worlds, self._pool = study.tasks, pool
-        self._todo, self._single, self._suspects = deque(left), deque[int](), deque[int]()
+        self._todo, self._single, self._suspects = deque(numbers), deque[int](), deque[int]()
         self._failed = deque[tuple[int, str]]()
         self._losses = Counter[int]()
         self._under_way: dict[Future[BatchResult], _Batch] = {}

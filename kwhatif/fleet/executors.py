@@ -54,7 +54,7 @@ class WorkerPool(Protocol):
 class Executor(Protocol):
     """A place where workers run."""
 
-    def workers(self, study: Study[Any, Any, Any], left: int) -> AbstractContextManager[WorkerPool]:
+    def workers(self, study: Study[Any, Any, Any], worlds: int) -> AbstractContextManager[WorkerPool]:
         """A context with workers for a number of worlds. Raises KwhatifError."""
 
 
@@ -88,16 +88,16 @@ class LocalExecutor:
         self._processes = processes
 
     @contextmanager
-    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[WorkerPool]:
+    def workers(self, study: Study[Any, Any, Any], worlds: int) -> Iterator[WorkerPool]:
         """Raises UsageError for several processes, where there is no Python to start them with."""
         with ExitStack() as stack:
-            processes = None if self._processes is None else min(self._processes, left)
+            processes = None if self._processes is None else min(self._processes, worlds)
             if getattr(sys, "frozen", False):
                 if processes is not None and processes > 1:
                     raise UsageError(f"--workers {self._processes}: this program has no Python; pip install kwhatif")
                 processes = 1
             if processes is None:
-                yield _GrowingPool(study, left, stack)
+                yield _GrowingPool(study, worlds, stack)
             else:
                 yield _ThisProcess(study) if processes <= 1 else stack.enter_context(_processes(study, processes))
 
@@ -125,8 +125,8 @@ class _ThisProcess:
 class _GrowingPool:
     """This process first, then one for each core if that would end the study sooner."""
 
-    def __init__(self, study: Study[Any, Any, Any], left: int, stack: ExitStack) -> None:
-        self._study, self._left, self._stack = study, left, stack
+    def __init__(self, study: Study[Any, Any, Any], worlds: int, stack: ExitStack) -> None:
+        self._study, self._left, self._stack = study, worlds, stack
         self._pool: WorkerPool = _ThisProcess(study)
         self._seconds, self._asked = 0.0, 0
 

@@ -28,7 +28,7 @@ class DaskExecutor:
         self._address, self._many = address, many
 
     @contextmanager
-    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[WorkerPool]:
+    def workers(self, study: Study[Any, Any, Any], worlds: int) -> Iterator[WorkerPool]:
         """The base is scattered to all workers before the first world."""
         try:
             from distributed import Client
@@ -103,7 +103,7 @@ class RayExecutor:
         self._address, self._many = address, many
 
     @contextmanager
-    def workers(self, study: Study[Any, Any, Any], left: int) -> Iterator[WorkerPool]:
+    def workers(self, study: Study[Any, Any, Any], worlds: int) -> Iterator[WorkerPool]:
         """The base is put into Ray's object store, from where each worker takes it once."""
         try:
             import ray

@@ -79,16 +79,16 @@ def _load_guarded(load: Callable[[], Any], what: str) -> Any:
         raise UsageError(f"{what}: {type(error).__name__}: {error}") from error
 
 
-def _register(classes: dict[str, PluginClass], known: object, where: str) -> None:
-    if not isinstance(known, type):
-        raise UsageError(f"{where}: expected a class, found {known!r}")
-    name = getattr(known, "name", None)
+def _register(classes: dict[str, PluginClass], candidate: object, where: str) -> None:
+    if not isinstance(candidate, type):
+        raise UsageError(f"{where}: expected a class, found {candidate!r}")
+    name = getattr(candidate, "name", None)
     if not isinstance(name, str) or not name:
-        raise UsageError(f"{where}: class {known.__name__} has no name (a class attribute, as policies spell it)")
+        raise UsageError(f"{where}: class {candidate.__name__} has no name (a class attribute, as policies spell it)")
     if name in classes:
         raise UsageError(f"{where}: plugin {name} is given twice")
-    plugin = known if issubclass(known, Plugin) else _adapt_class(known)
-    _check(plugin, known)
+    plugin = candidate if issubclass(candidate, Plugin) else _adapt_class(candidate)
+    _check(plugin, candidate)
     classes[name] = plugin
 
 

@@ -186,15 +186,15 @@ class Framework:
         except Exception as error:
             raise _blame(plugin, "filter", pod, error) from error
 
-    def run_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, made: object) -> object:
+    def run_pre_score(self, plugin: AnyPlugin, pod: PodInfo, view: NodeView, state: object) -> object:
         """The plugin's state for Score, SKIP or an error; its PreFilter state, if it has no PreScore."""
         if plugin.name not in self._pre_scored:
             if plugin.needs_pre_score:
                 text = f'running Score plugins: plugin "{plugin.name}" failed with: its PreScore was not run'
                 return Status(Code.ERROR, (text,), plugin.name)
             if not overrides(type(plugin), "pre_score"):
-                return made
-        outcome = _call(plugin, "pre_score", pod, pod, view, made)
+                return state
+        outcome = _call(plugin, "pre_score", pod, pod, view, state)
         if isinstance(outcome, Status):
             # It is too late for a verdict on the pod: whatever the plugin calls it, it is an error.
             return _name_plugin(Status(Code.ERROR, outcome.reasons), plugin, "PreScore")

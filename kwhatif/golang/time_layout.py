@@ -40,16 +40,16 @@ def parse_time(layout: str, text: str) -> float:
     return _moment(seen)
 
 
-def _after(rest: str, literal: str) -> str:
+def _after(text: str, literal: str) -> str:
     """The text behind what stands in the layout as it is; any run of spaces is as good as another."""
     for char in literal:
         if char == " ":
-            rest = rest.lstrip(" ")
-        elif rest.startswith(char):
-            rest = rest[1:]
+            text = text.lstrip(" ")
+        elif text.startswith(char):
+            text = text[1:]
         else:
-            raise LayoutError(f"expected {char!r}, found {rest[:1]!r}")
-    return rest
+            raise LayoutError(f"expected {char!r}, found {text[:1]!r}")
+    return text
 
 
 _FORMS: dict[str, tuple[str, str]] = {
@@ -81,9 +81,9 @@ _FORMS: dict[str, tuple[str, str]] = {
 _ZONES = {"07": "", "0700": _TWO, "07:00": f":{_TWO}", "070000": _TWO * 2, "07:00:00": f":{_TWO}:{_TWO}"}
 
 
-def _read(token: str, rest: str, fields: dict[str, str]) -> str:
+def _read(token: str, text: str, fields: dict[str, str]) -> str:
     if token == "_2006":
-        return _read("2006", _after(rest, "_"), fields)
+        return _read("2006", _after(text, "_"), fields)
     if token[0] in ".,":
         what = "fraction"
         form = f"[.,][0-9]{{{len(token) - 1}}}" if token[1] == "0" else "(?:[.,][0-9]+)?"
@@ -92,11 +92,11 @@ def _read(token: str, rest: str, fields: dict[str, str]) -> str:
         form = f"Z|{form}" if token[0] == "Z" else form
     else:
         what, form = _FORMS[token]
-    match = re.match(form, rest, re.IGNORECASE if what in ("month name", "weekday") else 0)
+    match = re.match(form, text, re.IGNORECASE if what in ("month name", "weekday") else 0)
     if match is None:
-        raise LayoutError(f"cannot parse {rest!r} as {token!r}")
+        raise LayoutError(f"cannot parse {text!r} as {token!r}")
     fields[what] = match[0]
-    return rest[match.end() :]
+    return text[match.end() :]
 
 
 def _moment(fields: dict[str, str]) -> float:

@@ -226,7 +226,7 @@ def _own(
     what: str,
     name: str,
     policy: PredicatePolicy | PriorityPolicy,
-    known: Container[str],
+    names: Container[str],
     old: Mapping[str, tuple[str, str]],
     producer: _ProfileBuilder,
 ) -> str:
@@ -239,7 +239,7 @@ def _own(
         given = sum(getattr(argument, kind) is not None for kind in argument.__struct_fields__)
         if given != 1:
             raise RefusedPolicyError(f"exactly 1 {what} argument is required, numArgs: {given}, {what} {policy.name}")
-    if name in known:
+    if name in names:
         if argument is not None:
             producer.notes.append(
                 f"{what} {name} is one of kube-scheduler's own, so its argument is ignored, as by kube-scheduler: "

@@ -66,14 +66,14 @@ class NodePorts(Plugin[WantedPorts, None]):
         return suggest_host_ports(pod.pod)
 
 
-def _clashing(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> list[HostPort]:
+def _clashing(ports: Iterable[HostPort], used: Iterable[HostPort]) -> list[HostPort]:
     """The ports in use, in their order, that conflict with the pod's."""
     addresses: dict[tuple[str, int], set[str]] = {}
-    for ip, protocol, port in wanted:
+    for ip, protocol, port in ports:
         addresses.setdefault((protocol, port), set()).add(ip)
 
-    def clashes(ip: str, wanted: set[str]) -> bool:
-        return bool(wanted) and (ip == ANY or ip in wanted or ANY in wanted)
+    def clashes(ip: str, addresses: set[str]) -> bool:
+        return bool(addresses) and (ip == ANY or ip in addresses or ANY in addresses)
 
     return [port for port in used if clashes(port[0], addresses.get(port[1:], set()))]
 

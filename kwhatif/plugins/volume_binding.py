@@ -218,7 +218,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         return Choice(static, to_provision, matched & here, roomy | ~here)
 
     def _provisions(
-        self, wanted: list[tuple[PersistentVolumeClaim, BoolArray]], cluster: Cluster
+        self, claims: list[tuple[PersistentVolumeClaim, BoolArray]], cluster: Cluster
     ) -> tuple[BoolArray, BoolArray]:
         """bool[N] that every volume to be made may be made there, and bool[N] that there is room for it.
 
@@ -226,7 +226,7 @@ class VolumeBinding(Plugin[Claims, Claims]):
         """
         size, storage = len(cluster), cluster.storage
         matched, roomy = np.ones(size, np.bool_), np.ones(size, np.bool_)
-        for claim, where in wanted:
+        for claim, where in claims:
             undecided = where & matched & roomy
             storage_class = storage.classes.get(storage_class_of(claim))
             if storage_class is None or not provisions(storage_class):

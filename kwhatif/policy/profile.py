@@ -258,19 +258,19 @@ def _points_of(name: str, implements: Implements) -> Collection[str] | None:
 _Known = dict[str, Collection[str] | None]
 
 
-def _has(name: str, point: str, known: _Known) -> bool:
+def _has(name: str, point: str, plugins_of: _Known) -> bool:
     """Whether a plugin extends a point. Raises when the plugin is not installed."""
-    points = known[name]
+    points = plugins_of[name]
     if points is None:
         raise _RefusedError(f"{_INTERFACES[point]} {go_quote(name)} does not exist")
     return point in points
 
 
-def _list_enabled(profile: Profile, point: str, known: _Known) -> list[str]:
+def _list_enabled(profile: Profile, point: str, plugins_of: _Known) -> list[str]:
     """The plugins enabled at the point itself."""
     names: list[str] = []
     for ref in profile.plugins[point].enabled:
-        if not _has(ref.name, point, known):
+        if not _has(ref.name, point, plugins_of):
             raise _RefusedError(f"plugin {go_quote(ref.name)} does not extend {_INTERFACES[point]} plugin")
         if ref.name in names:
             raise _twice(ref.name, point)
@@ -288,7 +288,7 @@ def _twice(name: str, point: str) -> _RefusedError:
     return _RefusedError(f'plugin {go_quote(name)} already registered as "{_INTERFACES[point]}"')
 
 
-def _merge_multi_point(profile: Profile, point: str, own: list[str], known: _Known) -> list[str]:
+def _merge_multi_point(profile: Profile, point: str, own: list[str], plugins_of: _Known) -> list[str]:
     """A point's own plugins with multiPoint's: those in both, then multiPoint's, then the other own ones."""
     disabled = profile.plugins[point].disabled
     multi_point = _multi_point(profile)
@@ -296,7 +296,7 @@ def _merge_multi_point(profile: Profile, point: str, own: list[str], known: _Kno
         return own
     both, added = set(), []
     for ref in multi_point:
-        if not _has(ref.name, point, known) or ref.name in disabled:
+        if not _has(ref.name, point, plugins_of) or ref.name in disabled:
             continue
         if ref.name in own:
             both.add(ref.name)
@@ -318,13 +318,13 @@ def _check_counts(scheduler_name: str, names: dict[str, list[str]]) -> None:
         raise _RefusedError(f"at most one placement generate plugin is allowed for {profile}")
 
 
-def _weights(profile: Profile, point: str, known: _Known) -> dict[str, int]:
+def _weights(profile: Profile, point: str, plugins_of: _Known) -> dict[str, int]:
     """The weight of each plugin that scores: the point's own, else multiPoint's; zero becomes one."""
     refs: Iterable[PluginRef] = (*profile.plugins[point].enabled, *_multi_point(profile))
     weights: dict[str, int] = {}
     total = 0
     for ref in refs:
-        if ref.name in weights or not _has(ref.name, point, known):
+        if ref.name in weights or not _has(ref.name, point, plugins_of):
             continue
         weights[ref.name] = ref.weight or 1
         scaled = weights[ref.name] * _MAX_NODE_SCORE

@@ -68,9 +68,9 @@ class Replacements(msgspec.Struct):
         """Count names from the first again, since what was made is gone."""
         self._made.clear()
 
-    def replace_lost(self, lost: Iterable[PodInfo], cluster: Cluster) -> list[tuple[PodInfo, PodInfo]]:
+    def replace_lost(self, pods: Iterable[PodInfo], cluster: Cluster) -> list[tuple[PodInfo, PodInfo]]:
         """Each of the pods that is recreated elsewhere, with the one in its place, which has its claims."""
-        made = ((old, self.replacement_of(old.pod)) for old in lost if is_made_elsewhere(old))
+        made = ((old, self.replacement_of(old.pod)) for old in pods if is_made_elsewhere(old))
         return [(old, self.wrap(old, again, cluster)) for old, again in made if again is not None]
 
     def wrap(self, old: PodInfo, again: Pod, cluster: Cluster) -> PodInfo:

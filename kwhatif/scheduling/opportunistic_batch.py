@@ -91,12 +91,12 @@ class OpportunisticBatch:
         self.state = replace(self.state, kept=replace(kept, taken=kept.taken + 1))
         return batching
 
-    def _problem(self, kept: KeptNodes, signature: Signature | None, cycle: int, now: float) -> str:
+    def _problem(self, nodes: KeptNodes, signature: Signature | None, cycle: int, now: float) -> str:
         if cycle != self.state.cycle + 1:
             return POD_SKIPPED
-        if signature is None or signature != kept.signature:
+        if signature is None or signature != nodes.signature:
             return POD_INCOMPATIBLE
-        return EXPIRED if now > kept.since + MOST_SECONDS else ""
+        return EXPIRED if now > nodes.since + MOST_SECONDS else ""
 
     def _fits_again(self, pod: PodInfo, evaluation: Evaluation, cluster: Cluster) -> str:
         """Why the last node invalidates the list: it no longer exists, or still has room for the pod, nominated pods

@@ -136,13 +136,13 @@ class PodGroupScheduler:
         look = remembered.begin(self._members, group.min_count)
         return (remembered if look is not None else None), look
 
-    def _make_own(self, cycle: PodGroupCycle, known: RememberedDomains) -> None:
+    def _make_own(self, cycle: PodGroupCycle, domains: RememberedDomains) -> None:
         """Try the chosen placement with the group's own members, where its outcome was cached from another group."""
         chosen = cycle.chosen
         if chosen is None or [member.pod for member in chosen.members] == self._members[: len(chosen.members)]:
             return
         place, start = cycle.tried.index(chosen), self._scheduler.shared.next_start
-        known.forget_hints()
+        domains.forget_hints()
         cycle.chosen = cycle.tried[place] = self._try_in(chosen.placement)
         self._scheduler.shared.next_start = start
 

@@ -134,10 +134,10 @@ class Setup(msgspec.Struct, dict=True):
         return missing
 
 
-def _create(known: PluginClass, handle: Handle) -> Plugin[Any, Any]:
+def _create(class_: PluginClass, handle: Handle) -> Plugin[Any, Any]:
     try:
-        return known(handle)
+        return class_(handle)
     except (PolicyError, PluginError):
         raise
     except Exception as error:
-        raise PluginError(known.name, "__init__", f"{type(error).__name__}: {error}") from error
+        raise PluginError(class_.name, "__init__", f"{type(error).__name__}: {error}") from error

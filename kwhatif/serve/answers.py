@@ -130,13 +130,13 @@ class ServedMap(msgspec.Struct, frozen=True):
 
         return snapshot.objects.share(cls, ("Node", "Pod"), draw)
 
-    def draw(self, result: Result, held: str) -> str:
-        """The data of a page. Where its map stands on this one, this one comes with it unless that is ``held``."""
+    def draw(self, result: Result, map_id: str) -> str:
+        """The data of a page. Where its map stands on this one, this one comes with it unless ``map_id`` is its id."""
         data = page_data(result)
         if result.cluster_map is None or result.cluster_map.base is None:
             return json_in_page(data)
         text = json_in_page({**data, "base": self.id})
-        return text if held == self.id else f'{text[:-1]},"baseMap":{self.text}}}'
+        return text if map_id == self.id else f'{text[:-1]},"baseMap":{self.text}}}'
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -91,11 +91,11 @@ class ServerAddress(msgspec.Struct, frozen=True):
         raise KwhatifError(problem.detail if status < 500 else f"--server {self.url}: {problem.detail}")
 
 
-def _fields(route: Route, command: Command[Any], given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _fields(route: Route, command: Command[Any], options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The fields of a request. Raises UsageError for an option that is none, and InputError for a file."""
     fields = {field.parameter.name: field for field in fields_of(route.question)}
     for parameter in parameters_of(route.question):
-        value = getattr(command, parameter.name) if parameter.own else given.get(parameter.name)
+        value = getattr(command, parameter.name) if parameter.own else options.get(parameter.name)
         if value is None or (not is_needed(parameter) and value == parameter.default) or value in ((), []):
             continue
         if parameter.name not in fields:
@@ -103,7 +103,7 @@ def _fields(route: Route, command: Command[Any], given: Mapping[str, Any]) -> It
         yield fields[parameter.name].name, _json_value(fields[parameter.name], value)
     for name, field in fields.items():
         if field.parameter.name not in {parameter.name for parameter in parameters_of(route.question)}:
-            value = given.get("in_" if name == "in" else name)
+            value = options.get("in_" if name == "in" else name)
             if value:
                 yield field.name, _json_value(field, value)
 

@@ -83,7 +83,7 @@ def cut_answer(route: Route, reply: Reply) -> Reply:
     return Reply(200, AGENT, text[:MOST_CHARACTERS].encode(), reply.exit_code)
 
 
-def _about(answer: dict[str, Any], left: dict[str, int], route: Route) -> dict[str, Any]:
+def _about(answer: dict[str, Any], counts: dict[str, int], route: Route) -> dict[str, Any]:
     """What the answer is based on, and what of it is not shown."""
     fidelity = section(answer, "fidelity")
     gaps = [gap for gap in fidelity.get("gaps") or () if isinstance(gap, dict) and gap.get("pods")]
@@ -95,28 +95,28 @@ def _about(answer: dict[str, Any], left: dict[str, int], route: Route) -> dict[s
             "gaps": [_cut({"what": gap.get("what"), "effect": gap.get("effect")}, ROWS, "", {}) for gap in gaps[:ROWS]],
         }
     }
-    if left:
-        about["notShown"] = left
+    if counts:
+        about["notShown"] = counts
         about["more"] = f"Ask about fewer pods or nodes, or POST the same arguments to /v1/{route.name} for all rows."
     return about
 
 
-def _cut(value: Any, rows: int, place: str, left: dict[str, int]) -> Any:
-    """A value with so many rows in each list; ``left`` counts the rest by its place."""
+def _cut(value: Any, rows: int, place: str, counts: dict[str, int]) -> Any:
+    """A value with so many rows in each list; ``counts`` counts the rest by its place."""
     if isinstance(value, str):
         text = clean(value)
         return text if len(text) <= _TEXT_CHARACTERS else f"{text[:_TEXT_CHARACTERS]}..."
     if isinstance(value, dict):
         return {
-            clean(key)[:_TEXT_CHARACTERS]: _cut(part, rows, f"{place}.{key}" if place else key, left)
+            clean(key)[:_TEXT_CHARACTERS]: _cut(part, rows, f"{place}.{key}" if place else key, counts)
             for key, part in value.items()
             if key not in _LEFT_OUT
         }
     if isinstance(value, list):
         ordered = sorted(value, key=_is_good)
         if len(value) > rows:
-            left[place] = left.get(place, 0) + len(value) - rows
-        return [_cut(row, rows, place, left) for row in ordered[:rows]]
+            counts[place] = counts.get(place, 0) + len(value) - rows
+        return [_cut(row, rows, place, counts) for row in ordered[:rows]]
     return value
 
 

@@ -205,11 +205,13 @@ def _map_node(
     )
 
 
-def _resources(looks: Iterable[ClusterObservation], rooms: Sequence[Amounts], known: Sequence[str]) -> tuple[str, ...]:
+def _resources(
+    looks: Iterable[ClusterObservation], rooms: Sequence[Amounts], resources: Sequence[str]
+) -> tuple[str, ...]:
     """Those that some node has or some pod asks for, and those that are known to be there."""
     distinct = {id(amounts): amounts for look in looks for _, amounts in look.pods.values()}
     names = {name for amounts in (*rooms, *distinct.values()) for name, amount in amounts.items() if amount}
-    return tuple(sorted(names.union(known), key=resource_order_of))
+    return tuple(sorted(names.union(resources), key=resource_order_of))
 
 
 def _by_resource(amounts: Amounts, resources: Sequence[str]) -> tuple[int, ...]:

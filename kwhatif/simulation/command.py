@@ -130,5 +130,5 @@ class Task(Command[R_co]):
         return "kubectl whatif" if os.path.basename(sys.argv[0]).startswith("kubectl-") else "kwhatif"
 
     @abstractmethod
-    def answer(self, given: Any, notes: Notes) -> R_co:
-        """Do it; ``given`` is what the class ``takes``. Raises KwhatifError."""
+    def answer(self, options: Any, notes: Notes) -> R_co:
+        """Do it; ``options`` is what the class ``takes``. Raises KwhatifError."""

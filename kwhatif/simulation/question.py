@@ -75,9 +75,9 @@ class Question(Command[R_co]):
     def has_gaps(cls) -> bool:
         return cls.schedules
 
-    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
+    def build_scenarios(self, options: Any) -> Sequence[Scenario]:
         """What is asked of the manifests, and of what the command ``takes`` besides."""
-        return [given.build_scenario(self.manifests)]
+        return [options.build_scenario(self.manifests)]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         """Whether manifests without any pod are an error, since there is nothing else to ask about."""

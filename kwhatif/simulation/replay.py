@@ -29,20 +29,20 @@ class ReplayedPods(msgspec.Struct, frozen=True):
 
 
 def replay(
-    snapshot: Snapshot, wanted: Callable[[Pod], bool], known: Callable[[str], bool]
+    snapshot: Snapshot, is_selected: Callable[[Pod], bool], has_profile: Callable[[str], bool]
 ) -> tuple[Snapshot, ReplayedPods]:
-    """The snapshot with the pods that are ``wanted`` off their nodes; the one given stays as it is.
+    """The snapshot with the pods of which ``is_selected`` is true off their nodes; the one given stays as it is.
 
     Pods stay where they are if they are finished or on their way out, static, of a daemon set, or of a scheduler that
-    is not ``known`` by name.
+    has no profile.
     """
     off: list[Pod] = []
     stay = 0
     pods: list[Pod] = []
     for pod in snapshot.objects.list_all(Pod):
-        if not pod.spec.node_name or not wanted(pod):
+        if not pod.spec.node_name or not is_selected(pod):
             pods.append(pod)
-        elif _stays(pod, known):
+        elif _stays(pod, has_profile):
             stay += 1
             pods.append(pod)
         else:
@@ -61,14 +61,14 @@ def replay(
     return again, ReplayedPods(asked, stay)
 
 
-def _stays(pod: Pod, known: Callable[[str], bool]) -> bool:
+def _stays(pod: Pod, has_profile: Callable[[str], bool]) -> bool:
     owner = pod.controller
     return (
         pod.is_finished
         or bool(pod.metadata.deletion_timestamp)
         or pod.is_mirror
         or (owner is not None and owner.kind in ("DaemonSet", "Node"))
-        or not known(pod.spec.scheduler_name or "default-scheduler")
+        or not has_profile(pod.spec.scheduler_name or "default-scheduler")
     )
 
 

@@ -72,13 +72,13 @@ def directory() -> Path | None:
     return None
 
 
-def _key(connection: Connection, wanted: DumpOptions) -> str:
+def _key(connection: Connection, options: DumpOptions) -> str:
     """The cache key: user, server and content. The kubeconfig defines server and user, and may change."""
     files = connection.files()
     pod = [] if files else [os.environ.get(IN_CLUSTER, ""), *_texts([SERVICE_ACCOUNT])]
     kinds = [(kind.name, kind.versions) for kind in READ_KINDS]
     who = [connection.context, connection.user, list(connection.groups), connection.insecure]
-    identity = msgspec.json.encode([_texts(files), pod, who, kinds, wanted])
+    identity = msgspec.json.encode([_texts(files), pod, who, kinds, options])
     return hashlib.sha256(identity).hexdigest()
 
 

@@ -105,12 +105,12 @@ class _Outline:
             self.text += b"0"
         self._after_series = True
 
-    def take(self, kept: bytearray, size: int) -> None:
+    def take(self, output: bytearray, size: int) -> None:
         """Move so many bytes here. What separates series is not worth it."""
-        if size and not (self._after_series and _BETWEEN.fullmatch(kept, 0, size)):
-            self.text += kept[:size]
+        if size and not (self._after_series and _BETWEEN.fullmatch(output, 0, size)):
+            self.text += output[:size]
             self._after_series = False
-        del kept[:size]
+        del output[:size]
         if len(self.text) > bounds.LABEL_BYTES:
             problem = f"expected {_EXPECTED}, found more than {bounds.LABEL_BYTES:,} bytes without a series"
             raise InputError(problem, source=self._source)

@@ -131,11 +131,11 @@ def _read_objects(text: Text, into: UsageInputs, namespace: str) -> None:
         raise InputError("holds no usage: it has no PodMetrics and no VerticalPodAutoscaler", source=text.name)
 
 
-def add_objects(kept: Mapping[str, Sequence[Mapping[str, Any]]], into: UsageInputs, source: str) -> int:
+def add_objects(objects: Mapping[str, Sequence[Mapping[str, Any]]], into: UsageInputs, source: str) -> int:
     """What a snapshot holds of usage, by kind; how many objects there were. Raises InputError."""
     number = 0
     for kind in (METRICS, RECOMMENDER):
-        for place, value in enumerate(kept.get(kind) or ()):
+        for place, value in enumerate(objects.get(kind) or ()):
             try:
                 add_object(kind, value, into, "default")
             except InputError as error:

@@ -111,13 +111,13 @@ def with_gates(minor: str, gates: Mapping[str, bool]) -> dict[str, bool]:
     return on
 
 
-def _unknown(name: str, minor: str, known: list[str]) -> str:
+def _unknown(name: str, minor: str, gates: list[str]) -> str:
     problem = f"unrecognized feature gate: {name}: Kubernetes {minor} has none of that name"
     if stage := stage_of(name, minor):
         return f"{problem} any more: what it guarded is {'always on' if stage.on else 'gone'}"
     if name in GATES:
         return f"{problem} yet: it came with {_first(name).since}"
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, gates, n=1)
     return f"{problem}; did you mean {near[0]}?" if near else problem
 
 

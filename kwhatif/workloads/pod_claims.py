@@ -26,7 +26,7 @@ POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 
 def device_claims(
-    pod: Pod, template: Callable[[str], ResourceClaimTemplate | None], taken: Callable[[str], bool]
+    pod: Pod, template: Callable[[str], ResourceClaimTemplate | None], is_taken: Callable[[str], bool]
 ) -> Iterator[tuple[PodResourceClaimStatus, ResourceClaim]]:
     """A claim for each of the pod's that names a template and has none yet, with the entry of the pod's status.
 
@@ -42,7 +42,7 @@ def device_claims(
             continue
         name = base = f"{pod.metadata.name}-{resource_claim.name}"
         number = 0
-        while name in names or taken(name):
+        while name in names or is_taken(name):
             number += 1
             name = f"{base}-{number}"
         names.add(name)
@@ -73,7 +73,7 @@ def device_claims(
 
 
 def plain_device_claims(
-    pod: Object, template: Callable[[str], Object | None], taken: Callable[[str], bool]
+    pod: Object, template: Callable[[str], Object | None], is_taken: Callable[[str], bool]
 ) -> Iterator[Object]:
     """The same for a pod as the API server stores it, whose status is completed."""
     if not any(claim.get("resourceClaimTemplateName") for claim in section(pod, "spec").get("resourceClaims") or ()):
@@ -83,7 +83,7 @@ def plain_device_claims(
         template_object = template(name)
         return None if template_object is None else convert(template_object, ResourceClaimTemplate)
 
-    for status, claim in device_claims(convert(pod, Pod), typed_template_of, taken):
+    for status, claim in device_claims(convert(pod, Pod), typed_template_of, is_taken):
         before = section(pod, "status")
         statuses = [
             *(before.get("resourceClaimStatuses") or ()),

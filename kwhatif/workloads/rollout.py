@@ -31,12 +31,12 @@ class Plan(Iterator[Step]):
         self,
         rollout: Rollout | None,
         ready: Ready,
-        gone: PodDeleted = lambda pod: None,
+        on_delete: PodDeleted = lambda pod: None,
         create_claim: ClaimNeeded = lambda claim: True,
     ) -> None:
         self._rollout = rollout
         if rollout is not None:
-            rollout.gone, rollout.create_claim = gone, create_claim
+            rollout.gone, rollout.create_claim = on_delete, create_claim
         self._ready = ready
         self._resting = False
         self._before = [member.name for member in rollout.members] if rollout else []

@@ -41,12 +41,12 @@ class CanaryRollout(Rollout):
     step: int = field(default=0, init=False)
 
     @classmethod
-    def of(cls, obj: Object, pods: Sequence[Object], wanted: Sequence[Wanted], admit: Admit) -> CanaryRollout:
+    def of(cls, obj: Object, pods: Sequence[Object], targets: Sequence[Wanted], admit: Admit) -> CanaryRollout:
         replicas = integer(section(obj, "spec").get("replicas"), 1)
-        body, claims = wanted[0] if wanted else ({}, ())
-        members = [member_of(pod, _NEW if wanted and alike(pod, body) else _STABLE) for pod in pods]
+        body, claims = targets[0] if targets else ({}, ())
+        members = [member_of(pod, _NEW if targets and alike(pod, body) else _STABLE) for pod in pods]
         changed = any(member.revision == _STABLE for member in members)
-        return cls(members, admit, obj, replicas if wanted else 0, body, claims, steps_of(obj) if changed else ())
+        return cls(members, admit, obj, replicas if targets else 0, body, claims, steps_of(obj) if changed else ())
 
     def sync(self) -> bool:
         new, stable = self.members.active[_NEW], self.members.active[_STABLE]

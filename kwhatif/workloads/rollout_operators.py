@@ -17,7 +17,7 @@ _MOST_OWNERS = 5
 
 
 def operator_pods(
-    obj: Object, wanted: Sequence[Wanted], world: ObjectStore, pods: Iterable[Object] | None = None
+    obj: Object, targets: Sequence[Wanted], world: ObjectStore, pods: Iterable[Object] | None = None
 ) -> list[Object]:
     """The pods of an object: its own, those of what it controls, and those of what it would control.
 
@@ -25,7 +25,7 @@ def operator_pods(
     """
     namespace = namespace_of(obj)
     tops = {(str(obj.get("kind")), name_of(obj))}
-    tops.update(owner for body, _ in wanted if all(owner := kind_of_owner(body)))
+    tops.update(owner for body, _ in targets if all(owner := kind_of_owner(body)))
     return [
         pod
         for pod in (world.all("Pod", namespace) if pods is None else pods)
@@ -46,10 +46,10 @@ def _is_owned(pod: Object, tops: set[tuple[str, str]], world: ObjectStore) -> bo
 
 
 def operator_rollout(
-    obj: Object, kind: WorkloadKind, wanted: Sequence[Wanted], pods: Sequence[Object], admit: Admit
+    obj: Object, kind: WorkloadKind, targets: Sequence[Wanted], pods: Sequence[Object], admit: Admit
 ) -> Rollout:
-    """The update of an object from its present pods to the ``wanted`` ones."""
+    """The update of an object from its present pods to the ``targets``."""
     order = kind.update_of(obj)
     if order == UpdateOrder.canary:
-        return CanaryRollout.of(obj, pods, wanted, admit)
-    return PodsRollout.of(f"{obj.get('kind')} {name_of(obj)}", pods, wanted, order, admit, kind.together_by(obj))
+        return CanaryRollout.of(obj, pods, targets, admit)
+    return PodsRollout.of(f"{obj.get('kind')} {name_of(obj)}", pods, targets, order, admit, kind.together_by(obj))

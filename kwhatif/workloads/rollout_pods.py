@@ -46,7 +46,7 @@ Wanted = tuple[Object, tuple[Object, ...]]
 
 @dataclass(eq=False)
 class PodsRollout(Rollout):
-    """``wanted`` are the pods that should come to be, by their place in the order; members of revision ``old`` go.
+    """``targets`` are the pods that should come to be, by their place in the order; members of revision ``old`` go.
 
     An update one by one takes as many steps as there are pods, so no step looks at all of them: the name of a pod that
     should come is ``_waiting`` until the pod that has it is gone, and ``_free`` from then on.
@@ -79,12 +79,12 @@ class PodsRollout(Rollout):
         cls,
         owner: str,
         pods: Sequence[Object],
-        wanted: Sequence[Wanted],
+        targets: Sequence[Wanted],
         order: UpdateOrder,
         admit: Admit,
         together: str = "",
     ) -> PodsRollout:
-        """The update from the ``pods`` that are there to those that are ``wanted``.
+        """The update from the ``pods`` that are there to the ``targets``.
 
         One by one, pods that have one value of a label are replaced ``together``.
         """
@@ -92,7 +92,7 @@ class PodsRollout(Rollout):
         staying: dict[str, None] = {}
         unnamed = EqualPods(pods)
         coming: list[Wanted] = []
-        for body, claims in wanted:
+        for body, claims in targets:
             name = name_of(body)
             if name:
                 stays = name in there and (order == UpdateOrder.left or alike(there[name], body))
@@ -106,7 +106,7 @@ class PodsRollout(Rollout):
         members = [
             member_of(pod, _NEW if name_of(pod) in staying or order == UpdateOrder.left else _OLD) for pod in pods
         ]
-        return cls(members, admit, owner, order, len(wanted), dict(enumerate(coming)), together)
+        return cls(members, admit, owner, order, len(targets), dict(enumerate(coming)), together)
 
     def sync(self) -> bool:
         if self.order == UpdateOrder.one_by_one:
@@ -144,7 +144,7 @@ class PodsRollout(Rollout):
         return member in self.members and member.active
 
     def _free_places(self) -> list[int]:
-        """The places of ``wanted`` whose names no pod has, as a heap."""
+        """The places of ``targets`` whose names no pod has, as a heap."""
         for member in self.members.take_changed():
             if member not in self.members:
                 for place in self._waiting.pop(member.name, ()):

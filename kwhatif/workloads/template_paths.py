@@ -57,17 +57,17 @@ class FieldPath(msgspec.Struct, frozen=True):
         yield from _values(here, self.steps, ())
 
 
-def _values(here: Any, steps: Sequence[str | int], taken: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _values(here: Any, steps: Sequence[str | int], keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     if not steps:
-        yield taken, here
+        yield keys, here
         return
     step, *rest = steps
     if step == EACH:
         items = sorted(here.items()) if isinstance(here, Mapping) else enumerate(here) if isinstance(here, list) else ()
         for key, item in items:
-            yield from _values(item, rest, (*taken, str(key)))
+            yield from _values(item, rest, (*keys, str(key)))
     elif isinstance(step, str) and isinstance(here, Mapping):
         if step in here:
-            yield from _values(here[step], rest, taken)
+            yield from _values(here[step], rest, keys)
     elif isinstance(step, int) and isinstance(here, list) and step < len(here):
-        yield from _values(here[step], rest, taken)
+        yield from _values(here[step], rest, keys)

@@ -296,13 +296,13 @@ def field_at(text: str, schema: Object, *, brackets: bool = True) -> tuple[tuple
     return tuple(names), schema
 
 
-def _unlike(rest: str) -> str:
-    token = re.match(r"[^.\[\]]+|.", rest, re.DOTALL)
-    if rest[0] not in ".[":
+def _unlike(tail: str) -> str:
+    token = re.match(r"[^.\[\]]+|.", tail, re.DOTALL)
+    if tail[0] not in ".[":
         return f"expected [ or . but got: {token[0] if token else ''}"
-    if len(rest) == 1:
+    if len(tail) == 1:
         return "unexpected end of JSON path"
-    if rest[0] == ".":
+    if tail[0] == ".":
         return "does not refer to a valid field"
-    inner = re.match(r"\[([^.\[\]]*)", rest)
+    inner = re.match(r"\[([^.\[\]]*)", tail)
     return f"expected single quoted string but got {inner[1] if inner else ''}"

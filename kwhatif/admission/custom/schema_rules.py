@@ -150,13 +150,11 @@ def _compile_rule(text: str, shown: str, root: bool, optional: bool) -> Program 
         return f"compilation failed: {error}"
 
 
-def rule_program(
-    text: str, schema: Object, wanted: Kind, *, root: bool = False, optional: bool = False
-) -> Program | str:
+def rule_program(text: str, schema: Object, kind: Kind, *, root: bool = False, optional: bool = False) -> Program | str:
     """The expression of a rule or of its message, or what is wrong with it."""
     program = _compile_rule(text, json.dumps(schema, sort_keys=True), root, optional)
-    if isinstance(program, Program) and not program.kind.loose and not fits(program.kind, wanted, {}):
-        return "cel expression must evaluate to a bool" if wanted == BOOL else "must evaluate to a string"
+    if isinstance(program, Program) and not program.kind.loose and not fits(program.kind, kind, {}):
+        return "cel expression must evaluate to a bool" if kind == BOOL else "must evaluate to a string"
     return program
 
 

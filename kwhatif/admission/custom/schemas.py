@@ -112,8 +112,8 @@ def _all(value: Any, schema: Object, path: str, old: Any) -> _Result:
     return result
 
 
-def _misfit(path: str, wanted: str, actual: str) -> SchemaError:
-    text = f"{path.removeprefix('.')} in body must be of type {wanted}: {json.dumps(actual)}"
+def _misfit(path: str, type_: str, actual: str) -> SchemaError:
+    text = f"{path.removeprefix('.')} in body must be of type {type_}: {json.dumps(actual)}"
     return SchemaError("type", path, (actual, text))
 
 

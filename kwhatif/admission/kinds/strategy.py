@@ -22,7 +22,7 @@ from kwhatif.admission.validation.problems import Problems
 _STATIC = ".static.k8s.io"
 
 
-def _nothing(*given: object) -> None:
+def _nothing(*obj: object) -> None:
     """The default of a kind without a function of its own."""
 
 

@@ -165,11 +165,11 @@ _PARAM_REF = table(
 
 
 def _check_expression(
-    problems: Problems, text: str, path: str, wanted: str, scenery: ExpressionEnvironment, shown: str = ""
+    problems: Problems, text: str, path: str, kind: str, scenery: ExpressionEnvironment, shown: str = ""
 ) -> None:
     if asks_authorizer(text):
         return
-    program = compile_expression(text, wanted, scenery)
+    program = compile_expression(text, kind, scenery)
     if isinstance(program, str):
         problems.invalid(path, shown or text, program)
 
@@ -236,7 +236,7 @@ _POLICY = object_table(
 
 
 def _check_policy(
-    rest: Callable[[Problems, Object, Object, ExpressionEnvironment], None],
+    check_others: Callable[[Problems, Object, Object, ExpressionEnvironment], None],
     patches: bool,
     problems: Problems,
     obj: Object,
@@ -247,7 +247,7 @@ def _check_policy(
         _check_mutable(problems, spec["matchConstraints"], "spec.matchConstraints")
     params = spec.get("paramKind") is not None
     check_conditions(problems, each(spec, "matchConditions"), "spec.matchConditions", params=params)
-    rest(problems, obj, spec, _check_variables(problems, spec, ExpressionEnvironment(params, patches)))
+    check_others(problems, obj, spec, _check_variables(problems, spec, ExpressionEnvironment(params, patches)))
 
 
 def _check_mutable(problems: Problems, constraints: Object, path: str) -> None:

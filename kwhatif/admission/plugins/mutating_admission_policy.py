@@ -85,11 +85,11 @@ def _mutate(request: Request, asking: PolicyInvocation) -> list[str]:
     return problems
 
 
-def _apply_configuration(obj: Object, made: Any) -> Object | None:
+def _apply_configuration(obj: Object, value: Any) -> Object | None:
     """The object with a configuration applied; None if nothing is known of its fields."""
     types = newest_types()
     served = types.api_resource_of(str(obj.get("apiVersion") or ""), str(obj.get("kind") or ""))
-    return None if served is None else apply_configuration(obj, made, served.type, types)
+    return None if served is None else apply_configuration(obj, value, served.type, types)
 
 
 def _keep(request: Request, policy: Policy, result: Object) -> None:

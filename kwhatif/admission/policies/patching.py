@@ -38,12 +38,12 @@ class PatchError(Exception):
 # --- configurations
 
 
-def apply_configuration(obj: Object, made: Any, name: str, types: Types) -> Object:
+def apply_configuration(obj: Object, value: Any, name: str, types: Types) -> Object:
     """An object of the type ``name`` with the fields that an ``Object{}`` sets. Raises PatchError."""
-    wrong = list(_find_misnamed(made, "Object"))
+    wrong = list(_find_misnamed(value, "Object"))
     if wrong:
         raise PatchError("type mismatch: " + "\n".join(wrong))
-    patch = {**_plain(made), "apiVersion": obj.get("apiVersion"), "kind": obj.get("kind")}
+    patch = {**_plain(value), "apiVersion": obj.get("apiVersion"), "kind": obj.get("kind")}
     errors = patch_errors(patch, name, types)
     if errors:
         problem = errors[0] if len(errors) == 1 else "errors:\n" + "\n".join(f"  {error}" for error in errors)
@@ -130,12 +130,12 @@ def _default(key: str, value: Any) -> Any:
 # --- JSON Patch
 
 
-def apply_json_patch(obj: Object, made: list[Any]) -> Object:
+def apply_json_patch(obj: Object, operations: list[Any]) -> Object:
     """An object with the operations of a patch applied; unchanged if one of its ``test`` operations fails. Raises
     PatchError.
     """
     document: Object = deep_copy_json(obj)
-    for item in made:
+    for item in operations:
         wrong = list(
             _find_misnamed(item.get("value"), _object_path(str(item.get("path") or "")))
             if isinstance(item, dict)

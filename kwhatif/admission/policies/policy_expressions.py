@@ -130,8 +130,8 @@ class EvaluationError(Exception):
 
 
 @lru_cache(maxsize=4096)
-def compile_expression(text: str, wanted: str, scenery: ExpressionEnvironment) -> Program | str:
-    """An expression ready to run, or what is wrong with it. ``wanted`` is a key of the table of results."""
+def compile_expression(text: str, result: str, scenery: ExpressionEnvironment) -> Program | str:
+    """An expression ready to run, or what is wrong with it. ``result`` is a key of the table of results."""
     kinds = {"object": DYN, "oldObject": DYN, "request": Kind(_REQUEST), "namespaceObject": Kind(_NAMESPACE)}
     fields = _FIELDS
     if scenery.params:
@@ -144,7 +144,7 @@ def compile_expression(text: str, wanted: str, scenery: ExpressionEnvironment) -
         program = Program(text, kinds, fields, *more)
     except CompileError as error:
         return f"compilation failed: {error}"
-    allowed = _RESULTS[wanted]
+    allowed = _RESULTS[result]
     if not allowed or any(_is(program.kind, kind, text) for kind in allowed):
         return program
     if len(allowed) == 1:
@@ -152,11 +152,11 @@ def compile_expression(text: str, wanted: str, scenery: ExpressionEnvironment) -
     return f"must evaluate to one of [{' '.join(map(str, allowed))}] but got {program.kind}"
 
 
-def _is(kind: Kind, wanted: Kind, text: str) -> bool:
+def _is(kind: Kind, result: Kind, text: str) -> bool:
     """A value whose type is known only at run time is refused if it is plainly of another type."""
     if kind.loose:
         return not isinstance(parse(text), Ident | Select)
-    return fits(kind, wanted, {})
+    return fits(kind, result, {})
 
 
 @lru_cache(maxsize=4096)

@@ -33,7 +33,7 @@ class ImmutableField(msgspec.Struct, frozen=True):
     forbidden: bool = False
 
 
-def _nothing(*given: object) -> None:
+def _nothing(*obj: object) -> None:
     """The default of a kind without a function of its own."""
 
 

@@ -116,18 +116,18 @@ def _reset_mutable_fields(spec: Object, was: Object) -> Object:
     return rest
 
 
-def _directives(problems: Problems, rest: Object, was: Object) -> None:
+def _directives(problems: Problems, directives: Object, was: Object) -> None:
     """Scheduling directives of a gated pod can be tightened."""
-    now, before = section(rest, "nodeSelector"), section(was, "nodeSelector")
+    now, before = section(directives, "nodeSelector"), section(was, "nodeSelector")
     if any(now.get(key) != value for key, value in before.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         problems.invalid("spec.nodeSelector", now, why)
-    rest["nodeSelector"] = was.get("nodeSelector")
-    affinity, old = section(rest, "affinity"), section(was, "affinity")
+    directives["nodeSelector"] = was.get("nodeSelector")
+    affinity, old = section(directives, "affinity"), section(was, "affinity")
     if not same(affinity.get("nodeAffinity"), old.get("nodeAffinity")):
         _node_affinity(problems, section(affinity, "nodeAffinity"), section(old, "nodeAffinity"))
         left = {**affinity, "nodeAffinity": old.get("nodeAffinity")}
-        rest["affinity"] = left if was.get("affinity") is not None or any(left.values()) else None
+        directives["affinity"] = left if was.get("affinity") is not None or any(left.values()) else None
 
 
 def _node_affinity(problems: Problems, now: Object, was: Object) -> None:

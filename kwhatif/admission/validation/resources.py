@@ -138,7 +138,7 @@ def _pod_name(problems: Problems, name: str, path: str) -> None:
         problems.not_supported(path, name, ("cpu", "hugepages-", "memory"))
 
 
-def _claims(problems: Problems, claims: list[Object], path: str, known: list[str]) -> None:
+def _claims(problems: Problems, claims: list[Object], path: str, names: list[str]) -> None:
     seen: set[str] = set()
     for i, claim in enumerate(claims):
         name, request = claim.get("name") or "", claim.get("request") or ""
@@ -156,6 +156,6 @@ def _claims(problems: Problems, claims: list[Object], path: str, known: list[str
             elif not request and any(other.startswith(f"{name}/") for other in seen):
                 problems.duplicate(f"{path}[{i}]", name)
             seen.add(key)
-        if name not in known:
-            rest = f": {', '.join(sorted(known))}" if known else " which is empty"
+        if name not in names:
+            rest = f": {', '.join(sorted(names))}" if names else " which is empty"
             problems.not_found(f"{path}[{i}]", name, f"must be one of the names in pod.spec.resourceClaims{rest}")

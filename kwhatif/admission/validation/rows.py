@@ -278,8 +278,8 @@ def _one_of(why: str, *given: str) -> Rule:
 def _comparison(test: Callable[..., bool], usual: str = "") -> Callable[..., Rule]:
     """A rule that compares a value with the numbers or words of its row."""
 
-    def rule(why: str, *given: str) -> Rule:
-        bounds = [int(word) if re.fullmatch("-?[0-9]+", word) else word for word in given]
+    def rule(why: str, *texts: str) -> Rule:
+        bounds = [int(word) if re.fullmatch("-?[0-9]+", word) else word for word in texts]
         words = why or usual.format(*bounds)
 
         def check(problems: Problems, value: Any, path: str) -> None:

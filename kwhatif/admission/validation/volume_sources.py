@@ -78,20 +78,20 @@ def check_projected(problems: Problems, volume: Object, path: str) -> None:
             problems.forbidden(where, "may not specify more than 1 volume type per source")
 
 
-def _check_keys(problems: Problems, source: Object, path: str, taken: set[str], whole: str) -> None:
+def _check_keys(problems: Problems, source: Object, path: str, paths: set[str], whole: str) -> None:
     name = source.get("name") or ""
     if not name:
         problems.required(f"{path}.name")
     for i, item in enumerate(each(source, "items")):
         check_key_path(problems, item, f"{path}.items[{i}]")
-        _check_unique_path(problems, item.get("path") or "", name, taken, whole)
+        _check_unique_path(problems, item.get("path") or "", name, paths, whole)
 
 
-def _check_unique_path(problems: Problems, file: str, shown: str, taken: set[str], path: str) -> None:
-    if file in taken:
+def _check_unique_path(problems: Problems, file: str, shown: str, paths: set[str], path: str) -> None:
+    if file in paths:
         problems.invalid(path, shown, "conflicting duplicate paths")
     if file:
-        taken.add(file)
+        paths.add(file)
 
 
 def _token(problems: Problems, token: Object, path: str, whole: str) -> None:

@@ -186,8 +186,8 @@ _VIRTUAL = ("type", "virtual-kubelet")
 class ClusterLimits:
     """What is left of the cluster-wide limits. All nodes of a group count as much as the first one met."""
 
-    def __init__(self, left: dict[str, int], counted: dict[str, dict[str, int]]) -> None:
-        self._left, self._counted = left, counted
+    def __init__(self, limits: dict[str, int], counted: dict[str, dict[str, int]]) -> None:
+        self._left, self._counted = limits, counted
 
     @classmethod
     def most(cls, nodes: Sequence[Node], groups: NodeGroups, flags: Flags) -> ClusterLimits:

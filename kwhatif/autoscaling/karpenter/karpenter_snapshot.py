@@ -66,7 +66,7 @@ def is_provisionable(pod: Pod) -> bool:
     )
 
 
-def refusals(pod: Pod, known: WellKnown, volumes: Volumes) -> list[str]:
+def refusals(pod: Pod, well_known: WellKnown, volumes: Volumes) -> list[str]:
     """Why a pod is refused before it is scheduled: for its label requirements, or its claims."""
     pod_data = PodData.from_pod(pod)
     there = pod_data.requirements.get(NODE_POOL)
@@ -76,23 +76,23 @@ def refusals(pod: Pod, known: WellKnown, volumes: Volumes) -> list[str]:
         for key, value in sorted((pod.spec.node_selector or {}).items())
     ]
     problems = [
-        *(error for requirement in selector for error in _wrong(requirement, known)),
-        *_wrong_terms(pod_data.required, known),
+        *(error for requirement in selector for error in _wrong(requirement, well_known)),
+        *_wrong_terms(pod_data.required, well_known),
     ]
     return [*avoids, *problems, *volumes.refusals(pod)]
 
 
-def _wrong_terms(terms: Iterable[NodeSelectorTerm], known: WellKnown) -> Iterable[str]:
+def _wrong_terms(terms: Iterable[NodeSelectorTerm], well_known: WellKnown) -> Iterable[str]:
     for term in terms:
         if term.match_fields is not None:
             yield "node selector term with matchFields is not supported"
         for match_expression in term.match_expressions or ():
-            yield from _wrong(match_expression, known)
+            yield from _wrong(match_expression, well_known)
 
 
-def _wrong(requirement: NodeSelectorRequirement, known: WellKnown) -> Iterable[str]:
+def _wrong(requirement: NodeSelectorRequirement, well_known: WellKnown) -> Iterable[str]:
     key, values = NORMALIZED_LABELS.get(requirement.key, requirement.key), requirement.values or []
-    refused = known.refusal(key)
+    refused = well_known.refusal(key)
     if refused:
         yield refused
     if key == CAPACITY_TYPE and requirement.operator == "In" and not set(values) & set(CAPACITY_TYPES):

@@ -376,7 +376,7 @@ class Scheduler:
 
 
 def _compatible_daemons_relaxing(
-    template: NodeClaimTemplate, daemons: list[PodData], known: frozenset[str]
+    template: NodeClaimTemplate, daemons: list[PodData], labels: frozenset[str]
 ) -> list[PodData]:
     """The daemon pods that could run on some machine of the pool.
 
@@ -387,7 +387,7 @@ def _compatible_daemons_relaxing(
         if not pod_data.tolerates_preferences:
             pod_data = pod_data.with_prefer_no_schedule_toleration()
         suits = not explain_untolerated_taints(template.pool.taints, pod_data.tolerations)
-        while suits and incompatible(template.requirements, pod_data.strict_requirements, known):
+        while suits and incompatible(template.requirements, pod_data.strict_requirements, labels):
             rest = pod_data.without_first_term()
             suits = rest is not None
             pod_data = rest or pod_data

@@ -51,16 +51,16 @@ from kwhatif.snapshot.format.model import Snapshot
 _MOST_ROUNDS = 100
 
 
-def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> tuple[Run, list[QuietStep]]:
+def run_until_stable(grown: Run, groups: ConfiguredGroups, now: datetime) -> tuple[Run, list[QuietStep]]:
     """The state in which neither acts, and the steps of growth and shrinking to it.
 
-    The cluster has ``grown`` already; ``known`` are its groups by then.
+    The cluster has ``grown`` already; ``groups`` are its groups by then.
     """
     steps = list(_growth(grown))
     time, pending = steps[-1].time, {pod.pod for pod in grown.pending}
     shrinking = ShrinkingCluster(grown.end, [pod for pod in grown.left if pod.key in pending])
     grew = grown.scale_up is not None and len(steps) > 1
-    scale_down = GroupScaleDown(known, now + timedelta(seconds=time), grew=grew)
+    scale_down = GroupScaleDown(groups, now + timedelta(seconds=time), grew=grew)
     for done in range(_MOST_ROUNDS):
         report_progress("Removing unneeded nodes", "rounds", done)
         removal = scale_down.remove_together(shrinking)
@@ -77,13 +77,13 @@ def run_until_stable(grown: Run, known: ConfiguredGroups, now: datetime) -> tupl
         if not removal.gone:
             break
     removed = tuple(NodeCount(group=name, nodes=nodes) for name, nodes in sorted(scale_down.gone.items()))
-    saved = _monthly_savings(scale_down.gone, known)
+    saved = _monthly_savings(scale_down.gone, groups)
     return replace(grown, after=shrinking.session, removed_nodes=removed, saved=saved), steps
 
 
-def _monthly_savings(removed: Counter[str], known: ConfiguredGroups) -> float | None:
+def _monthly_savings(removed: Counter[str], groups: ConfiguredGroups) -> float | None:
     """What the nodes that have gone cost a month; None if a price is not known."""
-    prices = {group.name: group.price for group in known.groups}
+    prices = {group.name: group.price for group in groups.groups}
     costs = [prices[name] for name in removed]
     return None if None in costs else sum((prices[name] or 0.0) * removed[name] * HOURS_A_MONTH for name in removed)
 
@@ -123,7 +123,7 @@ def _growth(grown: Run) -> Iterator[QuietStep]:
 def plan_node_groups(
     run: Run,
     grown: Run,
-    known: ConfiguredGroups,
+    groups: ConfiguredGroups,
     *,
     scale_down: bool = False,
     orders: int = 0,
@@ -140,7 +140,7 @@ def plan_node_groups(
     placements = [placement for placement in (*run.placements, *run.replacements) if placement.outcome != "preempted"]
     waiting = {placement.pod for placement in placements if placement.outcome == "unschedulable"}
     pods = [pod for pod in run.left if pod.key in waiting]
-    world = build_autoscaling_context(session, known, pods, now)
+    world = build_autoscaling_context(session, groups, pods, now)
     loop = StaticAutoscaler().loop(world)
     orders = orders if waiting else 0
     plans, some = chance(world, loop, orders)
@@ -150,7 +150,7 @@ def plan_node_groups(
     plan = ", ".join(f"{grown_group.group} from {grown_group.size} to {grown_group.to}" for grown_group in grown_groups)
     nodes = tuple(_nodes(world)) if scale_down else ()
     gone = Counter(node.group for node in nodes if node.unneeded and node.after is not None)
-    saved = _monthly_savings(gone, known) if gone else None
+    saved = _monthly_savings(gone, groups) if gone else None
     unneeded = (
         f"; {sum(node.unneeded for node in nodes)} of {format_count(len(nodes), 'node')} unneeded" if nodes else ""
     )
@@ -159,8 +159,8 @@ def plan_node_groups(
     return AutoscaleResult(
         outcome=outcome_of(ended, fidelity, text),
         result=loop.scale_up.result,
-        expander=",".join(known.flags.expander),
-        groups=tuple(_state(group, loop) for group in known.groups),
+        expander=",".join(groups.flags.expander),
+        groups=tuple(_state(group, loop) for group in groups.groups),
         options=tuple(_options(world, loop)),
         plan=tuple(
             Growth(

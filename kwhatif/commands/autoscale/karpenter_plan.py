@@ -109,7 +109,7 @@ def _command(command: Command | None) -> Hashable:
 def karpenter(
     later: Snapshot,
     placements: Sequence[Placement],
-    known: OfferedCatalogue,
+    catalogue: OfferedCatalogue,
     pools: Sequence[NodePool],
     *,
     outcome_after: Callable[[str], Outcome],
@@ -124,7 +124,7 @@ def karpenter(
     ``outcome_after`` makes the outcome of growth alone, with the plan in words before it; ``scale_up`` is that growth.
     ``orders`` more rounds use other map orders, if their order matters, to find out what is left to chance.
     """
-    world = build_karpenter_snapshot(later, known, pools, now)
+    world = build_karpenter_snapshot(later, catalogue, pools, now)
     provisioning = provision(world)
     machines = tuple(_machine(claim, world.catalogue) for claim in provisioning.results.claims)
     prices = [machine.price for machine in machines if machine.price is not None]
@@ -135,8 +135,8 @@ def karpenter(
     bought = len(machines) if scale_up is None else len(scale_up.nodes)
     result = KarpenterResult(
         outcome=outcome_after(_words_of(bought, ())),
-        catalogue=known.source,
-        incomplete=known.incomplete,
+        catalogue=catalogue.source,
+        incomplete=catalogue.incomplete,
         machines=machines,
         price=_round_price(price),
         scale_up=scale_up,

@@ -124,7 +124,7 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
     def after(
         self,
         scenario: PreparedScenario,
-        known: ConfiguredGroups,
+        groups: ConfiguredGroups,
         grower: GroupAutoscaler,
         run: Run,
         grown: Run,
@@ -137,7 +137,7 @@ class Autoscale(ClusterAutoscalerOptions, AfterPlacing[AutoscaleResult]):
         return plan_node_groups(
             run,
             grown,
-            known,
+            groups,
             scale_down=self.scale_down,
             orders=self.orders,
             quiet=quiet,

@@ -222,9 +222,9 @@ class DayDiff(OtherPolicyOptions, Question[BacktestDiff]):
     renames: ClassVar[Mapping[str, Flag]] = {"policy": RECORDED_POLICY}
     several_runs: ClassVar[bool] = True
 
-    def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
+    def build_scenarios(self, options: SchedulerOptions) -> Sequence[Scenario]:
         inputs = Inputs(self.recording_and_start[1])
-        return [Scenario(inputs, given), Scenario(inputs, at_version(given, self.other))]
+        return [Scenario(inputs, options), Scenario(inputs, at_version(options, self.other))]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False

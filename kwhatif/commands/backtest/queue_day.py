@@ -247,8 +247,8 @@ class QueueDay(OtherQueuesOptions, Question[QueueDayDiff]):
     schedules: ClassVar[bool] = False
     starts_jobs: ClassVar[bool] = False
 
-    def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
-        return [Scenario(Inputs(self.recording_and_start[1]), given)]
+    def build_scenarios(self, options: SchedulerOptions) -> Sequence[Scenario]:
+        return [Scenario(Inputs(self.recording_and_start[1]), options)]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False

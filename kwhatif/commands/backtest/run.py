@@ -152,8 +152,8 @@ def _agreement_by_time(times: Sequence[tuple[float, bool]]) -> Iterator[Agreemen
 class RecordedDecisions(AgreementOptions, Question[BacktestResult]):
     """Does what was recorded come out again? The cluster of the scenario is what the recording begins with."""
 
-    def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
-        return [Scenario(Inputs(self.recording_and_start[1]), given)]
+    def build_scenarios(self, options: SchedulerOptions) -> Sequence[Scenario]:
+        return [Scenario(Inputs(self.recording_and_start[1]), options)]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False
@@ -185,8 +185,8 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
     and then stay off the cluster. When a pod was bound, its condition PodScheduled tells, by the second.
     """
 
-    def build_scenarios(self, given: SchedulerOptions) -> Sequence[Scenario]:
-        return [Scenario(Inputs(load_snapshot([self.recording])), given)]
+    def build_scenarios(self, options: SchedulerOptions) -> Sequence[Scenario]:
+        return [Scenario(Inputs(load_snapshot([self.recording])), options)]
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
         return False

@@ -28,7 +28,7 @@ class Completion(Task[Printed]):
 
     shell: Annotated[Shell, Argument(metavar="SHELL", choices=SHELLS, help="The shell.")]
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         from kwhatif.commands.completion.scripts import SCRIPTS
 
         return Printed(text=SCRIPTS[self.shell])

@@ -38,20 +38,20 @@ _DOWN = ("result", "candidates", "utilization", "unneeded", "unremovable", "remo
 _ORDERED = ("unschedulable", "candidates")
 
 
-def autoscaling_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def autoscaling_differences(recorded: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """The fields that differ, with what was recorded and what was answered."""
-    yield from _differing("", ("templates",), wanted, got)
-    yield from _differing("scaleUp.", _UP, section(wanted, "scaleUp"), part_of(got, "scaleUp"))
+    yield from _differing("", ("templates",), recorded, got)
+    yield from _differing("scaleUp.", _UP, section(recorded, "scaleUp"), part_of(got, "scaleUp"))
     nothing: Mapping[str, Any] = {}
-    for left, right in zip_longest(wanted.get("scaleDown") or (), part_of(got, "scaleDown"), fillvalue=nothing):
+    for left, right in zip_longest(recorded.get("scaleDown") or (), part_of(got, "scaleDown"), fillvalue=nothing):
         yield from _differing("scaleDown.", _DOWN, left, right)
 
 
 def _differing(
-    prefix: str, fields: Sequence[str], wanted: Mapping[str, Any], got: Mapping[str, Any]
+    prefix: str, fields: Sequence[str], recorded: Mapping[str, Any], got: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
     for field in fields:
-        left, right = (_comparable(field, side.get(field)) for side in (wanted, got))
+        left, right = (_comparable(field, side.get(field)) for side in (recorded, got))
         if not same(left, right):
             yield prefix + field, left, right
 
@@ -104,9 +104,9 @@ _DETAILS = re.compile(r", requirements=| \(|, key |, label |; specify ")
 _KINDS = ("Not all pods would schedule", 'label "', "key ")
 
 
-def karpenter_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def karpenter_differences(recorded: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """The fields that differ, with what was recorded and what was answered."""
-    left, right = _fields(wanted), _fields(got)
+    left, right = _fields(recorded), _fields(got)
     for field in {**left, **right}:
         if not same(left.get(field), right.get(field)):
             yield field, left.get(field), right.get(field)
@@ -243,16 +243,16 @@ class Tally:
         )
 
 
-def _difference(scenario: str, pod: str, field: str, wanted: Any, got: Any) -> Difference:
-    return Difference(scenario=scenario, pod=pod, field=field, text=_brief(wanted, got))
+def _difference(scenario: str, pod: str, field: str, recorded: Any, got: Any) -> Difference:
+    return Difference(scenario=scenario, pod=pod, field=field, text=_brief(recorded, got))
 
 
-def _brief(wanted: Any, got: Any) -> str:
+def _brief(recorded: Any, got: Any) -> str:
     """The two values; of two mappings the first keys where they differ."""
-    if isinstance(wanted, dict) and isinstance(got, dict):
-        keys = sorted(key for key in {*wanted, *got} if wanted.get(key) != got.get(key))
-        return "; ".join(f"{key}: {_brief(wanted.get(key), got.get(key))}" for key in keys[:MOST_KEYS])
-    left, right = (json.dumps(value, sort_keys=True) for value in (wanted, got))
+    if isinstance(recorded, dict) and isinstance(got, dict):
+        keys = sorted(key for key in {*recorded, *got} if recorded.get(key) != got.get(key))
+        return "; ".join(f"{key}: {_brief(recorded.get(key), got.get(key))}" for key in keys[:MOST_KEYS])
+    left, right = (json.dumps(value, sort_keys=True) for value in (recorded, got))
     if max(len(left), len(right)) > MOST_CHARACTERS:
         # Show where they part, not how they begin.
         same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)

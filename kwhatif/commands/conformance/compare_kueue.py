@@ -39,14 +39,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _by_key(field: str, wanted: Mapping[str, Any], got: Mapping[str, Any], shown: Any) -> Iterator[Differing]:
-    for key in sorted(wanted.keys() | got.keys()):
-        yield from _compare(key, field, shown(wanted.get(key) or {}), shown(got.get(key) or {}))
+def _by_key(field: str, recorded: Mapping[str, Any], got: Mapping[str, Any], shown: Any) -> Iterator[Differing]:
+    for key in sorted(recorded.keys() | got.keys()):
+        yield from _compare(key, field, shown(recorded.get(key) or {}), shown(got.get(key) or {}))
 
 
-def _compare(where: str, field: str, wanted: Any, got: Any) -> Iterator[Differing]:
-    if wanted != got:
-        yield where, field, wanted, got
+def _compare(where: str, field: str, recorded: Any, got: Any) -> Iterator[Differing]:
+    if recorded != got:
+        yield where, field, recorded, got
 
 
 def _amount(text: str) -> Quantity | str:
@@ -80,23 +80,23 @@ def _pod_sets(sets: Sequence[Mapping[str, Any]] | None) -> list[Any]:
     ]
 
 
-def _step(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differing]:
-    for key in sorted(part_of(wanted, "workloads").keys() | part_of(got, "workloads").keys()):
-        left, right = part_of(wanted, "workloads").get(key) or {}, part_of(got, "workloads").get(key) or {}
+def _step(recorded: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differing]:
+    for key in sorted(part_of(recorded, "workloads").keys() | part_of(got, "workloads").keys()):
+        left, right = part_of(recorded, "workloads").get(key) or {}, part_of(got, "workloads").get(key) or {}
         for field in _WORKLOAD:
             yield from _compare(key, field, left.get(field), right.get(field))
         yield from _compare(key, "podSets", _pod_sets(left.get("podSets")), _pod_sets(right.get("podSets")))
-    for key in sorted(part_of(wanted, "clusterQueues").keys() | part_of(got, "clusterQueues").keys()):
-        left, right = part_of(wanted, "clusterQueues").get(key) or {}, part_of(got, "clusterQueues").get(key) or {}
+    for key in sorted(part_of(recorded, "clusterQueues").keys() | part_of(got, "clusterQueues").keys()):
+        left, right = part_of(recorded, "clusterQueues").get(key) or {}, part_of(got, "clusterQueues").get(key) or {}
         for field in _QUEUE:
             yield from _compare(key, field, left.get(field), right.get(field))
         aside = [sorted(side.get("inadmissible") or ()) for side in (left, right)]
         yield from _compare(key, "inadmissible", *aside)
         yield from _compare(key, "usage", _queue_usage(left.get("usage")), _queue_usage(right.get("usage")))
-    yield from _by_key("cohorts", section(wanted, "cohorts"), section(got, "cohorts"), _cohort)
-    yield from _by_key("localQueues", part_of(wanted, "localQueues"), part_of(got, "localQueues"), _plain)
-    yield from _compare("", "cycles", _heads(part_of(wanted, "cycles")), _heads(part_of(got, "cycles")))
-    for k, (left, right) in enumerate(zip(part_of(wanted, "cycles"), part_of(got, "cycles"), strict=False)):
+    yield from _by_key("cohorts", section(recorded, "cohorts"), section(got, "cohorts"), _cohort)
+    yield from _by_key("localQueues", part_of(recorded, "localQueues"), part_of(got, "localQueues"), _plain)
+    yield from _compare("", "cycles", _heads(part_of(recorded, "cycles")), _heads(part_of(got, "cycles")))
+    for k, (left, right) in enumerate(zip(part_of(recorded, "cycles"), part_of(got, "cycles"), strict=False)):
         for where, field, *values in _cycle(left, right):
             yield f"cycle {k} {where}".rstrip(), field, values[0], values[1]
 
@@ -124,9 +124,9 @@ def _heads(cycles: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     return [sorted(part_of(head, "workload") for head in cycle.get("heads") or ()) for cycle in cycles]
 
 
-def _cycle(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differing]:
+def _cycle(recorded: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differing]:
     right = {part_of(head, "workload"): head for head in got.get("heads") or ()}
-    for head in wanted.get("heads") or ():
+    for head in recorded.get("heads") or ():
         other = right.get(part_of(head, "workload"))
         if other is None:
             continue
@@ -136,7 +136,7 @@ def _cycle(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[Differ
         yield from _compare(key, "assignment", _pod_sets(head.get("podSets")), _pod_sets(other.get("podSets")))
         yield from _compare(key, "targets", _targets(head), _targets(other))
     for field in ("evicted", "requeued"):
-        yield from _compare("", field, wanted.get(field) or None, got.get(field) or None)
+        yield from _compare("", field, recorded.get(field) or None, got.get(field) or None)
 
 
 def _targets(head: Mapping[str, Any]) -> list[Any]:

@@ -135,9 +135,9 @@ _DETAILS = re.compile(r': | "')
 _WHO, _WHERE = ("profile", "plugin"), ("profile", "plugin", "node")
 
 
-def descheduling_differences(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def descheduling_differences(recorded: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """The fields that differ, with what was recorded and what was answered."""
-    left, right = _fields(wanted), _fields(got)
+    left, right = _fields(recorded), _fields(got)
     for field in {**left, **right}:
         within = 0.006 if field == "utilization.thresholds" else 1e-6
         if not _same(left.get(field), right.get(field), within):

@@ -62,7 +62,7 @@ class Conformance(Task[ConformanceResult]):
         int, Flag("--show", metavar="N", least=0, shows_default=True, help="Differences to print for each file.")
     ] = 5
 
-    def answer(self, given: SchedulerOptions, notes: Notes) -> ConformanceResult:
+    def answer(self, options: SchedulerOptions, notes: Notes) -> ConformanceResult:
         import msgspec
 
         from kwhatif.commands.conformance.compare import Tally
@@ -80,7 +80,7 @@ class Conformance(Task[ConformanceResult]):
         from kwhatif.snapshot.read.files import display_path
         from kwhatif.versions.minors import LEGACY_MINOR
 
-        version, outside = given.kubernetes_version, load_outside(given.plugins or ())
+        version, outside = options.kubernetes_version, load_outside(options.plugins or ())
         encoder = msgspec.json.Encoder()
         by_minor: dict[str, Features] = {}
         results = []
@@ -97,14 +97,14 @@ class Conformance(Task[ConformanceResult]):
                     minor = LEGACY_MINOR if legacy and not version else named
                     if minor not in by_minor:
                         by_minor[minor] = choose_minor(
-                            version, given.feature_gates, notes, otherwise=minor, legacy=True
+                            version, options.feature_gates, notes, otherwise=minor, legacy=True
                         )
                     got = replay_scenario(
                         scenario,
                         source=where,
                         features=by_minor[minor],
                         outside=outside,
-                        skip_unknown=given.skip_unknown_plugins,
+                        skip_unknown=options.skip_unknown_plugins,
                     )
                     if out is not None:
                         out.write(encoder.encode(got) + b"\n")

@@ -209,11 +209,11 @@ class _Start(Observer):
         self.feasible = sorted(passing)
 
 
-def _attempt_record(driver: Driver, attempt: Attempt, seen: _Start) -> Mapping[str, Any]:
+def _attempt_record(driver: Driver, attempt: Attempt, start: _Start) -> Mapping[str, Any]:
     names = driver.cluster.columns.names
-    record: dict[str, Any] = {"start": seen.start, "evaluated": attempt.evaluated, "feasible": list(seen.feasible)}
-    if seen.narrowed is not None:
-        record["preFilterNodes"] = list(seen.narrowed)
+    record: dict[str, Any] = {"start": start.start, "evaluated": attempt.evaluated, "feasible": list(start.feasible)}
+    if start.narrowed is not None:
+        record["preFilterNodes"] = list(start.narrowed)
     if (batching := attempt.batching) is not None:
         record |= {"signed": True} if batching.signed else {}
         record |= {"hint": batching.hint, "hinted": attempt.is_hinted} if batching.hint else {}

@@ -35,7 +35,7 @@ class Demo(Task[Printed]):
         str, Argument(metavar="DIR", help="The directory to make; one that is there already is left alone.")
     ] = "samples"
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         from kwhatif.commands.demo.copy_samples import copy_samples
 
         count = copy_samples(self.directory)

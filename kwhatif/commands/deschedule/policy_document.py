@@ -27,9 +27,9 @@ PolicySource = str | Mapping[str, Any]
 """A file (``-``: standard input), a policy as plain values, or ``""`` for the one that the snapshot has."""
 
 
-def load_descheduler_policy(given: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str] | None:
+def load_descheduler_policy(policy_source: PolicySource, snapshot: Snapshot) -> tuple[RunnablePolicy, str] | None:
     """The policy, and what messages call it; None if the snapshot is to have it, and has none. Raises InputError."""
-    policy = _find_policy(given, snapshot)
+    policy = _find_policy(policy_source, snapshot)
     if policy is None:
         return None
     document, source = policy

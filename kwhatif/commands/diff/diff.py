@@ -122,8 +122,8 @@ def compare_sides(a: Side, b: Side) -> Answer[DecisionDiff]:
     return Answer(replace(result, outcome=outcome_of_diff(result)), [run_a.run, run_b.run])
 
 
-def _build_side_result(side: Side, made: _SideRun) -> SideResult:
-    run, numbers = made.run, totals(made.placements, made.end.cluster)
+def _build_side_result(side: Side, side_run: _SideRun) -> SideResult:
+    run, numbers = side_run.run, totals(side_run.placements, side_run.end.cluster)
     fidelity = assess(run)
     return SideResult(
         outcome=outcome_of(run, fidelity),

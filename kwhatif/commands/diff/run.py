@@ -34,14 +34,14 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
 
     manifests: Files = ()
 
-    def build_scenarios(self, given: Any) -> list[Scenario]:
+    def build_scenarios(self, options: Any) -> list[Scenario]:
         """The two sides, of what else is the same for both. Raises UsageError for what makes no two sides."""
-        common: Scenario = given.build_scenario(self.manifests)
+        common: Scenario = options.build_scenario(self.manifests)
         inputs, engine = common.inputs, common.scheduler_options
         snapshots = [inputs.snapshot, self.snapshot_b] if self.snapshot_b else [inputs.snapshot]
         manifests: list[Files] = [inputs.manifests]
         if self.old:
-            manifests = [[*inputs.manifests, *given.gather(side)] for side in (self.old, self.new)]
+            manifests = [[*inputs.manifests, *options.gather(side)] for side in (self.old, self.new)]
         if len(self.policy) > 2:
             raise UsageError(f"--policy is given {len(self.policy)} times: there are two sides")
         if bool(self.old) != bool(self.new):

@@ -67,8 +67,8 @@ class ExplainPods(PodQuestion[ExplainResult]):
 
     prints: ClassVar[Output] = EXPLANATION
 
-    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
-        return [dataclasses.replace(given, namespace=self.namespace or "default").build_scenario(())]
+    def build_scenarios(self, options: Any) -> Sequence[Scenario]:
+        return [dataclasses.replace(options, namespace=self.namespace or "default").build_scenario(())]
 
     @property
     def nothing(self) -> UsageError:
@@ -156,8 +156,8 @@ class ExplainRun(Question[ExplainResult]):
     asked_by: ClassVar[str] = "--explain"
     prints: ClassVar[Output] = EXPLANATION
 
-    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
-        return self.run.build_scenarios(given)
+    def build_scenarios(self, options: Any) -> Sequence[Scenario]:
+        return self.run.build_scenarios(options)
 
     def read_rules(self) -> ReadPolicy:
         return self.run.read_rules()

@@ -92,11 +92,11 @@ class ChangeQuestion(Question[R_co]):
     )
     with_pending: Annotated[bool, Flag("--with-pending", help="Also place the snapshot's pending pods.")] = False
 
-    def build_scenarios(self, given: Any) -> Sequence[Scenario]:
+    def build_scenarios(self, options: Any) -> Sequence[Scenario]:
         """The scenario, with defaults from the rules file."""
         if not self.manifests and not self.base:
             raise UsageError("missing argument 'DIR|FILE': the manifests of the change")
-        scenario: Scenario = given.build_scenario(self.manifests or [os.curdir])
+        scenario: Scenario = options.build_scenario(self.manifests or [os.curdir])
         inputs, engine = scenario.inputs, scenario.scheduler_options
         self.check_rules()
         policy = self.rules_file.policy

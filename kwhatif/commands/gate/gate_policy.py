@@ -37,7 +37,7 @@ DEFAULT_RULES = (
 
 
 def rules_of(
-    read: ReadPolicy, known: Mapping[str, RuleClass], levels: Sequence[str] = ()
+    read: ReadPolicy, rules: Mapping[str, RuleClass], levels: Sequence[str] = ()
 ) -> tuple[Rule[Parameters], ...]:
     """The rules to run, by name. ``levels`` are ``NAME=error|warn|off`` of the command line.
 
@@ -50,19 +50,19 @@ def rules_of(
     chosen: dict[str, list[Parameters]] = {}
     for name, settings in fields.items():
         try:
-            chosen[name] = [_with_files(setting, read) for setting in _settings(name, settings, known)]
+            chosen[name] = [_with_files(setting, read) for setting in _settings(name, settings, rules)]
         except InputError as error:
             raise inside(error, read.source, f"$.rules{step(name)}") from None
     for text in levels:
-        name, level = _level(text, known)
-        before = chosen.get(name) or [known[name].parameters()]
+        name, level = _level(text, rules)
+        before = chosen.get(name) or [rules[name].parameters()]
         chosen[name] = [replace(parameters, level=level) for parameters in before]
-    return tuple(known[name](given) for name in sorted(chosen) for given in chosen[name])
+    return tuple(rules[name](given) for name in sorted(chosen) for given in chosen[name])
 
 
-def _settings(name: str, settings: Any, known: Mapping[str, RuleClass]) -> Iterable[Parameters]:
-    if name not in known:
-        hint = suggest_spelling(name, known) or f"; there are {', '.join(sorted(known))}"
+def _settings(name: str, settings: Any, rules: Mapping[str, RuleClass]) -> Iterable[Parameters]:
+    if name not in rules:
+        hint = suggest_spelling(name, rules) or f"; there are {', '.join(sorted(rules))}"
         raise InputError(f"unknown rule {describe_value(name)}{hint}", place="$")
     listed = isinstance(settings, list)
     if listed and not settings:
@@ -70,7 +70,7 @@ def _settings(name: str, settings: Any, known: Mapping[str, RuleClass]) -> Itera
     for i, setting in enumerate(settings if listed else [settings]):
         place = f"$[{i}]" if listed else "$"
         try:
-            yield _parameters({} if setting is None else setting, known[name].parameters)
+            yield _parameters({} if setting is None else setting, rules[name].parameters)
         except InputError as error:
             raise inside(error, "", place) from None
 
@@ -100,10 +100,10 @@ def _with_files(parameters: Parameters, read: ReadPolicy) -> Parameters:
     return replace(parameters, **named) if named else parameters
 
 
-def _level(text: str, known: Mapping[str, RuleClass]) -> tuple[str, str]:
+def _level(text: str, rules: Mapping[str, RuleClass]) -> tuple[str, str]:
     name, _, level = text.partition("=")
-    if name not in known:
-        hint = suggest_spelling(name, known) or f"; there are {', '.join(sorted(known))}"
+    if name not in rules:
+        hint = suggest_spelling(name, rules) or f"; there are {', '.join(sorted(rules))}"
         raise UsageError(f"--rule {text}: unknown rule {describe_value(name)}{hint}")
     if level not in LEVELS:
         raise UsageError(f"--rule {text}: expected {name}=error, warn or off, found {describe_value(level)}")
@@ -122,13 +122,13 @@ class _Exempt(Rule[Parameters]):
     name = EXEMPTIONS
 
 
-def read_exemptions(units: Sequence[Unit], known: Collection[str]) -> tuple[Claims, list[Finding]]:
+def read_exemptions(units: Sequence[Unit], names: Collection[str]) -> tuple[Claims, list[Finding]]:
     """What workloads claim, and what is wrong with that."""
     exemptions: dict[tuple[Subject, str], str] = {}
     invalid: list[Finding] = []
     for unit in units:
         for rule, reason in _exemptions_of(unit):
-            problem = _problem(rule, reason, known)
+            problem = _problem(rule, reason, names)
             if problem:
                 invalid.append(_finding(unit, problem, rule))
             else:
@@ -146,9 +146,9 @@ def _exemptions_of(unit: Unit) -> Iterator[tuple[str, str]]:
                 yield rule.strip(), reason.strip()
 
 
-def _problem(rule: str, reason: str, known: Collection[str]) -> str:
-    if rule not in known:
-        return f"unknown rule {rule!r}{suggest_spelling(rule, known)}"
+def _problem(rule: str, reason: str, names: Collection[str]) -> str:
+    if rule not in names:
+        return f"unknown rule {rule!r}{suggest_spelling(rule, names)}"
     if not reason:
         return f"{rule} is to be ignored without a reason"
     return ""

@@ -101,8 +101,8 @@ class Rule(Generic[P]):
     kinds_without_pods: ClassVar[frozenset[str]] = frozenset()
     """The kinds of objects without pods that it looks at: a change of such an object alone is something to judge."""
 
-    def __init__(self, given: P) -> None:
-        self.given = given
+    def __init__(self, parameters: P) -> None:
+        self.given = parameters
         self.checked = 0
         self.summary = ""
 
@@ -208,40 +208,40 @@ def _defined_in(module: Any) -> Iterator[RuleClass]:
             yield known
 
 
-def register(classes: dict[str, RuleClass], known: object, where: str) -> None:
+def register(classes: dict[str, RuleClass], rule: object, where: str) -> None:
     """Add a rule to those ``found``. Raises UsageError if it is no rule, PluginError if it is invalid."""
-    if not isinstance(known, type):
-        raise UsageError(f"{where}: expected a class, found {known!r}")
-    name = getattr(known, "name", None)
+    if not isinstance(rule, type):
+        raise UsageError(f"{where}: expected a class, found {rule!r}")
+    name = getattr(rule, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(
-            f'{where}: class {known.__name__} has no name such as "max-pods" (a class attribute), found {name!r}'
+            f'{where}: class {rule.__name__} has no name such as "max-pods" (a class attribute), found {name!r}'
         )
     if name in classes:
         raise UsageError(f"{where}: rule {name} is given twice")
-    problem = _problem(known)
+    problem = _problem(rule)
     if problem:
         raise PluginError(name, "registration", problem)
-    classes[name] = known
+    classes[name] = rule
 
 
-def _problem(known: type) -> str:
+def _problem(rule: type) -> str:
     """Why a class is no valid rule, or an empty text."""
-    if not issubclass(known, Rule):
-        return f"class {known.__name__} is no subclass of kwhatif.commands.gate.rule.Rule"
-    if not isinstance(known.purpose, str) or not known.purpose.strip():
+    if not issubclass(rule, Rule):
+        return f"class {rule.__name__} is no subclass of kwhatif.commands.gate.rule.Rule"
+    if not isinstance(rule.purpose, str) or not rule.purpose.strip():
         return "purpose does not say what the rule is for"
-    given = known.parameters
+    given = rule.parameters
     if not isinstance(given, type) or not issubclass(given, Parameters):
         return f"parameters should be a subclass of Parameters, found {given!r}"
     needed = [field.name for field in msgspec.structs.fields(given) if field.required]
     if needed:
         return f"parameters need defaults, which {', '.join(needed)} lack"
-    if known.check is Rule.check:
+    if rule.check is Rule.check:
         return "check(context) is missing"
-    taken = list(inspect.signature(known.check).parameters)
+    taken = list(inspect.signature(rule.check).parameters)
     if len(taken) != 2:
         return f"check({', '.join(taken[1:])}) should take (context)"
-    if inspect.iscoroutinefunction(known.check) or inspect.isasyncgenfunction(known.check):
+    if inspect.iscoroutinefunction(rule.check) or inspect.isasyncgenfunction(rule.check):
         return "check(context) should not be async"
     return ""

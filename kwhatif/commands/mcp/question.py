@@ -32,8 +32,8 @@ class Mcp(ServesCluster):
     time_limit_seconds: QuestionTimeLimit = 60.0
     memory_limit: QuestionMemoryLimit = 1024
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
-        files, followed = self.cluster_of(given)
+    def answer(self, options: Any, notes: Notes) -> Printed:
+        files, followed = self.cluster_of(options)
         limits = load("kwhatif.serve.workers:Limits")(
             seconds=self.time_limit_seconds, memory=self.memory_limit * 1024**2
         )

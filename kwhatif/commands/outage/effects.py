@@ -94,14 +94,14 @@ class Baseline:
             for manifest in self._snapshot.whole.get(STATEFUL_SET, ())
         }
 
-    def loses_quorum(self, workload: str, left: int) -> bool:
+    def loses_quorum(self, workload: str, replicas: int) -> bool:
         """Whether a StatefulSet has lost its majority: at most half of its replicas remain, and there were
         more before.
         """
         if not workload.startswith(STATEFUL_SET):
             return False
         wanted = max(self._desired_replicas.get(workload, 0), self.replicas[workload])
-        return 2 * left <= wanted < 2 * self.replicas[workload]
+        return 2 * replicas <= wanted < 2 * self.replicas[workload]
 
     # --- budgets
 
@@ -111,9 +111,9 @@ class Baseline:
         budgets = self._cluster.objects.list_all(PodDisruptionBudget)
         return SelectedBudgets((budget for budget in budgets if budget.status.desired_healthy is not None), _floor_of)
 
-    def broken_floors(self, lost: Iterable[PodInfo]) -> tuple[BrokenFloor, ...]:
+    def broken_floors(self, pods: Iterable[PodInfo]) -> tuple[BrokenFloor, ...]:
         """The budgets that have fewer healthy pods than they want once these are lost, and had enough before."""
-        healthy = (info.shape for info in lost if is_healthy(info))
+        healthy = (info.shape for info in pods if is_healthy(info))
         gone = Counter(floor.budget for shape in healthy for floor in self._budgets.of(shape.namespace, shape.labels))
         floors = (value for value in self._budgets.values if value.budget in gone)
         left = (replace(floor, after=floor.before - gone[floor.budget]) for floor in floors)
@@ -321,15 +321,15 @@ class _Losses(msgspec.Struct):
             )
 
 
-def _lost_volume_of(pod: Pod, cluster: Cluster, lost: NodeFailure) -> str:
+def _lost_volume_of(pod: Pod, cluster: Cluster, failure: NodeFailure) -> str:
     """``volume pvc-1 is in eu-west-1b, which is lost``; empty if each volume of a pod can be reached from some node."""
     storage = cluster.storage
-    left = np.array([name not in lost.nodes for name in cluster.columns.names], np.bool_)
+    left = np.array([name not in failure.nodes for name in cluster.columns.names], np.bool_)
     for name, _ in claim_names(pod):
         claim = storage.claims.get((pod.namespace, name))
         volume = None if claim is None else storage.volumes.get(claim.spec.volume_name or "")
         if volume is not None and not (reachable(volume, cluster) & left).any():
-            where = f"is in {lost.name}, which is lost" if lost.kind == ZONE else "is of nodes that are lost"
+            where = f"is in {failure.name}, which is lost" if failure.kind == ZONE else "is of nodes that are lost"
             return f"volume {volume.name} {where}"
     return ""
 

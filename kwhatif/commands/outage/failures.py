@@ -39,7 +39,7 @@ class NodeFailure(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
 
 
-def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[NodeFailure], dict[str, int]]:
+def find_failures(options: FailureOptions, nodes: Sequence[Node]) -> tuple[list[NodeFailure], dict[str, int]]:
     """The failures, each once, and how many there are of each kind. Raises InputError for unknown names."""
     groups = {ZONE: _group_nodes(nodes, zone_of), POOL: _group_nodes(nodes, pool_of)}
     failures: dict[tuple[str, ...], NodeFailure] = {}
@@ -50,30 +50,30 @@ def find_failures(wanted: FailureOptions, nodes: Sequence[Node]) -> tuple[list[N
         for gone in iterator:
             failures.setdefault((gone.kind, gone.name), gone)
 
-    if wanted.nodes or "nodes" in wanted.failures:
-        add(NODE, _nodes(wanted, nodes), len(nodes))
-    for kind, names, word in ((ZONE, wanted.zones, "zones"), (POOL, wanted.pools, "pools")):
-        if names or word in wanted.failures:
-            chosen = dict(groups[kind]) if word in wanted.failures else {}
+    if options.nodes or "nodes" in options.failures:
+        add(NODE, _nodes(options, nodes), len(nodes))
+    for kind, names, word in ((ZONE, options.zones, "zones"), (POOL, options.pools, "pools")):
+        if names or word in options.failures:
+            chosen = dict(groups[kind]) if word in options.failures else {}
             chosen |= {name: _find_group(kind, name, groups[kind], nodes) for name in names}
             add(kind, (NodeFailure(kind, name, chosen[name]) for name in sorted(chosen)), len(groups[kind]))
-    for key in wanted.by:
+    for key in options.by:
         values = _group_nodes(nodes, lambda node, key=key: (node.metadata.labels or {}).get(key, ""))  # type: ignore[misc]
         if not values:
             keys = {label for node in nodes for label in node.metadata.labels or ()}
             raise InputError(f"--by {key}: no node has a label {key}{suggest_spelling(key, keys)}")
         add(key, (NodeFailure(key, name, values[name]) for name in sorted(values)), len(values))
-    if wanted.pairs:
+    if options.pairs:
         every = sorted(node.name for node in nodes)
-        add(PAIR, _pairs(every, wanted), len(every) * (len(every) - 1) // 2)
+        add(PAIR, _pairs(every, options), len(every) * (len(every) - 1) // 2)
     return list(failures.values()), there
 
 
-def _nodes(wanted: FailureOptions, nodes: Sequence[Node]) -> Iterator[NodeFailure]:
-    if "nodes" in wanted.failures:
+def _nodes(options: FailureOptions, nodes: Sequence[Node]) -> Iterator[NodeFailure]:
+    if "nodes" in options.failures:
         names = sorted(node.name for node in nodes)
     else:
-        names = [node.name for text in wanted.nodes for node in chosen_nodes(text, nodes)]
+        names = [node.name for text in options.nodes for node in chosen_nodes(text, nodes)]
     return (NodeFailure(NODE, name, (name,)) for name in names)
 
 
@@ -95,14 +95,14 @@ def _find_group(kind: str, name: str, groups: dict[str, tuple[str, ...]], nodes:
     return groups[name]
 
 
-def _pairs(names: Sequence[str], wanted: FailureOptions) -> Iterator[NodeFailure]:
+def _pairs(names: Sequence[str], options: FailureOptions) -> Iterator[NodeFailure]:
     """Every pair, or a sample without repetition."""
     count = len(names) * (len(names) - 1) // 2
-    if count <= wanted.most_pairs:
+    if count <= options.most_pairs:
         pairs: list[tuple[str, str]] = list(combinations(names, 2))
     else:
-        random, drawn = Random(wanted.seed), set[tuple[int, int]]()
-        while len(drawn) < wanted.most_pairs:
+        random, drawn = Random(options.seed), set[tuple[int, int]]()
+        while len(drawn) < options.most_pairs:
             first, second = sorted(random.sample(range(len(names)), 2))
             drawn.add((first, second))
         pairs = [(names[first], names[second]) for first, second in sorted(drawn)]

@@ -172,11 +172,11 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
             result = msgspec.structs.replace(result, cures=tuple(self._cures(result, ground, gone)))
         return Answer(msgspec.structs.replace(result, outcome=outcome_of_outage(result, record)), [record])
 
-    def _cures(self, result: OutageResult, ground: StudyBase, gone: Iterable[NodeFailure]) -> Iterator[Cure]:
+    def _cures(self, result: OutageResult, ground: StudyBase, failures: Iterable[NodeFailure]) -> Iterator[Cure]:
         from kwhatif.commands.outage.cures import MOST_FAILURES, CureSearch
 
         search = CureSearch(ground, self.unreachable, self.require)
-        fails = {(loss.kind, loss.name): loss for loss in gone}
+        fails = {(loss.kind, loss.name): loss for loss in failures}
         for failure in track(result.unsurvived_failures[:MOST_FAILURES], "Adding nodes", "failures"):
             if (cure := search.cure_of(failure, fails[failure.kind, failure.name])) is not None:
                 yield cure
@@ -196,7 +196,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
                 required=kind in self.survive,
             )
 
-    def _list_assumptions(self, wanted: FailureOptions, there: dict[str, int], *, autoscaled: bool) -> Iterator[str]:
+    def _list_assumptions(self, options: FailureOptions, there: dict[str, int], *, autoscaled: bool) -> Iterator[str]:
         from kwhatif.commands.outage.failures import PAIR
 
         if self.unreachable:
@@ -214,8 +214,8 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
             yield f"{waiting}; autoscalers add nodes for the others, but none in a zone that fails"
         else:
             yield f"{waiting}, and no autoscaler adds nodes (--autoscale)"
-        if wanted.pairs and there[PAIR] > wanted.most_pairs:
-            sample = f"a sample of {wanted.most_pairs} is tried (--seed {wanted.seed})"
+        if options.pairs and there[PAIR] > options.most_pairs:
+            sample = f"a sample of {options.most_pairs} is tried (--seed {options.seed})"
             yield f"of {there[PAIR]} pairs of nodes {sample}"
 
 

@@ -32,7 +32,7 @@ class RulesOptions:
     ] = None
     feature_gates: Annotated[Sequence[str] | None, FEATURE_GATES] = None
 
-    def choose_rules(self, given: ClusterOptions, notes: Notes, document: object = None) -> Features:
+    def choose_rules(self, options: ClusterOptions, notes: Notes, document: object = None) -> Features:
         """The rules asked for, else those of the last minor that read the document's format, else the cluster's."""
         from kwhatif.policy.legacy_formats import legacy_format
         from kwhatif.simulation.scheduler_setup import choose_minor
@@ -41,11 +41,11 @@ class RulesOptions:
         if legacy_format(document):
             return choose_minor(self.kubernetes_version, self.feature_gates, notes, otherwise=LEGACY_MINOR, legacy=True)
         otherwise = None
-        if given.snapshot and not self.kubernetes_version:
+        if options.snapshot and not self.kubernetes_version:
             from kwhatif.simulation.cluster_files import snapshot_of
             from kwhatif.simulation.scheduler_setup import minor_by_kubelets
 
-            snapshot = snapshot_of(given.snapshot, notes)
+            snapshot = snapshot_of(options.snapshot, notes)
             otherwise = snapshot.kubernetes_version or minor_by_kubelets(snapshot, notes)
         return choose_minor(self.kubernetes_version, self.feature_gates, notes, otherwise=otherwise)
 

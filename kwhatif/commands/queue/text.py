@@ -162,7 +162,7 @@ def _missing_table(workloads: Sequence[QueuedWorkload]) -> list[Block]:
     return build_table("MISSING QUOTA", headers, rows, Grouping("shortage"))
 
 
-def _preempted_table(lost: Sequence[PreemptedWorkload]) -> list[Block]:
+def _preempted_table(workloads: Sequence[PreemptedWorkload]) -> list[Block]:
     rows = [
         (
             preempted_workload.workload,
@@ -171,7 +171,7 @@ def _preempted_table(lost: Sequence[PreemptedWorkload]) -> list[Block]:
             preempted_workload.taken_by,
             preempted_workload.reason,
         )
-        for preempted_workload in lost
+        for preempted_workload in workloads
     ]
     headers = ("workload", "clusterqueue [same]", "priority", "for", "reason [same]")
     return build_table("PREEMPTED", headers, rows, Grouping("workload"))

@@ -184,10 +184,10 @@ def _compute_target(
     return math.ceil(round(percentile * (100 + rule.margin) / 100, 6)), percentile
 
 
-def _within(wanted: int, rule: Rule, floor: int) -> int:
+def _within(amount: int, rule: Rule, floor: int) -> int:
     """No less than the floor and one step, a multiple of the step, and no more than the ceiling."""
-    wanted = -(-max(wanted, floor, 1) // rule.step) * rule.step
-    return wanted if rule.ceiling is None else min(wanted, max(rule.ceiling, floor))
+    amount = -(-max(amount, floor, 1) // rule.step) * rule.step
+    return amount if rule.ceiling is None else min(amount, max(rule.ceiling, floor))
 
 
 def _clamp_to_policy(wanted: int, policy: ContainerPolicy | None, resource: str) -> int:
@@ -205,16 +205,16 @@ def _clamp_to_policy(wanted: int, policy: ContainerPolicy | None, resource: str)
 
 
 def _limit(
-    request: int | None, limit: int | None, wanted: int, step: int, with_limits: bool, guaranteed: bool
+    request: int | None, limit: int | None, amount: int, step: int, with_limits: bool, guaranteed: bool
 ) -> int | None:
     """The limit beside a new request: in proportion, or as it is and no less than the request."""
     if guaranteed:
-        return wanted
+        return amount
     if limit is None:
         return None
     if with_limits and request:
-        return -(-limit * wanted // request // step) * step if limit != request else wanted
-    return max(limit, wanted)
+        return -(-limit * amount // request // step) * step if limit != request else amount
+    return max(limit, amount)
 
 
 def amounts_of(container: Container, resource: str) -> tuple[int | None, int | None]:

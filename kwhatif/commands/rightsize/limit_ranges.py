@@ -47,20 +47,20 @@ class LimitRanges:
             )
             self._ranges.setdefault((kind, namespace, resource), []).append(limits)
 
-    def request_within(self, namespace: str, resource: str, wanted: int, limit: int | None, request: int | None) -> int:
+    def request_within(self, namespace: str, resource: str, amount: int, limit: int | None, request: int | None) -> int:
         """The nearest request of a container that a namespace lets in, given the limit and the request of today.
 
         A limit that follows the request keeps its ratio.
         """
         for limits in self._ranges.get((CONTAINER, namespace, resource), ()):
             if limits.least is not None:
-                wanted = max(wanted, limits.least)
+                amount = max(amount, limits.least)
             if limits.most is not None:
                 of_limit = limits.most
                 if limit and request and limit > request:
                     of_limit = limits.most * request // limit
-                wanted = min(wanted, max(of_limit, limits.least or 0))
-        return wanted
+                amount = min(amount, max(of_limit, limits.least or 0))
+        return amount
 
     def limit_within(self, namespace: str, resource: str, limit: int | None) -> int | None:
         """The nearest limit of a container that a namespace lets in."""
@@ -69,16 +69,16 @@ class LimitRanges:
                 limit = min(limit, limits.most)
         return limit
 
-    def request_beside(self, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
+    def request_beside(self, namespace: str, resource: str, request: int, limit: int | None) -> int:
         """The nearest request of a container beside a limit that ``maxLimitRequestRatio`` lets in."""
-        return self._at_ratio(CONTAINER, namespace, resource, wanted, limit)
+        return self._at_ratio(CONTAINER, namespace, resource, request, limit)
 
-    def pod_request_within(self, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
+    def pod_request_within(self, namespace: str, resource: str, request: int, limit: int | None) -> int:
         """The nearest sum of a pod's requests that a namespace lets in, given the sum of its limits."""
         for limits in self._ranges.get((POD, namespace, resource), ()):
-            wanted = wanted if limits.least is None else max(wanted, limits.least)
-        wanted = self._at_ratio(POD, namespace, resource, wanted, limit)
-        return self.pod_limit_within(namespace, resource, wanted) or wanted
+            request = request if limits.least is None else max(request, limits.least)
+        request = self._at_ratio(POD, namespace, resource, request, limit)
+        return self.pod_limit_within(namespace, resource, request) or request
 
     def pod_limit_within(self, namespace: str, resource: str, limit: int | None) -> int | None:
         """The nearest sum of a pod's limits that a namespace lets in."""
@@ -87,11 +87,11 @@ class LimitRanges:
                 limit = min(limit, limits.most)
         return limit
 
-    def _at_ratio(self, kind: str, namespace: str, resource: str, wanted: int, limit: int | None) -> int:
+    def _at_ratio(self, kind: str, namespace: str, resource: str, request: int, limit: int | None) -> int:
         for limits in self._ranges.get((kind, namespace, resource), ()):
             if limit is not None and limits.ratio:
-                wanted = max(wanted, math.ceil(round(limit / limits.ratio, 6)))
-        return wanted
+                request = max(request, math.ceil(round(limit / limits.ratio, 6)))
+        return request
 
 
 def amount_in(amounts: Mapping[str, Any] | None, resource: str, *, plain: bool = False) -> int | None:

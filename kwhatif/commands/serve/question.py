@@ -81,10 +81,10 @@ class Serve(ServesCluster):
         InputFile("--watch", help="Questions to ask again and again, for /metrics to answer."),
     ] = ""
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         if missing := [name for name in _NEEDED if find_spec(name) is None]:
             raise UsageError(f"{', '.join(missing)}: not installed; pip install 'kwhatif[serve]'")
-        files, followed = self.cluster_of(given)
+        files, followed = self.cluster_of(options)
         server = "kwhatif.serve.server"
         limits = load("kwhatif.serve.workers:Limits")(
             workers=self.workers or os.cpu_count() or 1,

@@ -75,9 +75,9 @@ class SweepPolicies(SweepOptions, FleetOptions, ReplayQuestion[SweepResult]):
     def known_prices(self) -> Prices | None:
         return read_prices(self.prices) if self.prices else None
 
-    def build_scenarios(self, given: Any) -> list[Scenario]:
+    def build_scenarios(self, options: Any) -> list[Scenario]:
         """A scenario for each cluster. Raises UsageError where there is nothing to place."""
-        common: Scenario = given.build_scenario(self.manifests)
+        common: Scenario = options.build_scenario(self.manifests)
         inputs = common.inputs
         others = [
             [other_snapshot] if isinstance(other_snapshot, str) else other_snapshot

@@ -65,33 +65,33 @@ def _words_of_cost(cost: UpgradeCost) -> Iterator[str]:
 
 
 def cost_of(
-    nodes: Iterable[Node], made: Mapping[str, float], deleted: Mapping[str, float], end: float | None, prices: Prices
+    nodes: Iterable[Node], created_at: Mapping[str, float], deleted: Mapping[str, float], end: float | None, prices: Prices
 ) -> UpgradeCost:
     """The cost of a pool's old and new ``nodes`` until the ``end``, if there is one; times are in seconds.
 
-    New nodes are those that were ``made``; what would come later is never there. Without all prices there are no sums.
+    ``created_at`` has the new nodes; what would come later is never there. Without all prices there are no sums.
     """
     there = list(nodes)
     known, unknown = prices_of(there, prices)
     if unknown:
         return UpgradeCost(unknown=unknown)
-    old = [node.name for node in there if node.name not in made]
+    old = [node.name for node in there if node.name not in created_at]
     usual = sum(known[name] for name in old)
-    changes = sorted(_changes(known, made, deleted))
+    changes = sorted(_changes(known, created_at, deleted))
     running = list(accumulate((change for _, change in changes), initial=usual))
     cost = UpgradeCost(usual=round(usual, 4), peak=round(max(running), 4))
     if end is None:
         return cost
-    more = sum(known[name] * (end - time) for name, time in made.items() if name in known)
+    more = sum(known[name] * (end - time) for name, time in created_at.items() if name in known)
     less = sum(known[name] * (end - time) for name, time in deleted.items() if name in known)
     return replace(cost, more=round((more - less) / 3600, 4))
 
 
 def _changes(
-    known: Mapping[str, float], made: Mapping[str, float], deleted: Mapping[str, float]
+    prices: Mapping[str, float], made: Mapping[str, float], deleted: Mapping[str, float]
 ) -> Iterator[tuple[float, float]]:
     """Times and by how much an hour costs more from then on; at one time what is less comes first."""
     for name, time in made.items():
-        yield time, known[name]
+        yield time, prices[name]
     for name, time in deleted.items():
-        yield time, -known[name]
+        yield time, -prices[name]

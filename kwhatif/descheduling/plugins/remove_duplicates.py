@@ -112,14 +112,14 @@ class RemoveDuplicates(Plugin[RemoveDuplicatesArgs]):
                     search.duplicates.setdefault(owner, {}).setdefault(node.name, []).append(pod)
         return search
 
-    def _targets(self, pods: Iterable[Pod], known: dict[bytes, list[str]]) -> int:
+    def _targets(self, pods: Iterable[Pod], nodes_of: dict[bytes, list[str]]) -> int:
         """On how many nodes some of the pods could land; one that could land on a single node adds none."""
         targets: set[str] = set()
         for pod in pods:
             key = _constraints(pod)
-            landing = known.get(key)
+            landing = nodes_of.get(key)
             if landing is None:
-                landing = known[key] = _landing(pod, self.handle.nodes)
+                landing = nodes_of[key] = _landing(pod, self.handle.nodes)
             targets.update(landing)
         return len(targets)
 

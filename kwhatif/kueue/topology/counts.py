@@ -220,7 +220,7 @@ def _of_all_leaves(counts: Int64Array, rows: npt.NDArray[np.intp], nothing: Int6
     return total
 
 
-def _take(left: Int64Array, rows: npt.NDArray[np.intp], columns: LeafColumns, assumed: Mapping[int, Requests]) -> None:
+def _take(free: Int64Array, rows: npt.NDArray[np.intp], columns: LeafColumns, assumed: Mapping[int, Requests]) -> None:
     places = {int(row): place for place, row in enumerate(rows)}
     for row, requests in assumed.items():
         place = places.get(row)
@@ -228,20 +228,20 @@ def _take(left: Int64Array, rows: npt.NDArray[np.intp], columns: LeafColumns, as
             continue
         for name, amount in requests.items():
             if (column := columns.column_of(name)) is not None:
-                left[place, column] = clamp(int(left[place, column]) - amount)
+                free[place, column] = clamp(int(free[place, column]) - amount)
 
 
-def _count_in(columns: LeafColumns, requests: Requests, left: Int64Array) -> tuple[Int64Array, Int64Array]:
+def _count_in(columns: LeafColumns, requests: Requests, free: Int64Array) -> tuple[Int64Array, Int64Array]:
     """How many times requests fit into each leaf, and which of them, sorted by name, limits that: the first one."""
     amounts = [(place, columns.column_of(name), requests[name]) for place, name in enumerate(sorted(requests))]
-    counts = np.empty((len(amounts), len(left)), np.int64)
+    counts = np.empty((len(amounts), len(free)), np.int64)
     for place, column, amount in amounts:
         if not amount:
             counts[place] = _MOST
         elif column is None:
             counts[place] = 0
         else:
-            counts[place] = left[:, column] if amount == 1 else left[:, column] // amount
+            counts[place] = free[:, column] if amount == 1 else free[:, column] // amount
     np.maximum(counts, 0, out=counts)
     return np.minimum(np.minimum.reduce(counts), _MOST), counts.argmin(axis=0)
 

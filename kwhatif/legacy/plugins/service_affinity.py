@@ -145,10 +145,10 @@ def _leaders(pod: PodInfo, nodes: NodeView, tally: Tally) -> Int64Array:
     return leaders
 
 
-def _matching(wanted: Mapping[str, str], columns: NodeColumns) -> BoolArray:
+def _matching(labels: Mapping[str, str], columns: NodeColumns) -> BoolArray:
     """bool[N]: nodes that have all these labels."""
     right = np.ones(len(columns), np.bool_)
-    for key, value in wanted.items():
+    for key, value in labels.items():
         column = columns.label(key)
         right &= column.codes == (column.values.index(value) if value in column.values else -2)
     return right

@@ -185,18 +185,18 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
                 scores[places] = self._scores(spec, cells, rows[places], left, as_whole=as_whole)
         return scores
 
-    def _scores(self, spec: PodSpec, cells: Cells, rows: IntpArray, left: Int64Array, *, as_whole: bool) -> Int64Array:
+    def _scores(self, spec: PodSpec, cells: Cells, rows: IntpArray, free: Int64Array, *, as_whole: bool) -> Int64Array:
         wanted = [requests for _, requests in _scored_requests(spec, as_whole=as_whole)]
         if self._strategy == _FEWEST:
-            return _score_fewest(cells, rows, left, wanted)
+            return _score_fewest(cells, rows, free, wanted)
         present = cells.number[rows] <= cells.highest
-        of_each = [lowest_score(self._score_cells(amounts, cells, left), present) for amounts in wanted]
+        of_each = [lowest_score(self._score_cells(amounts, cells, free), present) for amounts in wanted]
         if as_whole:
             return of_each[0]
         return np.floor(sum(scores.astype(np.float64) for scores in of_each) / max(len(of_each), 1)).astype(np.int64)
 
-    def _score_cells(self, requests: Mapping[str, int], cells: Cells, left: Int64Array) -> Int64Array:
-        return score_cells(self._strategy, requests, cells.names, left, self._weights)
+    def _score_cells(self, requests: Mapping[str, int], cells: Cells, free: Int64Array) -> Int64Array:
+        return score_cells(self._strategy, requests, cells.names, free, self._weights)
 
     def describe_score(self, pod: PodInfo, nodes: NodeView, place: int, state: None) -> str:
         spec, cells, row = pod.shape.spec, cells_of(nodes.cluster), nodes.row(place)
@@ -242,20 +242,20 @@ class NodeResourceTopologyMatch(Plugin[None, None]):
         return left
 
 
-def _score_fewest(cells: Cells, rows: IntpArray, left: Int64Array, wanted: Sequence[Mapping[str, int]]) -> Int64Array:
+def _score_fewest(cells: Cells, rows: IntpArray, left: Int64Array, requests: Sequence[Mapping[str, int]]) -> Int64Array:
     """int64[n]: the score by the number of cells; once for all nodes between which it cannot differ.
 
     What a cell has beyond all that is asked for makes no difference.
     """
-    names = sorted({name for amounts in wanted for name in amounts} & cells.names.keys())
-    most = np.array([sum(amounts.get(name, 0) for amounts in wanted) for name in names], np.int64)
+    names = sorted({name for amounts in requests for name in amounts} & cells.names.keys())
+    most = np.array([sum(amounts.get(name, 0) for amounts in requests) for name in names], np.int64)
     enough = np.minimum(left[:, :, [cells.names[name] for name in names]], most)
     known: dict[tuple[int, bytes], int] = {}
     scores = np.zeros(len(rows), np.int64)
     for k, (row, layout) in enumerate(zip(rows.tolist(), cells.layouts[rows].tolist(), strict=True)):
         key = layout, enough[k].tobytes()
         if key not in known:
-            known[key] = fewest_cells(cells.lists[row], left[k], cells.names, wanted, cells.managers[row].most_cells)
+            known[key] = fewest_cells(cells.lists[row], left[k], cells.names, requests, cells.managers[row].most_cells)
         scores[k] = known[key]
     return scores
 

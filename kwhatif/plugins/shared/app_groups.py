@@ -21,15 +21,15 @@ def first_named(cluster: Cluster, kind: type[R], namespaces: Sequence[str], name
     return next((by_namespace[namespace] for namespace in namespaces if namespace in by_namespace), None)
 
 
-def search_halves(items: Sequence[T], key: Callable[[T], str], wanted: str) -> T | None:
+def search_halves(items: Sequence[T], key: Callable[[T], str], value: str) -> T | None:
     """The item that a binary search finds: in a list that is not sorted, it may miss existing ones."""
     low, high = 0, len(items) - 1
     while low <= high:
         middle = (low + high) // 2
         middle_key = key(items[middle])
-        if middle_key == wanted:
+        if middle_key == value:
             return items[middle]
-        if middle_key < wanted:
+        if middle_key < value:
             low = middle + 1
         else:
             high = middle - 1

@@ -26,16 +26,16 @@ def lowest_score(scores: Int64Array, present: BoolArray) -> Int64Array:
 
 
 def score_cells(
-    strategy: str, requests: Mapping[str, int], names: Mapping[str, int], left: Int64Array, weights: Mapping[str, int]
+    strategy: str, requests: Mapping[str, int], names: Mapping[str, int], free: Int64Array, weights: Mapping[str, int]
 ) -> Int64Array:
     """int64[n, Z]: the score of each cell, of int64[n, Z, R] amounts."""
     if not requests:
-        return np.zeros(left.shape[:2], np.int64)
-    columns = [left[:, :, names[name]] if name in names else np.zeros(left.shape[:2], np.int64) for name in requests]
+        return np.zeros(free.shape[:2], np.int64)
+    columns = [free[:, :, names[name]] if name in names else np.zeros(free.shape[:2], np.int64) for name in requests]
     amounts = list(requests.values())
     if strategy == "BalancedAllocation":
         return _score_balanced(amounts, columns)
-    total = np.zeros(left.shape[:2], np.int64)
+    total = np.zeros(free.shape[:2], np.int64)
     weight_sum = 0
     for name, amount, has in zip(requests, amounts, columns, strict=True):
         weight = weights.get(name, 1)
@@ -83,17 +83,17 @@ def _score_balanced(amounts: Sequence[int], columns: Sequence[Int64Array]) -> In
 
 def fewest_cells(
     cells: Sequence[Cell],
-    left: Int64Array,
+    free: Int64Array,
     names: Mapping[str, int],
     wanted: Sequence[Mapping[str, int]],
     most_cells: int,
 ) -> int:
     """The score of one node: the fewer cells its containers take, and the nearer they are, the better.
 
-    ``left`` int64[Z, R] is what its cells have. Upstream takes from cells by their place what it found by their number,
+    ``free`` int64[Z, R] is what its cells have. Upstream takes from cells by their place what it found by their number,
     which shows where these differ.
     """
-    have = [{name: int(left[k, names[name]]) for name in cell.available} for k, cell in enumerate(cells)]
+    have = [{name: int(free[k, names[name]]) for name in cell.available} for k, cell in enumerate(cells)]
     most, nearest = 0, True
     for requests in wanted:
         if not any(name in cell for cell in have for name in requests):

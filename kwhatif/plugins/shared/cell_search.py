@@ -37,10 +37,10 @@ def is_of_host(name: str) -> bool:
 
 
 class CellSearch:
-    """Cells of some nodes; ``left`` int64[n, Z, R] is what containers that were aligned have left of them."""
+    """Cells of some nodes; ``free`` int64[n, Z, R] is what containers that were aligned have left of them."""
 
-    def __init__(self, cells: Cells, left: Int64Array, rows: IntpArray, qos: QosClass) -> None:
-        self.left = left
+    def __init__(self, cells: Cells, free: Int64Array, rows: IntpArray, qos: QosClass) -> None:
+        self.left = free
         self._cells, self._rows = cells, rows
         self._guaranteed = qos is QosClass.GUARANTEED
         self._number = cells.number[rows]
@@ -92,13 +92,13 @@ class CellSearch:
 
 def lacking(
     cells: Cells,
-    left: Int64Array,
+    free: Int64Array,
     rows: IntpArray,
     qos: QosClass,
     requests: Mapping[str, int],
     has: Mapping[str, BoolArray],
 ) -> Callable[[int], str]:
-    """Place -> which cell lacks what, of what is ``left`` there."""
+    """Place -> which cell lacks what, of what is ``free`` there."""
 
     def tell(place: int) -> str:
         parts = [f"the node has no {name}" for name, amount in requests.items() if amount and not has[name][place]]
@@ -108,7 +108,7 @@ def lacking(
                 column = cells.names.get(name)
                 if not amount or (qos is not QosClass.GUARANTEED and is_affine(name)):
                     continue
-                there = 0 if column is None else int(left[place, k, column])
+                there = 0 if column is None else int(free[place, k, column])
                 unlisted = column is None or not cells.listed[rows[place], k, column]
                 if there < amount and not (unlisted and is_of_host(name)):
                     asks, available = (_format_thousandths(name, quantity) for quantity in (amount, there))

@@ -106,13 +106,13 @@ def _format_constraint(constraint: Constraint) -> str:
     return f"distinctAttribute {constraint.distinct_attribute}"
 
 
-def _free_devices(cluster: Cluster, wanted: set[tuple[str, str, str]]) -> Iterator[Edit]:
+def _free_devices(cluster: Cluster, devices: set[tuple[str, str, str]]) -> Iterator[Edit]:
     """Claims that have wanted devices, those with the most of them first."""
     having = []
     for claim in cluster.devices.claims.values():
         allocation = claim.status.allocation
         results = (allocation.devices.results if allocation else None) or ()
-        number = sum(result.id in wanted and not result.admin_access for result in results)
+        number = sum(result.id in devices and not result.admin_access for result in results)
         if number:
             having.append((-number, claim.key, claim))
     for _, key, claim in sorted(having)[:MOST_FREED]:

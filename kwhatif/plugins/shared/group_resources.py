@@ -60,8 +60,8 @@ def _left(cluster: Cluster, name: str, own: list[tuple[PodInfo, int]]) -> Int64A
     return left[rows]
 
 
-def _as_go_prints(amount: Quantity, left: Int64Array, power: int) -> str:
+def _as_go_prints(amount: Quantity, amounts: Int64Array, power: int) -> str:
     """``{{4014 -3} {<nil>}  DecimalSI}``: the number, the power of ten it counts in, and the form it was given in."""
-    exponent = min(amount.exponent, power) if left.any() else amount.exponent
-    rest = amount.nano() - int(left.sum()) * 10 ** (9 + power)
+    exponent = min(amount.exponent, power) if amounts.any() else amount.exponent
+    rest = amount.nano() - int(amounts.sum()) * 10 ** (9 + power)
     return f"{{{{{rest // 10 ** (9 + exponent)} {exponent}}} {{<nil>}}  {amount.form}}}"

@@ -115,10 +115,10 @@ def cells_of(cluster: Cluster) -> Cells:
     )
 
 
-def _layout_of(manager: TopologyManager, cells: Sequence[Cell], known: dict[Hashable, int]) -> int:
+def _layout_of(manager: TopologyManager, cells: Sequence[Cell], numbers: dict[Hashable, int]) -> int:
     """The number of a layout, the next one if it is new."""
     shapes = tuple((cell.number, frozenset(cell.available), frozenset(cell.costs.items())) for cell in cells)
-    return known.setdefault((manager, shapes), len(known))
+    return numbers.setdefault((manager, shapes), len(numbers))
 
 
 def _manager(topology: NodeResourceTopology) -> TopologyManager:

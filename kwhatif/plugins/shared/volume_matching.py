@@ -87,10 +87,10 @@ class FreeVolumeIndex:
         sizes: list[int] = self.numbers[first:-1][self._free[first:]].tolist()
         return sizes
 
-    def best(self, request: Quantity, taken: IntpArray) -> IntpArray:
+    def best(self, request: Quantity, chosen: IntpArray) -> IntpArray:
         """intp[N]: the number of the smallest volume that each node may get, -1 for none.
 
-        ``taken`` is intp[C, N], the numbers of volumes that are not to be had on the node.
+        ``chosen`` is intp[C, N], the numbers of volumes that are not to be had on the node.
         """
         got = np.full(self._nodes, -1, np.intp)
         first = bisect_left(self._sizes, request)
@@ -104,7 +104,7 @@ class FreeVolumeIndex:
         begins = np.cumsum(counts) - counts
         place = np.full(len(self._sizes), -1, np.intp)
         place[by_group] = np.arange(len(left)) - begins[self.group[by_group]]
-        skipped = self._skip_taken(taken, place)
+        skipped = self._skip_taken(chosen, place)
         offers = begins[self.offer] + skipped
         picked = np.where(
             skipped < counts[self.offer], by_group[np.minimum(offers, len(left) - 1)], np.intp(len(self._sizes))
@@ -112,16 +112,16 @@ class FreeVolumeIndex:
         got[self.row[self._starts]] = self.numbers[np.minimum.reduceat(picked, self._starts)]
         return got
 
-    def _skip_taken(self, taken: IntpArray, place: IntpArray) -> IntpArray:
+    def _skip_taken(self, chosen: IntpArray, place: IntpArray) -> IntpArray:
         """intp[E]: how many of a group's first free volumes are not to be had on the node.
 
         ``place`` is where each volume stands among the free ones of its group, -1 for one that is not free.
         """
         skipped = np.zeros(len(self.row), np.intp)
-        if not len(taken):
+        if not len(chosen):
             return skipped
-        ranks = np.where(taken < len(self._rank_of), self._rank_of[np.clip(taken, 0, len(self._rank_of) - 1)], -1)
-        ranks[taken < 0] = -1
+        ranks = np.where(chosen < len(self._rank_of), self._rank_of[np.clip(chosen, 0, len(self._rank_of) - 1)], -1)
+        ranks[chosen < 0] = -1
         where, row = np.nonzero(ranks >= 0)
         rank = ranks[where, row]
         row, rank = row[place[rank] >= 0], rank[place[rank] >= 0]
@@ -134,10 +134,10 @@ class FreeVolumeIndex:
         return skipped + np.bincount(pair[at == within], minlength=len(self.row))
 
 
-def match_volume(claim: PersistentVolumeClaim, cluster: Cluster, taken: IntpArray, features: Features) -> IntpArray:
+def match_volume(claim: PersistentVolumeClaim, cluster: Cluster, chosen: IntpArray, features: Features) -> IntpArray:
     """intp[N]: the number of the volume that the claim gets on each node, -1 for none.
 
-    ``taken`` is intp[C, N], what C earlier claims of the pod get. A volume that is kept for the claim is the only
+    ``chosen`` is intp[C, N], what C earlier claims of the pod get. A volume that is kept for the claim is the only
     choice, except where it is taken.
     """
     got = np.full(len(cluster), -1, np.intp)
@@ -146,7 +146,7 @@ def match_volume(claim: PersistentVolumeClaim, cluster: Cluster, taken: IntpArra
     if kept is not None:
         number = cluster.storage.number[kept.name]
         free = np.ones(len(cluster), np.bool_)
-        free &= (taken != number).all(axis=0)
+        free &= (chosen != number).all(axis=0)
         near = reach(cluster, affinity_of(kept))
         got[near[free[near]]] = number
         open_ = ~free
@@ -154,7 +154,7 @@ def match_volume(claim: PersistentVolumeClaim, cluster: Cluster, taken: IntpArra
             return got
     shelf = _shelf(claim, cluster, features)
     shelf.follow(cluster.storage)
-    return np.where(open_, shelf.best(claim.storage, taken), got)
+    return np.where(open_, shelf.best(claim.storage, chosen), got)
 
 
 def _find_prebound_volume(

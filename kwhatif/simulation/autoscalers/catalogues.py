@@ -257,9 +257,9 @@ _OVERLAYS = ("NodeOverlay",)
 _CLASSES = ("AKSNodeClass", "GCENodeClass", "KWOKNodeClass", "NodeClass", "ExoscaleNodeClass", "OciNodeClass")
 
 
-def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
+def noting_unread(catalogue: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalogue:
     """The catalogue, with notes about the snapshot's objects that would change it and are not read here."""
-    notes, gaps = [known.incomplete] if known.incomplete else [], list(known.gaps)
+    notes, gaps = [catalogue.incomplete] if catalogue.incomplete else [], list(catalogue.gaps)
     for kinds, effect in (
         (_OVERLAYS, "prices and amounts that they change are not changed"),
         (_CLASSES, "what machines of them leave for pods is what the catalogue says"),
@@ -272,4 +272,4 @@ def noting_unread(known: OfferedCatalogue, snapshot: Snapshot) -> OfferedCatalog
         notes.append(f"{unread}: {effect}")
         of_classes = [kind.partition(" ")[0] for kind in there] if kinds is _CLASSES else [""]
         gaps += [CatalogueGap(unread, node_class=kind) for kind in of_classes]
-    return replace(known, incomplete="; ".join(notes), gaps=tuple(gaps))
+    return replace(catalogue, incomplete="; ".join(notes), gaps=tuple(gaps))

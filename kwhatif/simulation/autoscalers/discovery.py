@@ -150,7 +150,7 @@ def machine_groups(snapshot: Snapshot) -> Iterator[Group]:
 
 
 def _group(
-    scalable: Scalable, kind: str, nodes: Mapping[tuple[str, str, str], list[str]], known: AbstractSet[str]
+    scalable: Scalable, kind: str, nodes: Mapping[tuple[str, str, str], list[str]], names: AbstractSet[str]
 ) -> Group | None:
     notes = scalable.metadata.annotations or {}
     sizes = {
@@ -161,7 +161,7 @@ def _group(
         return None
     name = f"{kind}/{scalable.namespace}/{scalable.name}"
     pooled = [ref.name for ref in scalable.status.node_refs or () if ref.name]
-    there = sorted(known & {*(pooled or nodes.get((kind, scalable.namespace, scalable.name), []))})
+    there = sorted(names & {*(pooled or nodes.get((kind, scalable.namespace, scalable.name), []))})
     template = _template(scalable, notes)
     if template is None and not scalable.spec.replicas and not there:
         return None
@@ -313,12 +313,12 @@ def _groups(
     return groups
 
 
-def _takes(group: Group, named: Mapping[str, Node], taken: set[str], labelled: NodesByLabel) -> bool:
+def _takes(group: Group, named: Mapping[str, Node], nodes: set[str], labelled: NodesByLabel) -> bool:
     """Assign nodes to a group, unless some of them belong to another one already."""
     mine = set(members_of(group, named, labelled=labelled))
-    if mine & taken:
+    if mine & nodes:
         return False
-    taken |= mine
+    nodes |= mine
     return True
 
 

@@ -153,7 +153,7 @@ def catalogue_in(document: Document) -> OfferedCatalogue:
     return _build_with_source(own_document(document, KIND, InstanceTypesFile, source), source)
 
 
-def without_zone(known: OfferedCatalogue, zone: str) -> OfferedCatalogue:
+def without_zone(catalogue: OfferedCatalogue, zone: str) -> OfferedCatalogue:
     """The catalogue while nothing is to be had in a zone."""
     types = [
         structs.replace(
@@ -162,9 +162,9 @@ def without_zone(known: OfferedCatalogue, zone: str) -> OfferedCatalogue:
                 structs.replace(one, available=one.available and one.zone != zone) for one in instance_type.offerings
             ],
         )
-        for instance_type in known.catalogue.types
+        for instance_type in catalogue.catalogue.types
     ]
-    return replace(known, catalogue=Catalogue(types))
+    return replace(catalogue, catalogue=Catalogue(types))
 
 
 def _build_with_source(file: InstanceTypesFile, source: str) -> OfferedCatalogue:

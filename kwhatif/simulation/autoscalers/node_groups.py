@@ -90,14 +90,14 @@ class GroupAutoscaler:
         self._sizes = {group.name: group.target for group in configured.groups}
 
     def ask(
-        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
+        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, is_taken: Callable[[str], bool]
     ) -> AutoscalerPlan:
-        """The plan of one loop; new nodes get names that are not ``taken``."""
+        """The plan of one loop; new nodes get names for which ``is_taken`` is false."""
         world = build_autoscaling_context(session, self.known, waiting, now, later)
         loop = StaticAutoscaler().loop(world)
         resizes = loop.resizes()
         make_nodes(sum(resize.new_size - resize.current_size for resize in resizes))
-        nodes = [node for resize in resizes for node in _iter_new_nodes(resize, loop, taken)]
+        nodes = [node for resize in resizes for node in _iter_new_nodes(resize, loop, is_taken)]
         names: dict[str, list[str]] = {}
         for node in nodes:
             names.setdefault(node.group, []).append(node.node.name)
@@ -157,12 +157,12 @@ def _find_helped_pods(loop: LoopResult) -> set[str]:
     return {*loop.placed, *(pod.key for pod in loop.scale_up.triggered if loop.scale_up.plan)}
 
 
-def _iter_new_nodes(resize: ScaleUpInfo, loop: LoopResult, taken: Callable[[str], bool]) -> Iterator[UpcomingNode]:
+def _iter_new_nodes(resize: ScaleUpInfo, loop: LoopResult, is_taken: Callable[[str], bool]) -> Iterator[UpcomingNode]:
     """The nodes that a group gets."""
     group, number = resize.group, resize.current_size
     for _ in range(resize.current_size, resize.new_size):
         number += 1
-        while taken(f"{group.name}-new-{number}"):
+        while is_taken(f"{group.name}-new-{number}"):
             number += 1
         yield _node(f"{group.name}-new-{number}", group.name, loop.templates[group.name], group.price)
 

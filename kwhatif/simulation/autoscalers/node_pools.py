@@ -53,15 +53,15 @@ class PoolAutoscaler:
 
     name = "Karpenter"
 
-    def __init__(self, known: OfferedCatalogue, pools: Sequence[NodePool]) -> None:
-        self.known, self.pools = known, pools
+    def __init__(self, catalogue: OfferedCatalogue, pools: Sequence[NodePool]) -> None:
+        self.known, self.pools = catalogue, pools
         self._made: dict[str, int] = {}
         self._names: set[str] = set()
 
     def ask(
-        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
+        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, is_taken: Callable[[str], bool]
     ) -> AutoscalerPlan:
-        """The plan of one round; new nodes get names that are not ``taken``."""
+        """The plan of one round; new nodes get names for which ``is_taken`` is false."""
         world = build_karpenter_snapshot(later, self.known, self.pools, now, waiting)
         provisioning = provision(world)
         keys = {pod.key for pod in waiting}
@@ -71,7 +71,7 @@ class PoolAutoscaler:
         ]
         there = {key for node in later.objects.list_all(Node) for key in node.metadata.labels or ()}
         zones = [key for key, name in NORMALIZED_LABELS.items() if name == ZONE and key in there]
-        nodes = [self._node(claim, world, taken, zones) for claim in claims]
+        nodes = [self._node(claim, world, is_taken, zones) for claim in claims]
         return AutoscalerPlan(_with_daemons(nodes, later), _why_not(keys, provisioning))
 
     def sizes(self, snapshot: Snapshot) -> Iterator[GrownGroup]:
@@ -109,7 +109,7 @@ class PoolAutoscaler:
                 yield gap.what
 
     def _node(
-        self, claim: NewClaim, world: KarpenterSnapshot, taken: Callable[[str], bool], zones: Sequence[str]
+        self, claim: NewClaim, world: KarpenterSnapshot, is_taken: Callable[[str], bool], zones: Sequence[str]
     ) -> UpcomingNode:
         """The machine of a NodeClaim, once it has come up and is initialized.
 
@@ -117,7 +117,7 @@ class PoolAutoscaler:
         """
         pool = claim.template.pool
         number = self._made[pool.name] = self._made.get(pool.name, 0) + 1
-        while (name := f"{pool.name}-new-{number}") in self._names or taken(name):
+        while (name := f"{pool.name}-new-{number}") in self._names or is_taken(name):
             number += 1
         self._names.add(name)
         catalogue, requirements = world.catalogue, claim.resolve_requirements()
@@ -203,7 +203,7 @@ def pools_of(snapshot: Snapshot, files: Sequence[str]) -> list[NodePool]:
 
 def build_karpenter_snapshot(
     later: Snapshot,
-    known: OfferedCatalogue,
+    catalogue: OfferedCatalogue,
     pools: Sequence[NodePool],
     now: datetime | None = None,
     waiting: Sequence[Pod] | None = None,
@@ -215,9 +215,9 @@ def build_karpenter_snapshot(
         later.objects,
         [pod for pod in later.objects.list_all(Pod) if not pod.spec.node_name] if waiting is None else waiting,
         pools,
-        known.catalogue,
-        known.offered,
-        known.options,
+        catalogue.catalogue,
+        catalogue.offered,
+        catalogue.options,
         later.whole.get("DaemonSet", ()),
         later.objects.list_all(PodDisruptionBudget),
     )

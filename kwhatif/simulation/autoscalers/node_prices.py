@@ -44,11 +44,11 @@ def read_prices(path: str) -> Prices:
     return lambda node: known.get(type_of(node))
 
 
-def catalogue_prices(known: OfferedCatalogue) -> Prices:
+def catalogue_prices(catalogue: OfferedCatalogue) -> Prices:
     """The prices of a catalogue's offerings, by type, zone and capacity type."""
     offers: dict[tuple[str, str, str], float] = {
         (instance_type.name, offering.zone, offering.capacity_type): offering.price
-        for instance_type in known.catalogue.types
+        for instance_type in catalogue.catalogue.types
         for offering in instance_type.offerings
     }
     return lambda node: offers.get((type_of(node), zone_of(node), _capacity_type(node)))

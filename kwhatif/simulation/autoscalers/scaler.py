@@ -37,7 +37,7 @@ class Autoscaler(Protocol):
     name: str
 
     def ask(
-        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, taken: Callable[[str], bool]
+        self, session: Session, later: Snapshot, waiting: Sequence[Pod], now: datetime, is_taken: Callable[[str], bool]
     ) -> AutoscalerPlan:
         """The plan for pods without a node, once. Nodes that it adds exist at the next call."""
 

@@ -153,9 +153,9 @@ class ClusterSimulation:
         """The uid of the last pod of this name (``namespace/name``) that arrived."""
         return self._uids.get(key)
 
-    def release(self, gone: PodInfo) -> None:
+    def release(self, pod: PodInfo) -> None:
         """A pod is gone for good, and its share of a quota free: controllers try again what they were refused."""
-        for item in create_refused_pods(self.session, [gone]):
+        for item in create_refused_pods(self.session, [pod]):
             self.created_later.append(item)
             self.take(item)
 

@@ -401,14 +401,14 @@ def create_claim(session: Session, claim: PersistentVolumeClaim | ResourceClaim)
         provision_claim(session.cluster.storage, claim)
 
 
-def create_refused_pods(session: Session, gone: Iterable[PodInfo]) -> list[PodToSchedule]:
+def create_refused_pods(session: Session, pods: Iterable[PodInfo]) -> list[PodToSchedule]:
     """The pods that controllers create after all, since these pods are gone for good and their share of a quota is
     free; their claims are created, too.
     """
     creations = session.creations
     if not creations:
         return []
-    for info in gone:
+    for info in pods:
         creations.release(info.shape.namespace, info.pod.name)
     later = creations.retry()
     for claim in later.claims:

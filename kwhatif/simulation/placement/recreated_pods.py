@@ -36,11 +36,11 @@ class RecreatedPods:
     ``replacements`` are the last ones, by the uid of the pod that each stands for.
     """
 
-    def __init__(self, run: PlacementRun, taken: Collection[str] | None = None) -> None:
+    def __init__(self, run: PlacementRun, names: Collection[str] | None = None) -> None:
         self.session, self.run = run.session, run
-        if taken is None:
-            taken = self.session.snapshot.objects.keys_of("Pod")
-        self._controllers = Replacements(taken=taken.__contains__)
+        if names is None:
+            names = self.session.snapshot.objects.keys_of("Pod")
+        self._controllers = Replacements(taken=names.__contains__)
         self.pods_to_schedule: list[PodToSchedule] = []
         self.waiting: list[AttemptedPod] = []
         self.replacements: dict[str, AttemptedPod] = {}

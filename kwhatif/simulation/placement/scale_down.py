@@ -125,9 +125,9 @@ class GroupScaleDown:
     ``gone`` counts the removed nodes by group. Where groups ``grew`` just now, nodes stay for a while.
     """
 
-    def __init__(self, known: ConfiguredGroups, now: datetime, *, grew: bool = False) -> None:
-        self._known, self._now, self.gone = known, now, Counter[str]()
-        self._earliest = now + timedelta(seconds=known.flags.scale_down_delay_after_add // SECOND * grew)
+    def __init__(self, groups: ConfiguredGroups, now: datetime, *, grew: bool = False) -> None:
+        self._known, self._now, self.gone = groups, now, Counter[str]()
+        self._earliest = now + timedelta(seconds=groups.flags.scale_down_delay_after_add // SECOND * grew)
 
     def remove_nodes(self, shrinking: ShrinkingCluster) -> bool:
         world = self._observe(shrinking)

@@ -112,9 +112,9 @@ def _decode(manifest: Manifest, struct: type[Resource]) -> Resource:
     return made if made.namespace or not namespaced else replace(made, metadata=_in(made.metadata, namespaced))
 
 
-def _is_refused(manifest: Manifest, made: Resource, refusals: list[Refusal]) -> bool:
-    webhook, problems_of = PROBLEMS.get(type(made), ("", None))
-    problems = [] if problems_of is None else list(problems_of(made))
+def _is_refused(manifest: Manifest, obj: Resource, refusals: list[Refusal]) -> bool:
+    webhook, problems_of = PROBLEMS.get(type(obj), ("", None))
+    problems = [] if problems_of is None else list(problems_of(obj))
     if problems:
         message = f'admission webhook "{webhook}" denied the request: {aggregate(problems)}'
         name, origin = display_name_of(complete_object(manifest)), str(manifest.origin)

@@ -53,11 +53,11 @@ def _evicts(cycles: Sequence[RecordedCycle], workload: Workload) -> bool:
     return any(entry.workload is workload and entry.result == PREEMPTING for cycle in cycles for entry in cycle.entries)
 
 
-def _shortage(state: KueueState, original: Workload, made: Workload) -> str:
+def _shortage(state: KueueState, original: Workload, workload: Workload) -> str:
     """What the next copy lacks of the quotas that the first one has, else Kueue's message."""
     queue = state.queues[original.cluster_queue]
     for key, amount in sorted(original.usage.quota.items()):
         if room_at(queue, key).amount < amount:
             return f"{key[1]} in {key[0]}"
-    reserved = made.conditions.get(QUOTA_RESERVED)
+    reserved = workload.conditions.get(QUOTA_RESERVED)
     return "" if reserved is None else reserved.message

@@ -244,6 +244,6 @@ class FieldConfiguration(msgspec.Struct):
 T = TypeVar("T")
 
 
-def _together(ours: tuple[T, ...], theirs: tuple[T, ...]) -> tuple[T, ...]:
+def _together(first: tuple[T, ...], theirs: tuple[T, ...]) -> tuple[T, ...]:
     """Each once; most kustomizations are configured with nothing, so that both are kustomize's own."""
-    return ours if ours is theirs else (*ours, *(t for t in theirs if t not in ours))
+    return first if first is theirs else (*first, *(t for t in theirs if t not in first))

@@ -179,11 +179,11 @@ def _places_of(value: Any, keys: Sequence[str], *, creates: bool) -> Iterator[_P
             yield _Place(value, key)
 
 
-def _indices_of(items: list[Any], key: str, rest: Sequence[str], *, creates: bool) -> list[int]:
+def _indices_of(items: list[Any], key: str, parts: Sequence[str], *, creates: bool) -> list[int]:
     index = int64(key) if key.isdigit() else None
     if index is not None:
         if index == len(items) and creates:
-            items.append({} if rest else None)
+            items.append({} if parts else None)
         if index >= len(items):
             raise InputError(f"replacements: there is no item {key}")
         return [index]

@@ -118,7 +118,7 @@ class _Version(msgspec.Struct, rename="camel"):
 
 def dump(
     connection: Connection,
-    wanted: DumpOptions,
+    options: DumpOptions,
     *,
     progress: Progress = lambda kind, count, total: None,
     tell: Callable[[str], None] = lambda text: None,
@@ -131,7 +131,7 @@ def dump(
 
     def read() -> DumpResult:
         with LiveCluster(connection) as cluster:
-            return read_cluster(cluster, wanted, progress=progress, tell=tell)
+            return read_cluster(cluster, options, progress=progress, tell=tell)
 
     try:
         # The plugin for credentials ends by itself when time is up, and can say so.
@@ -142,7 +142,7 @@ def dump(
 
 def read_cluster(
     cluster: LiveCluster,
-    wanted: DumpOptions,
+    options: DumpOptions,
     *,
     progress: Progress = lambda kind, count, total: None,
     tell: Callable[[str], None] = lambda text: None,
@@ -150,14 +150,14 @@ def read_cluster(
     """``dump`` through an open connection, without a time limit."""
     asker = RetryingClient(cluster, tell)
     version = version_of(asker)
-    scheduler, notes = read_scheduler(asker, wanted.scheduler_config)
-    lists = ListReader(asker, Discovery(asker), wanted.page_size, wanted.keep_templates, progress)
-    kinds = READ_KINDS if wanted.usage else LASTING
+    scheduler, notes = read_scheduler(asker, options.scheduler_config)
+    lists = ListReader(asker, Discovery(asker), options.page_size, options.keep_templates, progress)
+    kinds = READ_KINDS if options.usage else LASTING
     listings = {listing.kind: listing for listing in _at_a_time(asker, lists.read, kinds)}
     if listings["Node"].unreadable:
         raise ClusterError(f"{cluster.name}: the nodes cannot be read: {listings['Node'].unreadable}")
     inconsistent = inconsistencies(listings)
-    for _ in range(wanted.retries):
+    for _ in range(options.retries):
         again = sorted({kind for one in inconsistent for kind in one.kinds})
         if not again:
             break
@@ -170,7 +170,7 @@ def read_cluster(
     snapshot.inconsistencies = [one.text for one in inconsistent]
     snapshot.scheduler, snapshot.autoscaler = scheduler, read_autoscaler(asker)
     snapshot.descheduler = read_descheduler(asker)
-    if wanted.usage and listings["PodMetrics"].missing:
+    if options.usage and listings["PodMetrics"].missing:
         notes.append("the cluster does not serve metrics.k8s.io: what pods use is not in the snapshot")
     refused = sorted(kind for kind, listing in listings.items() if listing.unreadable and not listing.missing)
     return DumpResult(snapshot, notes, refused)

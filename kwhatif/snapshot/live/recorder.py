@@ -116,8 +116,8 @@ class _RecordingSink:
         with suppress(Cancelled):
             self._add(KIND, b'"cluster":%b' % msgspec.json.encode(metadata))
 
-    def _add(self, kind: str, rest: bytes) -> None:
-        added = self._file.add(lambda: b'{"at":%.6f,"kind":"%b",%b}\n' % (self.now(), kind.encode(), rest))
+    def _add(self, kind: str, tail: bytes) -> None:
+        added = self._file.add(lambda: b'{"at":%.6f,"kind":"%b",%b}\n' % (self.now(), kind.encode(), tail))
         with self._counting:
             self.lines += 1
         if not added and self._file.failed:
@@ -144,7 +144,7 @@ class Recorder:
     def __init__(
         self,
         connection: Connection,
-        wanted: DumpOptions,
+        options: DumpOptions,
         *,
         seconds: float = threading.TIMEOUT_MAX,
         progress: Progress = lambda kind, count, total: None,
@@ -155,7 +155,7 @@ class Recorder:
     ) -> None:
         self.stop = threading.Event()
         self._kinds, self._beats = kinds, beats
-        self._connection, self._wanted, self._seconds = connection, wanted, seconds
+        self._connection, self._wanted, self._seconds = connection, options, seconds
         self._progress, self._tell, self._shown = progress, tell, shown
 
     def record(self, path: str, treat: Treat | None = None) -> RecordingSummary:

@@ -183,8 +183,8 @@ class Discovery:
             self._changes += 1
             self._news.notify_all()
 
-    def wait(self, known: int) -> int:
-        """Wait until more definitions have changed than ``known``, or some time has passed; returns how many have by
+    def wait(self, count: int) -> int:
+        """Wait until more definitions have changed than ``count``, or some time has passed; returns how many have by
         then.
 
         The server was asked again in the meantime.
@@ -192,7 +192,7 @@ class Discovery:
         self.begun.wait()
         began = time.monotonic()
         with self._news:
-            self._news.wait_for(lambda: self._changes > known, LOOK_AGAIN)
+            self._news.wait_for(lambda: self._changes > count, LOOK_AGAIN)
             if self._asked <= began:
                 self._ask()
             return self._changes

@@ -82,7 +82,7 @@ class GivenText:
 
 
 def find_items(
-    given: GivenText, variables: Variables | None, options: ReadingOptions, report: ReadingReport
+    text: GivenText, variables: Variables | None, options: ReadingOptions, report: ReadingReport
 ) -> Iterator[tuple[Document, Item]]:
     """The objects of a text, with what Flux substitutes and without what SOPS has encrypted; those that cannot be known
     are left out. Without ``variables`` they are as they stand there.
@@ -90,27 +90,27 @@ def find_items(
     Raises InputError for what is no manifest; of what was found in a directory that is left out, and a part of the
     report.
     """
-    note = _notes_of(given, report)
+    note = _notes_of(text, report)
     note(FileUse.passed_over, "it holds no objects")
-    documents = _documents_of(given, note, report, strictly=options.is_sent_as_it_is)
-    report.documents += len(documents) if given.is_named else 0
+    documents = _documents_of(text, note, report, strictly=options.is_sent_as_it_is)
+    report.documents += len(documents) if text.is_named else 0
     # Asked of the text once, and not for each of its objects.
-    if b"${" not in given.text.data and b"sops" not in given.text.data:
+    if b"${" not in text.text.data and b"sops" not in text.text.data:
         variables = None
-    may_be_template = not given.is_named and b"$(" in given.text.data
+    may_be_template = not text.is_named and b"$(" in text.text.data
     for document in documents:
         try:
-            for item in _items_of(document, given, note, report, may_be_template=may_be_template):
+            for item in _items_of(document, text, note, report, may_be_template=may_be_template):
                 note(FileUse.read, "")
-                whole = item if variables is None else _complete_item(item, variables, options, report, given.text)
+                whole = item if variables is None else _complete_item(item, variables, options, report, text.text)
                 if whole is not None:
                     yield document, whole
         except LimitError:
             raise
         except InputError as error:
-            if given.is_named:
+            if text.is_named:
                 raise
-            report.leave_out(error, given.text.name)
+            report.leave_out(error, text.text.name)
 
 
 def complete_items(
@@ -198,24 +198,24 @@ def _sort_of_broken(error: InputError, data: bytes) -> DocumentSort | None:
 
 
 def _items_of(
-    document: Document, given: GivenText, note: Note, report: ReadingReport, *, may_be_template: bool
+    document: Document, text: GivenText, note: Note, report: ReadingReport, *, may_be_template: bool
 ) -> Iterator[Item]:
     """The objects of a document; of one that is something else, none if it was found in a directory."""
 
     def pass_over(sort: DocumentSort) -> None:
         report.pass_over(sort, document.source)
-        note(_use_of(sort, given.text.name), str(sort))
+        note(_use_of(sort, text.text.name), str(sort))
 
-    if not given.is_named and (sort := _sort_of_found(document)) is not None:
+    if not text.is_named and (sort := _sort_of_found(document)) is not None:
         pass_over(sort)
         return
-    for item in _items_in(document, given, pass_over):
+    for item in _items_in(document, text, pass_over):
         sort = sort_of_kind(item.api_version, item.kind)
         if sort is None and may_be_template and _has_variable_name(item):
             sort = TEMPLATE
-        if sort is None or (given.is_named and (item.api_version, item.kind) == _SNAPSHOT):
+        if sort is None or (text.is_named and (item.api_version, item.kind) == _SNAPSHOT):
             yield item
-        elif given.is_named:
+        elif text.is_named:
             raise OtherDocumentError(sort, source=item.source, place=item.place)
         else:
             pass_over(sort)
@@ -228,11 +228,11 @@ def _has_variable_name(item: Item) -> bool:
     return any(isinstance(name, str) and "$(" in name for name in names)
 
 
-def _items_in(document: Document, given: GivenText, pass_over: Callable[[DocumentSort], None]) -> Iterator[Item]:
+def _items_in(document: Document, text: GivenText, pass_over: Callable[[DocumentSort], None]) -> Iterator[Item]:
     try:
         yield from items_of(document)
     except OtherDocumentError as error:
-        if given.is_named:
+        if text.is_named:
             raise
         pass_over(error.sort)
 

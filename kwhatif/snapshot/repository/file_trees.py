@@ -242,23 +242,23 @@ def _as_given(path: str, top: str) -> str:
     return folder
 
 
-def _top_of(path: str, known: dict[str, str]) -> str:
+def _top_of(path: str, tops: dict[str, str]) -> str:
     """The directory at the top of the repository that a path is in; empty if it is in none.
 
-    ``known`` has the tops of directories, and gets those that were looked at.
+    ``tops`` has the tops of directories, and gets those that were looked at.
     """
     folder, seen = os.path.abspath(path), []
-    while folder not in known:
+    while folder not in tops:
         seen.append(folder)
         above = os.path.dirname(folder)
         if os.path.exists(os.path.join(folder, ".git")):
-            known[folder] = folder
+            tops[folder] = folder
         elif above == folder:
-            known[folder] = ""
+            tops[folder] = ""
         else:
             folder = above
-    known |= dict.fromkeys(seen, known[folder])
-    return known[folder]
+    tops |= dict.fromkeys(seen, tops[folder])
+    return tops[folder]
 
 
 def _shown_top(path: str, top: str) -> str:

@@ -132,9 +132,9 @@ class ItemReader:
             problem = f"files that are deployed more than once come to more than {bounds.MANIFEST_BYTES:,} bytes"
             raise LimitError(problem, source=text.name)
 
-    def items_of(self, given: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
-        for document, item in find_items(given, deployment.variables, self._options, self._report):
-            yield document, _as_deployed(item, deployment), given.is_named
+    def items_of(self, text: GivenText, deployment: Deployment) -> Iterator[FoundItem]:
+        for document, item in find_items(text, deployment.variables, self._options, self._report):
+            yield document, _as_deployed(item, deployment), text.is_named
 
     def items_of_chart(self, deployment: Deployment, text: Text | None) -> Iterator[FoundItem]:
         if text is None:

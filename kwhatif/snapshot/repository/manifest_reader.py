@@ -109,17 +109,17 @@ def _is_text(path: str) -> bool:
 
 
 def read_items(
-    given: Sequence[str | Mapping[str, Any]], options: ReadingOptions, report: ReadingReport
+    files: Sequence[str | Mapping[str, Any]], options: ReadingOptions, report: ReadingReport
 ) -> Iterator[FoundItem]:
     """The objects of manifests in their order, each with its document and whether its file was named itself.
 
     Raises InputError for what is no manifest, unless it was found in a directory; and if there is nothing at all.
     """
     nothing = True
-    paths = once([path for path in given if isinstance(path, str)])
+    paths = once([path for path in files if isinstance(path, str)])
     reader = ManifestReader(options, report)
     reader.prepare(paths)
-    for number, file in enumerate(given, 1):
+    for number, file in enumerate(files, 1):
         if isinstance(file, str):
             report_start(f"Loading {display_path(file)}")
             for read in reader.read(file):
@@ -134,7 +134,7 @@ def read_items(
         nothing = False
         yield read
     nothing = nothing and not report.documents and not report.missing
-    if nothing and given and not options.may_be_empty:
+    if nothing and files and not options.may_be_empty:
         if report.unreadable:
             raise report.unreadable[0]
         names = ", ".join(map(display_path, paths))

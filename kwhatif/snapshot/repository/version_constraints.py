@@ -99,8 +99,8 @@ def _holds(version: Version, part: re.Match[str]) -> bool:
     return inside
 
 
-def _next_breaking(given: list[int]) -> Version:
-    for place, number in enumerate(given):
-        if number or place == len(given) - 1:
-            return Version(".".join(map(str, [*given[:place], number + 1, 0, 0][:3])))
+def _next_breaking(parts: list[int]) -> Version:
+    for place, number in enumerate(parts):
+        if number or place == len(parts) - 1:
+            return Version(".".join(map(str, [*parts[:place], number + 1, 0, 0][:3])))
     return Version("0")

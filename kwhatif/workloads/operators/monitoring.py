@@ -106,9 +106,9 @@ def _stateful_set(
     return child(obj, "apps/v1", "StatefulSet", name, stateful, {"labels": labels})
 
 
-def _merge_containers(own: list[Object], given: list[Object]) -> list[Object]:
+def _merge_containers(own: list[Object], containers: list[Object]) -> list[Object]:
     """Containers of the operator's, with what the object says of those of the same name, and others after them."""
-    by_name = {str(container.get("name")): container for container in given}
+    by_name = {str(container.get("name")): container for container in containers}
     merged = [{**container, **deep_copy_json(by_name.pop(str(part_of(container, "name")), {}))} for container in own]
     return [*merged, *(deep_copy_json(container) for container in by_name.values())]
 

@@ -120,15 +120,15 @@ def add_exclusive_affinity(spec: Object, label: str, value: str, topology_key: s
         with_affinity(spec, sort, "required", term)
 
 
-def replace_variables(value: Any, pattern: re.Pattern[str], known: Mapping[str, str]) -> Any:
+def replace_variables(value: Any, pattern: re.Pattern[str], values: Mapping[str, str]) -> Any:
     """A value, with those of variables in it, whose names are the first group of ``pattern``; others stay."""
     if isinstance(value, str):
-        return pattern.sub(lambda match: known.get(match[1], match[0]), value)
+        return pattern.sub(lambda match: values.get(match[1], match[0]), value)
     if isinstance(value, list):
-        return [replace_variables(element, pattern, known) for element in value]
+        return [replace_variables(element, pattern, values) for element in value]
     if isinstance(value, dict):
         return {
-            replace_variables(key, pattern, known): replace_variables(part, pattern, known)
+            replace_variables(key, pattern, values): replace_variables(part, pattern, values)
             for key, part in value.items()
         }
     return value

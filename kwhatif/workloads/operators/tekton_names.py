@@ -48,12 +48,12 @@ def short_name(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9]+\Z", "", name[:_LONGEST])
 
 
-def values_of(given: Object, declared: Object, above: Mapping[str, str]) -> dict[str, str]:
-    """The values by the names that stand between ``$(`` and ``)``: of the parameters that ``given`` has, else of their
+def values_of(obj: Object, declared: Object, above: Mapping[str, str]) -> dict[str, str]:
+    """The values by the names that stand between ``$(`` and ``)``: of the parameters that ``obj`` has, else of their
     defaults. ``above`` are those that these values may name.
     """
     values: dict[str, str] = {}
-    for item in (*items_of(declared, "params"), *items_of(given, "params")):
+    for item in (*items_of(declared, "params"), *items_of(obj, "params")):
         value = item.get("value", item.get("default"))
         if value is not None:
             values |= _spellings(str(item.get("name")), replace_variables(value, above))
@@ -81,9 +81,9 @@ def _spellings(name: str, value: Any) -> dict[str, str]:
     return dict.fromkeys((f"params.{name}", f"params['{name}']", f'params["{name}"]'), str(value))
 
 
-def replace_variables(value: Any, known: Mapping[str, str]) -> Any:
+def replace_variables(value: Any, values: Mapping[str, str]) -> Any:
     """A value, with those of variables in it; what is not known stays as it stands."""
-    return operator_kind.replace_variables(value, VARIABLE, known)
+    return operator_kind.replace_variables(value, VARIABLE, values)
 
 
 def has_variables(value: Any) -> bool:

@@ -33,7 +33,7 @@ class Catalogue(CatalogueOptions, Task[Printed]):
         self.check(with_snapshot=is_named)
         return is_named or not self.is_of_cloud
 
-    def answer(self, given: ClusterOptions, notes: Notes) -> Printed:
+    def answer(self, options: ClusterOptions, notes: Notes) -> Printed:
         from msgspec import to_builtins
 
         from kwhatif.api.quantity import plain_quantity
@@ -41,11 +41,11 @@ class Catalogue(CatalogueOptions, Task[Printed]):
         from kwhatif.simulation.autoscalers.catalogues import load_instance_types
         from kwhatif.simulation.cluster_files import snapshot_of
 
-        if not given.snapshot and not self.is_of_cloud:
+        if not options.snapshot and not self.is_of_cloud:
             raise UsageError(NO_CLUSTER)
-        self.check(with_snapshot=bool(given.snapshot))
+        self.check(with_snapshot=bool(options.snapshot))
         sources = values_of(CatalogueOptions, self)
-        instance_types = load_instance_types(snapshot_of(given.snapshot, notes), **sources)
+        instance_types = load_instance_types(snapshot_of(options.snapshot, notes), **sources)
         return Printed(
             text=as_documents([to_builtins(instance_types, enc_hook=plain_quantity)]),
             code=int(not instance_types.types),

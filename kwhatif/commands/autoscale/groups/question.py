@@ -25,7 +25,7 @@ class Groups(Task[Printed]):
     exit_1_when = "no group is found"
     examples = ("--snapshot samples/autoscaled/cluster.yaml",)
 
-    def answer(self, given: ClusterOptions, notes: Notes) -> Printed:
+    def answer(self, options: ClusterOptions, notes: Notes) -> Printed:
         from msgspec import to_builtins
 
         from kwhatif.api.quantity import plain_quantity
@@ -33,7 +33,7 @@ class Groups(Task[Printed]):
         from kwhatif.simulation.autoscalers.discovery import discover_groups
         from kwhatif.simulation.cluster_files import snapshot_of
 
-        snapshot = snapshot_of(given.snapshot, notes)
+        snapshot = snapshot_of(options.snapshot, notes)
         groups = discover_groups(snapshot)
         if not groups.groups:
             notes.warn(

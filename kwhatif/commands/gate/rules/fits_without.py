@@ -107,12 +107,12 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         name: str,
         unit: Unit | None,
         stranded_pods: list[StrandedPod],
-        lost: int,
+        pods: int,
         stranded: int,
         before: int,
     ) -> Finding:
         message = (
-            f"Without {name}, {format_count(lost, 'pod')} have to find another node and {stranded} find none"
+            f"Without {name}, {format_count(pods, 'pod')} have to find another node and {stranded} find none"
             f" (without the change {before}): {format_some([pod.pod.key for pod in stranded_pods], 5)}. "
             f"{stranded_pods[0].pod.key}: {stranded_pods[0].message}"
         )
@@ -125,7 +125,7 @@ class FitsWithout(Rule[FitsWithoutParameters]):
             about=what,
             numbers={
                 "gone": name,
-                "pods": lost,
+                "pods": pods,
                 "stranded": stranded,
                 "strandedHere": len(stranded_pods),
                 "before": before,

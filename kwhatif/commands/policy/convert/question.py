@@ -39,13 +39,13 @@ class Convert(RulesOptions, Task[Printed]):
         ),
     ] = "yaml"
 
-    def answer(self, given: ClusterOptions, notes: Notes) -> Printed:
+    def answer(self, options: ClusterOptions, notes: Notes) -> Printed:
         from kwhatif.policy.render import convert_configuration, yaml_text
         from kwhatif.render.escape import in_yaml
         from kwhatif.render.formats import plain_json
         from kwhatif.simulation.policy_file import read_policy
 
-        features = self.choose_rules(given, notes)
+        features = self.choose_rules(options, notes)
         document, source, warnings = read_policy("-" if self.file is None else self.file)
         conversion = convert_configuration(document, source=source, features=features)
         warn_of(warnings, notes)

@@ -31,18 +31,18 @@ class Show(RulesOptions, Task[Printed]):
         str, Flag("--output", short="-o", choices=FORMATS, shows_default=True, help="The format to print.")
     ] = "yaml"
 
-    def answer(self, given: ClusterOptions, notes: Notes) -> Printed:
+    def answer(self, options: ClusterOptions, notes: Notes) -> Printed:
         from kwhatif.policy import as_json, as_yaml, default_configuration, load_configuration
         from kwhatif.render.escape import in_json, in_yaml
         from kwhatif.simulation.policy_file import read_policy
 
         if self.file is None:
-            configuration = default_configuration(self.choose_rules(given, notes))
+            configuration = default_configuration(self.choose_rules(options, notes))
         else:
             document, source, warnings = read_policy(self.file)
             warn_of(warnings, notes)
             configuration = load_configuration(
-                document, source=source, features=self.choose_rules(given, notes, document)
+                document, source=source, features=self.choose_rules(options, notes, document)
             )
         warn_of(configuration.warnings, notes)
         return Printed(

@@ -41,7 +41,7 @@ class Validate(RulesOptions, Task[PolicyCheck]):
         ),
     ] = ()
 
-    def answer(self, given: ClusterOptions, notes: Notes) -> PolicyCheck:
+    def answer(self, options: ClusterOptions, notes: Notes) -> PolicyCheck:
         from kwhatif.policy import examine
         from kwhatif.simulation.policy_file import is_duplicate_key, read_policy
 
@@ -56,7 +56,7 @@ class Validate(RulesOptions, Task[PolicyCheck]):
             if not is_duplicate_key(error):
                 raise
             problems = (str(error),)
-        features = self.choose_rules(given, notes, document)
+        features = self.choose_rules(options, notes, document)
         if not problems:
             warn_of(warnings, notes)
             outcome = examine(document, source=source, features=features, accept_removed=False)

@@ -54,12 +54,12 @@ class Convert(Task[Printed]):
     ] = "kwhatif"
     namespace: Annotated[str, NAMESPACE] = "default"
 
-    def answer(self, given: EditedClusterOptions, notes: Notes) -> Printed:
+    def answer(self, options: EditedClusterOptions, notes: Notes) -> Printed:
         from kwhatif.simulation.cluster_files import with_edits
         from kwhatif.snapshot.format.model import list_losses, write_list, write_snapshot
         from kwhatif.snapshot.load import load_snapshot
 
-        snapshot = with_edits(load_snapshot(self.files, self.namespace), given.edits, notes).snapshot
+        snapshot = with_edits(load_snapshot(self.files, self.namespace), options.edits, notes).snapshot
         if self.to == "list":
             write_list(snapshot, self.output)
             if lost := list_losses(snapshot):

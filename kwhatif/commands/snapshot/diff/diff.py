@@ -220,9 +220,9 @@ def _match_replacements(
     return replacements, [o for o in removed if id(o) not in settled], [o for o in come if id(o) not in settled]
 
 
-def _take(rest: Counter[Any], key: Any) -> bool:
-    rest[key] -= 1
-    return rest[key] >= 0
+def _take(counts: Counter[Any], key: Any) -> bool:
+    counts[key] -= 1
+    return counts[key] >= 0
 
 
 def _by_template(objects: Sequence[Resource]) -> dict[tuple[str, bytes], list[Pod]]:

@@ -22,7 +22,7 @@ class Diff(Task[DiffResult]):
     before: Annotated[str, Argument(metavar="A", file="in", help="The snapshot before.")]
     after: Annotated[str, Argument(metavar="B", file="in", help="The snapshot after.")]
 
-    def answer(self, given: Any, notes: Notes) -> DiffResult:
+    def answer(self, options: Any, notes: Notes) -> DiffResult:
         from kwhatif.commands.snapshot.diff.diff import diff
         from kwhatif.snapshot.load import load_snapshot
 

@@ -50,7 +50,7 @@ class Dump(LiveOptions, Task[Printed]):
         False
     )
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         from kwhatif.commands.snapshot.redacted_files import redacted_snapshot
         from kwhatif.snapshot.format.model import write_snapshot
         from kwhatif.snapshot.live.dump import dump

@@ -50,7 +50,7 @@ class Info(Task[InfoResult]):
         ),
     ] = ()
 
-    def answer(self, given: EditedClusterOptions, notes: Notes) -> InfoResult:
+    def answer(self, options: EditedClusterOptions, notes: Notes) -> InfoResult:
         from kwhatif.api.core import Node
         from kwhatif.clock import read_clock
         from kwhatif.commands.snapshot.info.info import device_uses, info
@@ -59,22 +59,22 @@ class Info(Task[InfoResult]):
         from kwhatif.simulation.cluster_map import MapBase
         from kwhatif.versions import features_of
 
-        snapshot = with_edits(snapshot_of(given.snapshot, notes), given.edits, notes).snapshot
+        snapshot = with_edits(snapshot_of(options.snapshot, notes), options.edits, notes).snapshot
         known = snapshot.objects.list_all(Node)
         if self.by and known and not any(self.by in (node.metadata.labels or {}) for node in known):
             raise UsageError(f"--by {self.by}: no node has this label")
         features = features_of()
         # Who asks has a map of this very cluster.
-        is_base = isinstance(given.with_map, MapBase) and not given.edits and not self.by
+        is_base = isinstance(options.with_map, MapBase) and not options.edits and not self.by
         result = info(
             snapshot,
             features,
-            given.now or read_clock(),
+            options.now or read_clock(),
             by=self.by,
             nodes=self.nodes,
             devices=lambda there: device_uses(there, features),
-            mapped=bool(given.with_map) and not is_base,
+            mapped=bool(options.with_map) and not is_base,
         )
         if is_base:
-            result = result.with_context(cluster_map=given.with_map.without_changes)
+            result = result.with_context(cluster_map=options.with_map.without_changes)
         return add_usage(result, snapshot, self.usage, features, None, notes, self.by)

@@ -49,7 +49,7 @@ class Rbac(Task[Printed]):
     ] = False
     usage: Annotated[bool, Flag("--usage", help="Also allow to list what pods use, for dump --usage.")] = False
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         from kwhatif.render.formats import as_documents
         from kwhatif.snapshot.live.rbac import rights
 

@@ -43,7 +43,7 @@ class Record(LiveOptions, Task[Printed]):
         Flag("--for", metavar="DURATION", duration=True, help="How long, such as 8h. Default: until it is stopped."),
     ] = None
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         from kwhatif.commands.snapshot.redacted_files import with_redacted_lines
         from kwhatif.snapshot.live.recorder import Recorder
 

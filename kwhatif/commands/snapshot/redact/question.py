@@ -56,7 +56,7 @@ class Redact(Task[Printed]):
     ]
     namespace: Annotated[str | None, NAMESPACE] = None
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         from kwhatif.commands.snapshot.redacted_files import check_apart
 
         check_apart(self.translation, self.output)

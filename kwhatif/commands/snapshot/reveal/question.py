@@ -29,7 +29,7 @@ class Reveal(Task[Printed]):
         str, InputFile("--translation", "Which pseudonym stands for what, as 'snapshot redact' left it.")
     ]
 
-    def answer(self, given: Any, notes: Notes) -> Printed:
+    def answer(self, options: Any, notes: Notes) -> Printed:
         from kwhatif.redaction import read_translation, reveal
         from kwhatif.render.escape import clean, in_answer_of_others
         from kwhatif.snapshot.read.files import read_paths

@@ -36,46 +36,46 @@ from kwhatif.simulation.node_pools import allocatable_of
 _SHOWN = 3
 
 
-def pod_findings(known: ObjectIndex) -> Iterator[Finding]:
+def pod_findings(index: ObjectIndex) -> Iterator[Finding]:
     """Findings about pods and what they belong to."""
-    pods = known.objects.list_all(Pod)
-    for pod in known.unfinished_pods:
-        yield from _place(pod, known)
-        yield from _claims(pod, known)
-        problem = known.shapes[pod.key]
+    pods = index.objects.list_all(Pod)
+    for pod in index.unfinished_pods:
+        yield from _place(pod, index)
+        yield from _claims(pod, index)
+        problem = index.shapes[pod.key]
         if isinstance(problem, SelectorError):
             yield error("bad-selector", pod, f"has a selector that cannot be parsed: {problem}")
         elif isinstance(problem, ValueError):
             yield error("bad-time", pod, f"status.startTime is no time: {pod.status.start_time}")
-    yield from _owners(pods, known)
-    yield from _classes(pods, known)
-    yield from _namespaces(known)
-    yield from _budgets(pods, known.objects.list_all(PodDisruptionBudget))
+    yield from _owners(pods, index)
+    yield from _classes(pods, index)
+    yield from _namespaces(index)
+    yield from _budgets(pods, index.objects.list_all(PodDisruptionBudget))
 
 
-def _place(pod: Pod, known: ObjectIndex) -> Iterator[Finding]:
+def _place(pod: Pod, index: ObjectIndex) -> Iterator[Finding]:
     node, phase, nominated = pod.spec.node_name, pod.status.phase, pod.status.nominated_node_name
-    if node and known.lacks("Node", node):
+    if node and index.lacks("Node", node):
         yield error("unknown-node", pod, f"runs on node {node}, which is not there")
     if node and phase == "Pending":
         yield warning("bound-but-pending", pod, f"has node {node}, and its phase is still Pending")
     if not node and phase == "Running":
         yield error("running-nowhere", pod, "its phase is Running, but it has no node")
-    if nominated and not node and known.lacks("Node", nominated):
+    if nominated and not node and index.lacks("Node", nominated):
         yield warning("unknown-node", pod, f"is nominated to node {nominated}, which is not there")
 
 
-def _claims(pod: Pod, known: ObjectIndex) -> Iterator[Finding]:
+def _claims(pod: Pod, index: ObjectIndex) -> Iterator[Finding]:
     """Device claims; those of volumes are a matter of storage."""
     made = {s.name: s.resource_claim_name for s in pod.status.resource_claim_statuses or ()}
     for claim in pod.spec.resource_claims or ():
         name = claim.resource_claim_name or made.get(claim.name)
-        if name and known.lacks("ResourceClaim", name, pod.namespace):
+        if name and index.lacks("ResourceClaim", name, pod.namespace):
             finding = error if pod.spec.node_name else warning
             yield finding("missing-resource-claim", pod, f"uses ResourceClaim {name}, which is not there")
 
 
-def _owners(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
+def _owners(pods: Iterable[Pod], index: ObjectIndex) -> Iterator[Finding]:
     """Controllers that are not there, each once."""
     orphans: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for pod in pods:
@@ -84,7 +84,7 @@ def _owners(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
             group = version.rpartition("/")[0]
             ours = (kind in KINDS and struct_for(version, kind) is not None) or KEPT_WHOLE.get(kind) == group
             namespace = "" if kind == "Node" else pod.namespace
-            if owner.controller and ours and known.lacks(kind, name, namespace):
+            if owner.controller and ours and index.lacks(kind, name, namespace):
                 orphans[kind, namespace, name].append(pod.name)
     for (kind, namespace, name), names in orphans.items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
@@ -93,15 +93,15 @@ def _owners(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
         yield warning("missing-owner", f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}", text)
 
 
-def _classes(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
-    classes = known.objects.list_all(PriorityClass)
+def _classes(pods: Iterable[Pod], index: ObjectIndex) -> Iterator[Finding]:
+    classes = index.objects.list_all(PriorityClass)
     values = SYSTEM_CLASSES | {priority_class.name: priority_class.value for priority_class in classes}
     for pod in pods:
         name, priority = pod.spec.priority_class_name, pod.spec.priority
         if name and name in values and values[name] != (priority or 0):
             has = "no priority" if priority is None else f"priority {priority}"
             yield warning("priority-mismatch", pod, f"has {has}, its PriorityClass {name} says {values[name]}")
-        elif name and name not in values and known.lacks("PriorityClass", name):
+        elif name and name not in values and index.lacks("PriorityClass", name):
             yield warning("missing-priority-class", pod, f"names PriorityClass {name}, which is not there")
     defaults = sorted(priority_class.name for priority_class in classes if priority_class.global_default)
     for other in defaults[1:]:
@@ -109,11 +109,11 @@ def _classes(pods: Iterable[Pod], known: ObjectIndex) -> Iterator[Finding]:
         yield warning("two-default-classes", f"PriorityClass {other}", text)
 
 
-def _namespaces(known: ObjectIndex) -> Iterator[Finding]:
+def _namespaces(index: ObjectIndex) -> Iterator[Finding]:
     """Namespaces that are not there, each once."""
     inhabitants: dict[str, list[str]] = defaultdict(list)
-    for obj in known.objects:
-        if type(obj).__name__ in NAMESPACED and known.lacks("Namespace", obj.namespace):
+    for obj in index.objects:
+        if type(obj).__name__ in NAMESPACED and index.lacks("Namespace", obj.namespace):
             inhabitants[obj.namespace].append(display_name_of(obj))
     for namespace, names in inhabitants.items():
         who = f"{names[0]} is" if len(names) == 1 else f"{names[0]} and {len(names) - 1} more are"
@@ -136,18 +136,18 @@ _HOSTNAME = "kubernetes.io/hostname"
 _EVERY_ADDRESS = "0.0.0.0"
 
 
-def node_findings(known: ObjectIndex) -> Iterator[Finding]:
+def node_findings(index: ObjectIndex) -> Iterator[Finding]:
     """Findings about nodes and what is on them."""
-    for node in known.objects.list_all(Node):
-        pods = [(pod, shape) for pod in known.pods_on.get(node.name, ()) if (shape := known.shape(pod))]
-        yield from _over_committed(node, pods, known.served_resources)
+    for node in index.objects.list_all(Node):
+        pods = [(pod, shape) for pod in index.pods_on.get(node.name, ()) if (shape := index.shape(pod))]
+        yield from _over_committed(node, pods, index.served_resources)
         yield from _port_conflicts(node, pods)
-    yield from _hostnames(known.objects.list_all(Node))
-    for csi_node in known.objects.list_all(CSINode):
-        if known.lacks("Node", csi_node.name):
+    yield from _hostnames(index.objects.list_all(Node))
+    for csi_node in index.objects.list_all(CSINode):
+        if index.lacks("Node", csi_node.name):
             yield warning("unknown-node", csi_node, "there is no Node of this name")
-    for attachment in known.objects.list_all(VolumeAttachment):
-        if known.lacks("Node", attachment.spec.node_name):
+    for attachment in index.objects.list_all(VolumeAttachment):
+        if index.lacks("Node", attachment.spec.node_name):
             yield warning(
                 "unknown-node", attachment, f"attaches to node {attachment.spec.node_name}, which is not there"
             )
@@ -196,29 +196,29 @@ def _hostnames(nodes: Sequence[Node]) -> Iterator[Finding]:
             yield warning("duplicate-hostname", node, text)
 
 
-def device_findings(known: ObjectIndex) -> Iterator[Finding]:
+def device_findings(index: ObjectIndex) -> Iterator[Finding]:
     """Findings about the devices of claims, and who uses these."""
-    claims = known.objects.list_all(ResourceClaim)
-    yield from _check_allocations(claims, known)
-    yield from _check_reservations(claims, known)
+    claims = index.objects.list_all(ResourceClaim)
+    yield from _check_allocations(claims, index)
+    yield from _check_reservations(claims, index)
     for claim in claims:
         if claim.status.allocation is None:
             for name in _device_classes(claim.spec.devices.requests):
-                if known.lacks("DeviceClass", name):
+                if index.lacks("DeviceClass", name):
                     yield warning("missing-device-class", claim, f"waits for DeviceClass {name}, which is not there")
-    for template in known.objects.list_all(ResourceClaimTemplate):
+    for template in index.objects.list_all(ResourceClaimTemplate):
         for name in _device_classes(template.spec.spec.devices.requests):
-            if known.lacks("DeviceClass", name):
+            if index.lacks("DeviceClass", name):
                 yield warning("missing-device-class", template, f"asks for DeviceClass {name}, which is not there")
-    for piece in known.objects.list_all(ResourceSlice):
+    for piece in index.objects.list_all(ResourceSlice):
         node = piece.spec.node_name
-        if node and known.lacks("Node", node):
+        if node and index.lacks("Node", node):
             yield warning("unknown-node", piece, f"is of node {node}, which is not there")
 
 
-def _check_allocations(claims: Iterable[ResourceClaim], known: ObjectIndex) -> Iterator[Finding]:
+def _check_allocations(claims: Iterable[ResourceClaim], index: ObjectIndex) -> Iterator[Finding]:
     """Devices that are not there, and those that several have where one of them has them for itself."""
-    there = _devices(known.objects.list_all(ResourceSlice)) if "ResourceSlice" in known.objects.known_kinds() else None
+    there = _devices(index.objects.list_all(ResourceSlice)) if "ResourceSlice" in index.objects.known_kinds() else None
     holders: dict[DeviceId, list[tuple[ResourceClaim, bool]]] = defaultdict(list)
     for claim in claims:
         for result in _results(claim):
@@ -254,7 +254,7 @@ def _results(claim: ResourceClaim) -> Sequence[DeviceResult]:
     return (allocation.devices.results if allocation else None) or ()
 
 
-def _check_reservations(claims: Iterable[ResourceClaim], known: ObjectIndex) -> Iterator[Finding]:
+def _check_reservations(claims: Iterable[ResourceClaim], index: ObjectIndex) -> Iterator[Finding]:
     """Claims kept for pods that are not there, and pods that run with claims that are not kept for them."""
     users: dict[tuple[str, str], set[str] | None] = {}
     for claim in claims:
@@ -263,9 +263,9 @@ def _check_reservations(claims: Iterable[ResourceClaim], known: ObjectIndex) -> 
         others = any(user.resource != "pods" or user.api_group for user in consumers)
         users[claim.namespace, claim.name] = None if others else pods
         for name in sorted(pods):
-            if known.lacks("Pod", name, claim.namespace):
+            if index.lacks("Pod", name, claim.namespace):
                 yield warning("reserved-for-missing-pod", claim, f"is reserved for pod {name}, which is not there")
-    for pod in known.unfinished_pods:
+    for pod in index.unfinished_pods:
         if pod.spec.node_name:
             yield from _runs_with(pod, users)
 
@@ -290,40 +290,40 @@ def _device_classes(requests: Iterable[DeviceRequest] | None) -> list[str]:
     return sorted({one.device_class_name for one in wanted if one.device_class_name})
 
 
-def storage_findings(known: ObjectIndex) -> Iterator[Finding]:
+def storage_findings(index: ObjectIndex) -> Iterator[Finding]:
     """Findings about the volumes of pods, claims and what they are bound to."""
-    for pod in known.unfinished_pods:
-        yield from _of_pod(pod, known)
-    volumes = {volume.name: volume for volume in known.objects.list_all(PersistentVolume)}
-    for claim in known.objects.list_all(PersistentVolumeClaim):
-        yield from _of_claim(claim, volumes, known)
+    for pod in index.unfinished_pods:
+        yield from _of_pod(pod, index)
+    volumes = {volume.name: volume for volume in index.objects.list_all(PersistentVolume)}
+    for claim in index.objects.list_all(PersistentVolumeClaim):
+        yield from _of_claim(claim, volumes, index)
     for volume in volumes.values():
-        yield from _of_volume(volume, known)
-    for attachment in known.objects.list_all(VolumeAttachment):
+        yield from _of_volume(volume, index)
+    for attachment in index.objects.list_all(VolumeAttachment):
         name = attachment.spec.source.persistent_volume_name
-        if name and known.lacks("PersistentVolume", name):
+        if name and index.lacks("PersistentVolume", name):
             yield warning("claim-without-volume", attachment, f"attaches volume {name}, which is not there")
 
 
-def _of_pod(pod: Pod, known: ObjectIndex) -> Iterator[Finding]:
+def _of_pod(pod: Pod, index: ObjectIndex) -> Iterator[Finding]:
     for name, _ in claim_names(pod):
-        if known.lacks("PersistentVolumeClaim", name, pod.namespace):
+        if index.lacks("PersistentVolumeClaim", name, pod.namespace):
             # A pod may wait for its claim; it cannot run without it.
             finding = error if pod.spec.node_name else warning
             yield finding("missing-claim", pod, f"uses PersistentVolumeClaim {name}, which is not there")
 
 
 def _of_claim(
-    claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], known: ObjectIndex
+    claim: PersistentVolumeClaim, volumes: dict[str, PersistentVolume], index: ObjectIndex
 ) -> Iterator[Finding]:
     wanted, name = storage_class_of(claim), claim.spec.volume_name
     if not name:
         if claim.status.phase == "Bound":
             yield error("claim-without-volume", claim, "is Bound, but names no volume")
-        if wanted and known.lacks("StorageClass", wanted):
+        if wanted and index.lacks("StorageClass", wanted):
             yield warning("missing-storage-class", claim, f"waits for StorageClass {wanted}, which is not there")
         return
-    if known.lacks("PersistentVolume", name):
+    if index.lacks("PersistentVolume", name):
         yield error("claim-without-volume", claim, f"is bound to PersistentVolume {name}, which is not there")
     volume = volumes.get(name)
     ref = volume.spec.claim_ref if volume else None
@@ -335,11 +335,11 @@ def _of_claim(
         yield error("claim-volume-mismatch", claim, text)
 
 
-def _of_volume(volume: PersistentVolume, known: ObjectIndex) -> Iterator[Finding]:
+def _of_volume(volume: PersistentVolume, index: ObjectIndex) -> Iterator[Finding]:
     ref = volume.spec.claim_ref
     if ref is None or volume.status.phase != "Bound":
         # One that was released keeps its reference, and one may be kept for a claim that is still to come.
         return
-    if known.lacks("PersistentVolumeClaim", ref.name or "", ref.namespace or ""):
+    if index.lacks("PersistentVolumeClaim", ref.name or "", ref.namespace or ""):
         text = f"is bound to PersistentVolumeClaim {ref.namespace}/{ref.name}, which is not there"
         yield warning("volume-without-claim", volume, text)

@@ -32,7 +32,7 @@ class Validate(Task[CheckResult]):
     ] = ()
     strict: Annotated[bool, Flag("--strict", help="Exit with 1 for warnings, too.")] = False
 
-    def answer(self, given: Any, notes: Notes) -> CheckResult:
+    def answer(self, options: Any, notes: Notes) -> CheckResult:
         from kwhatif.commands.snapshot.validate.validate import validate
         from kwhatif.versions import features_of
 
