@@ -269,6 +269,47 @@ def test_functions_are_called_by_verbs_not_by_participles() -> None:
     assert participles - verbs <= set(UPSTREAM_WORDS)
 
 
+FILLERS = frozenset({"each", "found", "told"})
+"""Names that say nothing of a value: what is found, and of what kind, is what a reader wants to know."""
+
+VAGUE = frozenset({"given", "gone", "held", "kept", "known", "lost", "made", "ours", "rest", "said", "seen", "taken"})
+"""Participles that are no names of parameters: whoever calls a function reads its name alone."""
+
+MOST_VAGUE = 9
+"""Parameters that are named so today; the number may go down."""
+
+
+def _bound(node: ast.AST) -> str:
+    """The name that a node gives to a value of its function."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    return node.arg if isinstance(node, ast.arg) else ""
+
+
+def test_values_are_named_by_what_they_are() -> None:
+    # A field of a result is what its readers call it: ``each`` pod's share of what is left over.
+    fields = {
+        id(statement.target)
+        for module in modules()
+        for node in nodes_of(module)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+    }
+    fillers = {
+        f"{module}:{node.lineno} {name}"
+        for module in modules()
+        for node in nodes_of(module)
+        if isinstance(node, ast.Name | ast.arg) and (name := _bound(node)) in FILLERS and id(node) not in fields
+    }
+    assert fillers == set()
+
+
+def test_parameters_are_named_by_what_they_are() -> None:
+    arguments = [node for module in modules() for node in nodes_of(module) if isinstance(node, ast.arg)]
+    assert sum(argument.arg in VAGUE for argument in arguments) <= MOST_VAGUE
+
+
 # --- no way round
 
 

@@ -178,7 +178,7 @@ class NodeColumns:
         self,
         nodes: Sequence[Node],
         resources: ResourceAxis,
-        known: Mapping[str, tuple[dict[str, int], int]],
+        amounts_of: Mapping[str, tuple[dict[str, int], int]],
         *,
         as_given: bool = False,
     ) -> None:
@@ -195,7 +195,7 @@ class NodeColumns:
         self.name_rank = np.empty(size, np.intp)
         self.name_rank[sorted(range(size), key=self.names.__getitem__)] = np.arange(size)
         self.unschedulable = np.fromiter((bool(n.spec.unschedulable) for n in self.nodes), np.bool_, size)
-        self._amounts = [known.get(node.name) or self._allocatable(node) for node in self.nodes]
+        self._amounts = [amounts_of.get(node.name) or self._allocatable(node) for node in self.nodes]
         for requested, _ in self._amounts:
             resources.add(requested)
         self.allowed_pods = np.fromiter((pods for _, pods in self._amounts), np.int64, size)

@@ -73,9 +73,9 @@ def _is(pattern: re.Pattern[str], value: Any) -> bool:
     return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def one_of(*known: str) -> Rule:
+def one_of(*defined: str) -> Rule:
     """A word that upstream defines; any other is replaced, so that it stays as unknown as before."""
-    words = frozenset(known)
+    words = frozenset(defined)
 
     def rule(value: Any, names: Pseudonyms) -> Any:
         if not isinstance(value, str):

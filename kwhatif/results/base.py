@@ -200,9 +200,9 @@ class Result(ResultStruct, frozen=True, kw_only=True):
         """
         return self
 
-    def with_context(self, **known: Any) -> Self:
+    def with_context(self, **fields: Any) -> Self:
         """The answer with more of its context."""
-        return msgspec.structs.replace(self, context=ResultContext(**{**vars(self._context), **known}))
+        return msgspec.structs.replace(self, context=ResultContext(**{**vars(self._context), **fields}))
 
     @property
     def _context(self) -> ResultContext:

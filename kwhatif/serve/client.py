@@ -36,9 +36,9 @@ class ServerAddress(msgspec.Struct, frozen=True):
     url: str
     token_file: str = ""
 
-    def ask(self, command: Command[Any], chosen: Command[Any], given: Mapping[str, Any]) -> Result:
-        """The answer to the question that a command has ``chosen``, with its notes; ``given`` are the options that it
-        takes besides its own.
+    def ask(self, command: Command[Any], chosen: Command[Any], settings: Mapping[str, Any]) -> Result:
+        """The answer to the question that a command has ``chosen``, with its notes; ``settings`` are the options
+        that it takes besides its own.
 
         Raises UsageError for what is not asked of servers, ClusterError where none answers, and what it answers.
         """
@@ -48,7 +48,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
         if not served_routes:
             raise UsageError("--server: this command does not ask a server")
         route, options = served_routes[0]
-        body = msgspec.json.encode(dict(_fields(route, options, given)))
+        body = msgspec.json.encode(dict(_fields(route, options, settings)))
         return self._result(route, *self._send(route, body))
 
     def _send(self, route: Route, body: bytes) -> tuple[int, bytes]:

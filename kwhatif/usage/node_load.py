@@ -156,8 +156,8 @@ def _amount_of(amounts: Mapping[str, Quantity], resource: str) -> int | None:
     return None if amount is None else amount.amount_of(resource)
 
 
-def _share_of(known: Iterable[str], nodes: Sequence[Node]) -> str:
+def _share_of(reporting: Iterable[str], nodes: Sequence[Node]) -> str:
     there = {node.name for node in nodes}
-    unknown = len(set(known) - there)
+    unknown = len(set(reporting) - there)
     beside = f"; {format_count(unknown, 'node')} of it {'is' if unknown == 1 else 'are'} not in the cluster"
-    return f"{len(there & set(known))} of {format_count(len(there), 'node')}{beside if unknown else ''}"
+    return f"{len(there & set(reporting))} of {format_count(len(there), 'node')}{beside if unknown else ''}"

@@ -149,9 +149,9 @@ def _make_children(pods: PodSet, obj: Object) -> Iterator[Object]:
         yield from _children(pods, place)
 
 
-def _item(obj: Object, head: FieldPath, taken: tuple[str, ...]) -> Any:
+def _item(obj: Object, head: FieldPath, matched: tuple[str, ...]) -> Any:
     """The value that the last [*] of a path matched; the object, for a path without one."""
-    return next((value for keys, value in head.values_in(obj) if keys == taken), obj) if taken else obj
+    return next((value for keys, value in head.values_in(obj) if keys == matched), obj) if matched else obj
 
 
 def _count_of(pods: PodSet, place: _Place) -> int:

@@ -265,8 +265,8 @@ def _require(mode: str, why: str) -> Rule:
     return check
 
 
-def _one_of(why: str, *given: str) -> Rule:
-    words = tuple("" if word == '""' else word for word in given)
+def _one_of(why: str, *choices: str) -> Rule:
+    words = tuple("" if word == '""' else word for word in choices)
 
     def check(problems: Problems, value: Any, path: str) -> None:
         if value not in words:

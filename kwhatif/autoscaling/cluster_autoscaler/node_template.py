@@ -74,9 +74,9 @@ def node_templates(world: AutoscalingContext, nodes: Sequence[Node], cluster: Cl
 
 
 def _of_real_nodes(
-    world: AutoscalingContext, nodes: Sequence[Node], cluster: Cluster, made: Mapping[str, NodeTemplate]
+    world: AutoscalingContext, nodes: Sequence[Node], cluster: Cluster, existing: Mapping[str, NodeTemplate]
 ) -> dict[str, NodeTemplate]:
-    templates = dict(made)
+    templates = dict(existing)
     for node in nodes:
         group = world.groups.group_of(node.name)
         if group is not None and group.name not in templates:

@@ -132,7 +132,7 @@ class QueueReplay:
         """Permits time out, the shortest first, then the one that waits for longest; each may drag others along."""
         timeouts = []
         while waiting := self._waiting():
-            first = min(waiting, key=lambda held: held.deadline)
+            first = min(waiting, key=lambda pod: pod.deadline)
             seconds = first.deadline - first.since
             first.denied = refusal_after_timeout(first)
             ended = [self._sent_back(attempt) for attempt in self.driver.settle()]

@@ -66,10 +66,10 @@ class ReplacementPlan(msgspec.Struct, frozen=True):
         if self.surge <= 0 and self.unavailable <= 0:
             raise UsageError("with no surge and no unavailable node, no node can ever be replaced")
 
-    def with_values(self, **given: object) -> ReplacementPlan:
+    def with_values(self, **values: object) -> ReplacementPlan:
         """The plan with other values, those that are None left as they are."""
         known = self.__struct_fields__
-        return replace(self, **{name: value for name, value in given.items() if value is not None and name in known})
+        return replace(self, **{name: value for name, value in values.items() if value is not None and name in known})
 
 
 def nodes_of(text: str, size: int, *, up: bool, option: str) -> int:

@@ -88,10 +88,10 @@ def cost_of(
 
 
 def _changes(
-    prices: Mapping[str, float], made: Mapping[str, float], deleted: Mapping[str, float]
+    prices: Mapping[str, float], creations: Mapping[str, float], deleted: Mapping[str, float]
 ) -> Iterator[tuple[float, float]]:
     """Times and by how much an hour costs more from then on; at one time what is less comes first."""
-    for name, time in made.items():
+    for name, time in creations.items():
         yield time, prices[name]
     for name, time in deleted.items():
         yield time, -prices[name]

@@ -204,7 +204,7 @@ def build_catalogue(file: InstanceTypesFile, source: str = "") -> OfferedCatalog
     )
 
 
-def _gaps_of_classes(known: str | None) -> Iterator[CatalogueGap]:
-    if known:
-        what = f"types are as node class {known} has them, which NodePools of another one do not"
-        yield CatalogueGap(what, known_class=known)
+def _gaps_of_classes(node_class: str | None) -> Iterator[CatalogueGap]:
+    if node_class:
+        what = f"types are as node class {node_class} has them, which NodePools of another one do not"
+        yield CatalogueGap(what, known_class=node_class)

@@ -170,10 +170,10 @@ _SIDES: tuple[tuple[str, Callable[[Amounts], ResourceList]], ...] = (
 )
 
 
-def _put(container: dict[str, Any], given: Amounts) -> None:
+def _put(container: dict[str, Any], sizes: Amounts) -> None:
     resources = dict(section(container, "resources"))
     for name, side in _SIDES:
-        amounts = side(given)
+        amounts = side(sizes)
         if amounts:
             before = dict(resources.get(name) or {})
             resources[name] = {**before, **{resource: str(amount) for resource, amount in amounts.items()}}

@@ -135,12 +135,12 @@ def _has_marks(value: Any) -> bool:
     return isinstance(value, list) and any(map(_has_marks, value))
 
 
-def _notes_of(given: GivenText, report: ReadingReport) -> Note:
+def _notes_of(source_text: GivenText, report: ReadingReport) -> Note:
     """What notes the uses of a file; nothing is noted of what is none."""
-    text = given.text
+    text = source_text.text
 
     def note(use: FileUse, reason: str) -> None:
-        if not given.is_made:
+        if not source_text.is_made:
             report.files.note(text.name, use, reason, lambda: blob_identity(text.data))
 
     return note
@@ -156,8 +156,8 @@ def _use_of(sort: DocumentSort, name: str) -> FileUse:
     return FileUse.unread if sort.makes_objects else FileUse.passed_over
 
 
-def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strictly: bool) -> list[Document]:
-    text = given.text
+def _documents_of(source_text: GivenText, note: Note, report: ReadingReport, *, strictly: bool) -> list[Document]:
+    text = source_text.text
     duplicates: list[str] = []
     broken: list[InputError] = []
     documents: list[Document] = []
@@ -168,11 +168,11 @@ def _documents_of(given: GivenText, note: Note, report: ReadingReport, *, strict
             text,
             strictly=True,
             duplicates=None if strictly else duplicates,
-            broken=None if given.is_named else broken,
-            as_kustomize=given.as_kustomize,
+            broken=None if source_text.is_named else broken,
+            as_kustomize=source_text.as_kustomize,
         )
     except InputError as error:
-        if given.is_named:
+        if source_text.is_named:
             raise
         broken = [error]
     sort = _sort_of_broken(broken[0], text.data) if broken else None

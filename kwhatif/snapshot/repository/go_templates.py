@@ -177,7 +177,7 @@ class _Rendering:
             tokens.pop(0)
             given = (value,)
 
-    def _command(self, tokens: list[tuple[str, str]], given: tuple[Any, ...]) -> Any:
+    def _command(self, tokens: list[tuple[str, str]], values: tuple[Any, ...]) -> Any:
         if tokens and tokens[0][0] == "word" and tokens[0][1] not in ("true", "false", "nil"):
             name = tokens.pop(0)[1]
             function = FUNCTIONS.get(name)
@@ -187,10 +187,10 @@ class _Rendering:
             while tokens and tokens[0] not in (("mark", "|"), ("mark", ")")):
                 arguments.append(self._operand(tokens))
             try:
-                return function(*arguments, *given)
+                return function(*arguments, *values)
             except (TypeError, AttributeError, IndexError):
                 raise InputError(f"a template whose {name} gets what it does not take") from None
-        if given:
+        if values:
             raise InputError("a template whose pipeline ends in no function")
         return self._operand(tokens)
 

@@ -191,8 +191,8 @@ def _with_key(text: str, change: Callable[[str], str]) -> str:
     return f"{key}={change(path)}"
 
 
-def _rename(value: Mapping[str, Any], known: tuple[str, ...], problems: list[str]) -> dict[str, Any]:
-    names = {name.casefold(): name for name in known}
+def _rename(value: Mapping[str, Any], fields_of_kind: tuple[str, ...], problems: list[str]) -> dict[str, Any]:
+    names = {name.casefold(): name for name in fields_of_kind}
     fields: dict[str, Any] = {}
     for key, part in value.items():
         name = names.get(key.casefold())
