@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwhatif.admission.object_store import ObjectStore, known_kind, name_of, namespace_of, resource_name
-from kwhatif.admission.response import Doubt, FieldChange, Object, RequestRefusal, StatusCause
+from kwhatif.admission.response import Doubt, Object, RequestRefusal, StatusCause
 from kwhatif.admission.warning_recorder import WarningRecorder
 from kwhatif.api.objects import part_of, section
+from kwhatif.results.expand import ChangeRecord
 from kwhatif.versions import Features, features_of
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -29,7 +30,7 @@ class Request:
     object: Object
     store: ObjectStore
     old: Object | None = None
-    changes: list[FieldChange] = field(default_factory=list)
+    changes: list[ChangeRecord] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
     warnings: WarningRecorder = field(default_factory=WarningRecorder)
     name_is_complete: bool = True
@@ -56,11 +57,11 @@ class Request:
         return "" if self.uses_generate_name else str(metadata.get("name") or "")
 
     def record_change(self, step: str, path: str, text: str) -> None:
-        self.changes.append(FieldChange(step, path, text))
+        self.changes.append(ChangeRecord(step, path, text))
 
     def doubt(self, step: str, what: str, effect: str) -> None:
         """Note an effect of a step that cannot be known."""
-        self.changes.append(FieldChange(step, "", f"{what}; {effect}"))
+        self.changes.append(ChangeRecord(step, "", f"{what}; {effect}"))
         self.doubts.append(Doubt(what, effect))
 
     def forbidden(self, why: str, *causes: StatusCause) -> RequestRefusal:

@@ -6,16 +6,10 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.results.expand import ChangeRecord
+
 Object = dict[str, Any]
 """An object as plain JSON values. Those who change one own it: what comes from a file or a snapshot is copied first."""
-
-
-class FieldChange(msgspec.Struct, frozen=True):
-    """A field that a step set or altered: its ``path`` in the object, and the change in words."""
-
-    step: str
-    path: str
-    text: str
 
 
 class StatusCause(msgspec.Struct, frozen=True):
@@ -40,7 +34,7 @@ class StoredObject(msgspec.Struct, frozen=True):
     """The object as it would be stored, what was changed on the way, and what the server warns of."""
 
     object: Object
-    changes: tuple[FieldChange, ...] = ()
+    changes: tuple[ChangeRecord, ...] = ()
     warnings: tuple[str, ...] = ()
 
 

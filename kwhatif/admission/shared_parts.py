@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kwhatif.admission.response import FieldChange, Object
+from kwhatif.admission.response import Object
 from kwhatif.api.core import Pod
 from kwhatif.api.objects import part_of
 from kwhatif.api.times import convert_object
+from kwhatif.results.expand import ChangeRecord
 
 _OWN = ("apiVersion", "kind", "metadata")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -27,14 +28,14 @@ class SharedParts:
     def __init__(self) -> None:
         self._plain: dict[bytes, Any] = {}
         self._typed: dict[tuple[int, type, str], tuple[object, Any]] = {}
-        self._trails: dict[tuple[FieldChange, ...], tuple[FieldChange, ...]] = {}
+        self._trails: dict[tuple[ChangeRecord, ...], tuple[ChangeRecord, ...]] = {}
 
     def share(self, pod: Object) -> None:
         """Have a pod that is about to be stored hold the parts of an earlier one wherever they are equal."""
         self._share_values(pod, [key for key in pod if key not in _OWN])
         self._share_values(part_of(pod, "metadata"), part_of(pod, "metadata"))
 
-    def share_trail(self, changes: Iterable[FieldChange]) -> tuple[FieldChange, ...]:
+    def share_trail(self, changes: Iterable[ChangeRecord]) -> tuple[ChangeRecord, ...]:
         """Admission's changes to a pod, the same ones as those of an equal pod."""
         trail = tuple(changes)
         return self._trails.setdefault(trail, trail)

@@ -66,6 +66,13 @@ class Node(Resource):
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether no condition says otherwise."""
+        return all(
+            condition.status == "True" for condition in self.status.conditions or () if condition.type == "Ready"
+        )
+
 
 class NodeSelectorRequirement(Base):
     key: str = ""

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from kwhatif.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
 from kwhatif.api.meta import LabelSelector
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
 _DNS_LABEL = r"[a-z0-9](?:[a-z0-9-]*+(?<=[a-z0-9]))?+"
@@ -46,7 +46,7 @@ class SelectorError(ValueError):
 
 def _canonical_int64(text: str) -> int | None:
     """As ``int64``, but only of the text that such a number prints as: no plus sign, no leading zeros."""
-    number = int64(text)
+    number = parse_int(text)
     return number if number is not None and str(number) == text else None
 
 
@@ -69,7 +69,7 @@ class Requirement(msgspec.Struct, frozen=True):
             case "Gt" | "Lt":
                 if count != 1:
                     raise SelectorError("for 'Gt', 'Lt' operators, exactly one value is required")
-                if int64(self.values[0]) is None:
+                if parse_int(self.values[0]) is None:
                     raise SelectorError("for 'Gt', 'Lt' operators, the value must be an integer")
             case _:
                 raise SelectorError(f"{self.operator!r} is not a valid selector operator")
@@ -85,8 +85,8 @@ class Requirement(msgspec.Struct, frozen=True):
                 return value is not None
             case "DoesNotExist":
                 return value is None
-        have = int64(value) if value is not None else None
-        want = int64(self.values[0])
+        have = parse_int(value) if value is not None else None
+        want = parse_int(self.values[0])
         if have is None or want is None:
             return False
         return have > want if self.operator == "Gt" else have < want

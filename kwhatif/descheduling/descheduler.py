@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.api.core import Namespace, Node, Pod
 from kwhatif.api.selectors import parse_selector
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, PodDisruptionBudget
-from kwhatif.descheduling.framework.assigned_pods import AssignedPods, is_ready
+from kwhatif.descheduling.framework.assigned_pods import AssignedPods
 from kwhatif.descheduling.framework.descheduler_policy import PluginArgs
 from kwhatif.descheduling.framework.node_fit import NodeFit
 from kwhatif.descheduling.framework.plugin import Handle, Plugin, PluginFailure, UsageData, Utilization
@@ -77,7 +77,7 @@ class Descheduler:
         self._fit = NodeFit(self._pods)
         selector = parse_selector(policy.policy.node_selector or "")
         self._nodes = [
-            node for node in self._pods.all_nodes if is_ready(node) and selector.matches(node.metadata.labels or {})
+            node for node in self._pods.all_nodes if node.is_ready and selector.matches(node.metadata.labels or {})
         ]
         self._runs: list[tuple[Profile, tuple[Handle, DefaultEvictor]]] = []
         own = policy.policy

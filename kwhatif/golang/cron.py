@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from kwhatif.golang.parsing import Duration, int64
+from kwhatif.golang.parsing import Duration, parse_int
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -140,7 +140,7 @@ def _range(expression: str, least: int, most: int, names: Mapping[str, int]) -> 
 def _number(text: str, names: Mapping[str, int]) -> int:
     if text.lower() in names:
         return names[text.lower()]
-    number = int64(text)
+    number = parse_int(text)
     if number is None:
         why = "value out of range" if re.fullmatch("[+-]?[0-9]+", text) else "invalid syntax"
         raise CronError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {why}')

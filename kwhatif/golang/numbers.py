@@ -1,4 +1,4 @@
-"""Numbers as strconv reads them (upstream: strconv/atof.go and atoi.go of Go), and as they overflow."""
+"""Floats as strconv reads them (upstream: strconv/atof.go of Go), and integers as they overflow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _HEX = re.compile(r"[+-]?0[xX]_?[0-9a-fA-F_]*(\.[0-9a-fA-F_]*)?[pP][+-]?[0-9]+", re.ASCII)
 _WORD = re.compile(r"[+-]?(inf|infinity)|nan", re.IGNORECASE | re.ASCII)
-_WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def parse_float(text: str) -> float | None:
@@ -25,14 +24,6 @@ def parse_float(text: str) -> float | None:
     else:
         return None
     return number if math.isfinite(number) else None
-
-
-def parse_int(text: str, bits: int) -> int | None:
-    """ParseInt of a decimal number with a bit size; None where it returns an error."""
-    if not _WHOLE.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
 
 
 def int64_of(number: float) -> int:

@@ -155,19 +155,22 @@ def _beyond(part: str, text: str) -> str:
     return "" if least <= int(text) <= most else what
 
 
-_MAX_INT64 = 2**63 - 1
+_INTEGER = re.compile("[+-]?0*([0-9]+)")
 
 
-def int64(text: str) -> int | None:
-    """strconv.ParseInt(text, 10, 64); None for what is no such number, however long it is."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not digits.isascii() or not digits.isdigit():
+def parse_int(text: str, bits: int = 64) -> int | None:
+    """strconv.ParseInt(text, 10, bits), and Atoi; None for what is no such number, however long it is."""
+    match = _INTEGER.fullmatch(text)
+    if match is None or len(match[1]) > _DIGITS_AT_MOST:
         return None
-    digits = digits.lstrip("0") or "0"
-    if len(digits) > len(str(_MAX_INT64)):
-        return None
-    number = -int(digits) if text[0] == "-" else int(digits)
-    return number if -_MAX_INT64 - 1 <= number <= _MAX_INT64 else None
+    number = -int(match[1]) if text[0] == "-" else int(match[1])
+    return number if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1) else None
+
+
+def parse_int_error(text: str, function: str = "Atoi") -> str:
+    """Why a text is no int64, in the words of a ``function`` of strconv."""
+    why = "value out of range" if _INTEGER.fullmatch(text) else "invalid syntax"
+    return f"strconv.{function}: parsing {go_quote(text)}: {why}"
 
 
 def finite(value: Any) -> float | None:

@@ -10,8 +10,8 @@ from kwhatif.results.base import Gap, Result, ResultStruct
 from kwhatif.results.place import FailedCreate, Refusal, RequestWarning, RolloutPlan
 
 
-class ChangeRecord(ResultStruct, frozen=True, kw_only=True):
-    """What one step of admission filled in or altered."""
+class ChangeRecord(ResultStruct, frozen=True):
+    """A field that a step of admission filled in or altered: its ``path`` in the object, and the change in words."""
 
     step: str
     path: str

@@ -14,7 +14,7 @@ from kwhatif.cluster.changes import Changes
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.base import ClusterMap, MappedNode, MappedPod
-from kwhatif.simulation.node_pools import RequestSums, is_ready, pool_of, resource_order_of, zone_of
+from kwhatif.simulation.node_pools import RequestSums, pool_of, resource_order_of, zone_of
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
 
@@ -193,7 +193,7 @@ def _is_same(one: ClusterObservation, other: ClusterObservation) -> bool:
 def _map_node(
     node: Node, room: Amounts, resources: Sequence[str], pool: str, zone: str, there: tuple[bool, ...]
 ) -> MappedNode:
-    closed = "cordoned" if node.spec.unschedulable else "" if is_ready(node) else "not ready"
+    closed = "cordoned" if node.spec.unschedulable else "" if node.is_ready else "not ready"
     return MappedNode(
         node=node.name,
         pool=pool,

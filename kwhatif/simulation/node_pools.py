@@ -70,11 +70,6 @@ def zone_of(node: Node) -> str:
     return _first(node.metadata.labels or {}, ZONE_LABELS)
 
 
-def is_ready(node: Node) -> bool:
-    """Whether no condition says otherwise."""
-    return all(condition.status == "True" for condition in node.status.conditions or () if condition.type == "Ready")
-
-
 def _first(labels: dict[str, str], keys: tuple[str, ...]) -> str:
     for key in keys:
         if label := labels.get(key):

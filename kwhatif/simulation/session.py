@@ -26,7 +26,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import Storage
 from kwhatif.errors import InputError
 from kwhatif.framework.interface import Dependency
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.results.base import Gap
 from kwhatif.results.place import FailedCreate
 from kwhatif.scheduling.attempt import Attempt
@@ -106,7 +106,7 @@ def pending_pods(snapshot: Snapshot) -> list[PodToSchedule]:
 
 
 def _written_last(pod: Pod) -> tuple[int, str]:
-    return int64(pod.metadata.resource_version or "") or 0, pod.metadata.creation_timestamp or ""
+    return parse_int(pod.metadata.resource_version or "") or 0, pod.metadata.creation_timestamp or ""
 
 
 def is_waiting(pod: Pod) -> bool:

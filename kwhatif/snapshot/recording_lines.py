@@ -24,7 +24,7 @@ import zstandard
 from kwhatif.api.decode import decode_json, describe_value
 from kwhatif.api.kinds import KIND_TABLE, Kind
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.snapshot.format.atomic_files import AppendOnlyFile
 from kwhatif.snapshot.format.model import Metadata
 from kwhatif.snapshot.read.files import Lines, Text
@@ -124,7 +124,7 @@ def decode_lines(lines: Lines, type_: type[T]) -> Iterator[tuple[int, bytes, T]]
 def version_of(metadata: ObjectMeta, place: str) -> int:
     """The version of an object or a list, which is one counter for all. Raises InputError."""
     text = metadata.resource_version
-    version = int64(text)
+    version = parse_int(text)
     if version is None:
         problem = f'expected a number such as "1087", found {describe_value(text)}'
         raise InputError(problem, place=f"{place}.metadata.resourceVersion")

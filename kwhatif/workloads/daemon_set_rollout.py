@@ -18,7 +18,7 @@ import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import section
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.workloads.daemon_set import (
     GENERATION,
     REVISION,
@@ -98,7 +98,7 @@ class DaemonSetRollout(Rollout):
         changed = not same_template(was, is_)
         revision, generation = template_hash(is_), generation_of(old)
         if changed:
-            number = int64(generation)
+            number = parse_int(generation)
             generation = generation if number is None else str(number + 1)
         elif members:
             newest = max(members, key=lambda member: (_generation(member), _creation_time_of(member)))
@@ -286,7 +286,7 @@ class DaemonSetRollout(Rollout):
 
 
 def _generation(member: RolloutPod) -> int:
-    return int64(labels_of(member.pod).get(GENERATION, "")) or 0
+    return parse_int(labels_of(member.pod).get(GENERATION, "")) or 0
 
 
 def _creation_time_of(member: RolloutPod) -> str:

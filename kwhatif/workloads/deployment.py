@@ -12,7 +12,7 @@ import msgspec
 
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import part_of, section
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.workloads.object_creation import ObjectCreator, template_hash, template_of, truncate_name
 from kwhatif.workloads.objects import (
     HASH_LABEL,
@@ -241,7 +241,7 @@ def _age(deployment: Object, name: str, pods: list[Object]) -> tuple[bool, bool,
 
 
 def _number(text: str | None) -> int | None:
-    return int64(text or "")
+    return parse_int(text or "")
 
 
 def _creation_time_of(pod: Object) -> str:

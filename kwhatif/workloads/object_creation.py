@@ -17,10 +17,11 @@ from typing import Protocol
 import msgspec
 
 from kwhatif.admission.object_store import ObjectStore
-from kwhatif.admission.response import ApiResponse, FieldChange, Object, RequestRefusal, StoredObject
+from kwhatif.admission.response import ApiResponse, Object, RequestRefusal, StoredObject
 from kwhatif.api.objects import part_of, section
 from kwhatif.bounds import make_room
 from kwhatif.progress import track
+from kwhatif.results.expand import ChangeRecord
 from kwhatif.versions import Features
 from kwhatif.workloads.objects import (
     canonicalize,
@@ -151,7 +152,7 @@ class CreatedObjects(msgspec.Struct, frozen=True):
     claims: tuple[Object, ...] = ()
     objects: tuple[Object, ...] = ()
     refusals: tuple[CreationFailure, ...] = ()
-    changes: tuple[tuple[FieldChange, ...], ...] = ()
+    changes: tuple[tuple[ChangeRecord, ...], ...] = ()
 
     @property
     def missing(self) -> int:
@@ -167,7 +168,7 @@ class ObjectCreator(msgspec.Struct):
     claims: list[Object] = []
     objects: list[Object] = []
     refusals: list[CreationFailure] = []
-    changes: list[tuple[FieldChange, ...]] = []
+    changes: list[tuple[ChangeRecord, ...]] = []
 
     def build_result(self) -> CreatedObjects:
         return CreatedObjects(
@@ -213,7 +214,7 @@ class ObjectCreator(msgspec.Struct):
         self.record_pod(answer.object, answer.changes)
         return None
 
-    def record_pod(self, pod: Object, changes: tuple[FieldChange, ...] = ()) -> None:
+    def record_pod(self, pod: Object, changes: tuple[ChangeRecord, ...] = ()) -> None:
         """Record a created pod."""
         self.pods.append(pod)
         self.changes.append(changes)

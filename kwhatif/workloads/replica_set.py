@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import section
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
 from kwhatif.workloads.objects import (
     annotations_of,
@@ -186,7 +186,7 @@ def _phase(pod: Object, ready: bool) -> int:
 def _cost(pod: Object) -> int:
     """The annotated cost; what is no plain number counts as none."""
     text = annotations_of(pod).get(DELETION_COST) or "0"
-    number = int64(text)
+    number = parse_int(text)
     return number if number is not None and str(number) == text and -(2**31) <= number < 2**31 else 0
 
 

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache, partial
 from kwhatif.admission.response import Object
 from kwhatif.api.objects import part_of, section
 from kwhatif.bounds import make_room
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.workloads.object_creation import ObjectCreator, pod_from_template, template_hash
 from kwhatif.workloads.objects import (
     claim_template,
@@ -333,5 +333,5 @@ def _ordinal(member: RolloutPod) -> int:
 
 @lru_cache(maxsize=1 << 16)
 def _ordinal_of(name: str) -> int:
-    ordinal = int64(name.rpartition("-")[2])
+    ordinal = parse_int(name.rpartition("-")[2])
     return -1 if ordinal is None else ordinal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ from kwhatif.golang.parsing import int64
     ],
 )
 def test_a_text_is_a_number_as_far_as_go_takes_it_for_one(text: str, number: int | None) -> None:
-    assert int64(text) == number
+    assert parse_int(text) == number

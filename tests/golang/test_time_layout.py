@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwhatif.golang.numbers import parse_float, parse_int
+from kwhatif.golang.numbers import parse_float
+from kwhatif.golang.parsing import parse_int
 from kwhatif.golang.time_layout import RFC3339, LayoutError, parse_time
 
 
@@ -35,4 +36,4 @@ def test_numbers_are_read_as_strconv_reads_them() -> None:
         0.25,
         *[None] * 3,
     ]
-    assert [parse_int(text, 32) for text in ("-9", "4000000000", "x")] == [-9, None, None]
+    assert [parse_int(text, 32) for text in ("-9", "4000000000", "x", "9" * 5000)] == [-9, None, None, None]

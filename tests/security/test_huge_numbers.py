@@ -22,7 +22,7 @@ from kwhatif.commands.rightsize import horizontal
 from kwhatif.commands.upgrade.strategies import nodes_of
 from kwhatif.errors import InputError, UsageError
 from kwhatif.golang import cron
-from kwhatif.golang.parsing import finite, int64
+from kwhatif.golang.parsing import finite, parse_int
 from kwhatif.kueue.quota_tree import QuotaNode
 from kwhatif.results.amounts import format_amount
 from kwhatif.simulation.autoscalers import ec2_machines
@@ -39,7 +39,7 @@ TEXTS = (LONG, f"-{LONG}", f"+{LONG}", LARGE, "inf", "-inf", "nan", "1e999", "",
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_number_is_finite_and_of_64_bits_or_none(text: str) -> None:
-    assert int64(text) is None
+    assert parse_int(text) is None
     number = finite(text)
     assert number is None or text in ("٣", "1_0")
     assert finite(10**400) is finite(True) is finite(None) is finite([1]) is None

@@ -15,7 +15,7 @@ from kwhatif.admission.response import Object
 from kwhatif.api.field_types import FieldType, Types
 from kwhatif.cel.operators import equal
 from kwhatif.cel.values import Struct
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 
 _ATOMIC = frozenset(
     (
@@ -207,7 +207,7 @@ def _place(document: Any, path: str, missing: str) -> tuple[Any, str]:
 
 def _index(items: list[Any], key: str) -> int | None:
     """The place that a key names; negative ones count from the end."""
-    number = int64(key)
+    number = parse_int(key)
     if number is None or key.startswith("+"):
         return None
     return number % len(items) if -len(items) <= number < len(items) and items else None
@@ -227,7 +227,7 @@ def _add(where: Any, key: str, value: Any, wrong: str) -> None:
         where[key] = value
     elif key == "-":
         where.append(value)
-    elif (number := int64(key)) is None or key.startswith("+"):
+    elif (number := parse_int(key)) is None or key.startswith("+"):
         raise PatchError(f"{wrong}: value was not a proper array index: '{key}': {_bad_index(key)}")
     else:
         if not -len(where) - 1 <= number <= len(where):
@@ -248,7 +248,7 @@ def _remove(where: Any, key: str, wrong: str) -> None:
 
 
 def _bad_index(key: str) -> str:
-    number = int64(key)
+    number = parse_int(key)
     if number is not None:
         return f"Unable to access invalid index: {number}: invalid index referenced"
     why = "value out of range" if key.removeprefix("-").isdigit() else "invalid syntax"

@@ -17,7 +17,7 @@ from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 from kwhatif.api.objects import part_of, section
 from kwhatif.golang.cron import CronError, is_zone, parse
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _MOST_RULES, _MOST_SUCCESS_RULES, _MOST_CODES, _MOST_CONDITIONS = 20, 20, 255, 20
@@ -152,7 +152,7 @@ def _how_many(text: str, completions: int) -> int:
 
 
 def _index(text: str, completions: int) -> int:
-    index = int64(text) if text.isdigit() else None
+    index = parse_int(text) if text.isdigit() else None
     if index is None:
         raise _BadIndexes(f'cannot convert string to integer for index: "{text}"')
     if index >= completions:

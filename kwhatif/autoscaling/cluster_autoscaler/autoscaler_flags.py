@@ -11,7 +11,7 @@ from typing import Any
 
 from kwhatif.api.decode import describe_value
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import SECOND, Duration, finite, int64
+from kwhatif.golang.parsing import SECOND, Duration, finite, parse_int
 
 _MINUTE = 60 * SECOND
 GIB = 1024**3
@@ -150,7 +150,7 @@ def _value(kind: str, value: Any) -> Any:
 
 
 def _whole(value: Any) -> int:
-    number = int64(str(value).strip())
+    number = parse_int(str(value).strip())
     if number is None:
         raise ValueError(f"expected a whole number, found {describe_value(value)}")
     return number

@@ -11,7 +11,7 @@ import msgspec
 from kwhatif.api.core import Condition, Node, Taint
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import Flags
 from kwhatif.cluster.shapes import PodInfo, start_time
-from kwhatif.golang.parsing import SECOND, int64
+from kwhatif.golang.parsing import SECOND, parse_int
 
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 DELETION_CANDIDATE = "DeletionCandidateOfClusterAutoscaler"
@@ -64,7 +64,7 @@ def is_being_deleted(node: Node, now: int) -> bool:
     """Whether a deletion may still be under way (the taint's value is the time at which it began)."""
     for taint in node.spec.taints or ():
         if taint.key == TO_BE_DELETED:
-            since = int64(taint.value or "")
+            since = parse_int(taint.value or "")
             return since is not None and now - since * SECOND < _DELETION_TAKES
     return False
 

@@ -14,7 +14,7 @@ from functools import cached_property
 import msgspec
 
 from kwhatif.api.core import NodeSelectorRequirement
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 
 GROUP = "karpenter.sh"
 
@@ -177,10 +177,10 @@ class Requirement(msgspec.Struct, frozen=True, dict=True):
             case "DoesNotExist":
                 return cls(key, False, min_values=min_values)
             case "Gt" | "Gte":
-                least = int64(next(iter(values), "")) or 0
+                least = parse_int(next(iter(values), "")) or 0
                 return cls(key, True, least=least + (operator == "Gt"), min_values=min_values)
             case "Lt" | "Lte":
-                most = int64(next(iter(values), "")) or 0
+                most = parse_int(next(iter(values), "")) or 0
                 return cls(key, True, most=most - (operator == "Lt"), min_values=min_values)
         return cls(key, True, min_values=min_values)
 
@@ -208,7 +208,7 @@ class Requirement(msgspec.Struct, frozen=True, dict=True):
     def _within(self, value: str) -> bool:
         if self.least is None and self.most is None:
             return True
-        number = int64(value)
+        number = parse_int(value)
         if number is None:
             return False
         return not (self.least is not None and number < self.least) and not (

@@ -21,7 +21,7 @@ from kwhatif.api.decode import decode_json
 from kwhatif.api.events import Event
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.preemption import Preemption
@@ -228,7 +228,7 @@ def _refusals(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Deci
                 again.add(key)
             continue
         if event.reason == "FailedScheduling" and change.version > recording.begins:
-            after = int64(about.resource_version) or 0
+            after = parse_int(about.resource_version) or 0
             around = min(max(recording.version_at(time), after), change.version - 1)
             decision = Decision(about.uid, key, time, after, change.version, around, text=event.message)
             refusals.setdefault(about.uid, []).append(decision)

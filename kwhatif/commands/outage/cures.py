@@ -16,7 +16,7 @@ from kwhatif.commands.outage.failures import NodeFailure
 from kwhatif.results.disruption import Cure, Failure, Requirement
 from kwhatif.simulation.edits.document import apply_edits, read_edit
 from kwhatif.simulation.fewest_nodes import least_nodes, try_fewest
-from kwhatif.simulation.node_pools import is_ready, pool_of, zone_of
+from kwhatif.simulation.node_pools import pool_of, zone_of
 from kwhatif.simulation.study import StudyBase
 
 MOST_FAILURES = 3
@@ -81,7 +81,7 @@ class CureSearch(msgspec.Struct):
         hit = Counter(pools.get(pod.node, "") for pod in failure.lost_pods if pod.outcome == "pending")
         examples: dict[tuple[str, str], Node] = {}
         for node in sorted(cluster.columns.given, key=lambda node: node.name):
-            if node.name not in failure.nodes and not node.spec.unschedulable and is_ready(node):
+            if node.name not in failure.nodes and not node.spec.unschedulable and node.is_ready:
                 examples.setdefault((pools[node.name], zone_of(node)), node)
         ordered = sorted(examples.items(), key=lambda entry: (-hit[entry[0][0]], entry[0]))
         return [node for _, node in ordered[:MOST_EXAMPLES]]

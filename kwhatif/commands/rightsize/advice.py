@@ -195,11 +195,7 @@ def _clamp_to_policy(wanted: int, policy: ContainerPolicy | None, resource: str)
     if policy is None:
         return wanted
 
-    def amount(bound: Mapping[str, Quantity] | None) -> int | None:
-        quantity = (bound or {}).get(resource)
-        return None if quantity is None else quantity.amount_of(resource)
-
-    least, most = amount(policy.min_allowed), amount(policy.max_allowed)
+    least, most = _amount(policy.min_allowed, resource), _amount(policy.max_allowed, resource)
     wanted = wanted if least is None else max(wanted, least)
     return wanted if most is None else min(wanted, most)
 
@@ -221,12 +217,12 @@ def amounts_of(container: Container, resource: str) -> tuple[int | None, int | N
     """Request and limit of a container, in millicores or bytes."""
     resources = container.resources
     requests, limits = (resources.requests, resources.limits) if resources is not None else (None, None)
+    return _amount(requests, resource), _amount(limits, resource)
 
-    def amount(quantities: Mapping[str, Quantity] | None) -> int | None:
-        quantity = (quantities or {}).get(resource)
-        return None if quantity is None else quantity.amount_of(resource)
 
-    return amount(requests), amount(limits)
+def _amount(quantities: Mapping[str, Quantity] | None, resource: str) -> int | None:
+    quantity = (quantities or {}).get(resource)
+    return None if quantity is None else quantity.amount_of(resource)
 
 
 def is_guaranteed(pod: Pod) -> bool:

@@ -14,7 +14,6 @@ from kwhatif.errors import UsageError
 from kwhatif.simulation.edits.add_nodes import equip, new_node
 from kwhatif.simulation.edits.daemon_pods import start_daemons
 from kwhatif.simulation.edits.draft import Draft
-from kwhatif.simulation.node_pools import is_ready
 
 ORIGIN = "upgrade"
 
@@ -67,7 +66,7 @@ def in_delete_order(nodes: Sequence[Node], policy: DeletePolicy | None) -> list[
     by_name = sorted(nodes, key=lambda node: node.name)
     if policy != "Random":
         by_name.sort(key=lambda node: node.metadata.creation_timestamp or "", reverse=policy == "Newest")
-    return sorted(by_name, key=is_ready)
+    return sorted(by_name, key=lambda node: node.is_ready)
 
 
 def add_new_nodes(draft: Draft, old: Sequence[Node], changes: NodeChanges) -> dict[str, str]:

@@ -65,24 +65,28 @@ def _words_of_cost(cost: UpgradeCost) -> Iterator[str]:
 
 
 def cost_of(
-    nodes: Iterable[Node], created_at: Mapping[str, float], deleted: Mapping[str, float], end: float | None, prices: Prices
+    nodes: Iterable[Node],
+    new: Mapping[str, float],
+    deleted: Mapping[str, float],
+    end: float | None,
+    prices: Prices,
 ) -> UpgradeCost:
     """The cost of a pool's old and new ``nodes`` until the ``end``, if there is one; times are in seconds.
 
-    ``created_at`` has the new nodes; what would come later is never there. Without all prices there are no sums.
+    ``new`` has when each new node came; what would come later is never there. Without all prices there are no sums.
     """
     there = list(nodes)
     known, unknown = prices_of(there, prices)
     if unknown:
         return UpgradeCost(unknown=unknown)
-    old = [node.name for node in there if node.name not in created_at]
+    old = [node.name for node in there if node.name not in new]
     usual = sum(known[name] for name in old)
-    changes = sorted(_changes(known, created_at, deleted))
+    changes = sorted(_changes(known, new, deleted))
     running = list(accumulate((change for _, change in changes), initial=usual))
     cost = UpgradeCost(usual=round(usual, 4), peak=round(max(running), 4))
     if end is None:
         return cost
-    more = sum(known[name] * (end - time) for name, time in created_at.items() if name in known)
+    more = sum(known[name] * (end - time) for name, time in new.items() if name in known)
     less = sum(known[name] * (end - time) for name, time in deleted.items() if name in known)
     return replace(cost, more=round((more - less) / 3600, 4))
 

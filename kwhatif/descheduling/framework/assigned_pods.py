@@ -22,11 +22,6 @@ Amounts = Mapping[str, int]
 NANO = 10**9
 
 
-def is_ready(node: Node) -> bool:
-    """Whether no condition says that the node is not ready (upstream: pkg/descheduler/node/node.go, IsReady)."""
-    return all(one.status == "True" for one in node.status.conditions or () if one.type == "Ready")
-
-
 def is_running(pod: Pod) -> bool:
     """Whether it takes room on its node: neither succeeded nor failed."""
     return not pod.is_finished

@@ -15,7 +15,7 @@ from kwhatif.api.meta import LabelSelector
 from kwhatif.api.selectors import Selector, SelectorError, parse_selector
 from kwhatif.cluster.shapes import start_time
 from kwhatif.cluster.types import BoolArray
-from kwhatif.descheduling.framework.assigned_pods import AssignedPods, is_ready
+from kwhatif.descheduling.framework.assigned_pods import AssignedPods
 from kwhatif.descheduling.framework.descheduler_policy import PluginArgs, PolicyStruct, PriorityThreshold
 from kwhatif.descheduling.framework.node_fit import NodeFit
 from kwhatif.descheduling.framework.pod_order import is_preferred_to_stay
@@ -213,7 +213,7 @@ class DefaultEvictor:
         except SelectorError:
             return None
         nodes = self._world.pods.all_nodes
-        return np.array([is_ready(node) and selector.matches(node.metadata.labels or {}) for node in nodes], np.bool_)
+        return np.array([node.is_ready and selector.matches(node.metadata.labels or {}) for node in nodes], np.bool_)
 
     # --- the extension points
 

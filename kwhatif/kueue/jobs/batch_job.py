@@ -12,8 +12,8 @@ from kwhatif.api.kueue import WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.objects import section
 from kwhatif.golang.field_validation import ROOT
 from kwhatif.golang.formatting import go_quote
+from kwhatif.golang.parsing import parse_int, parse_int_error
 from kwhatif.kueue.configuration import ELASTIC
-from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
 from kwhatif.kueue.jobs.job_webhooks import job_problems
 from kwhatif.kueue.jobs.topology_annotations import (
@@ -42,7 +42,7 @@ def pod_sets(job: Object) -> list[WorkloadPodSet]:
     """Raises InputError for a template that cannot be read."""
     spec = section(job, "spec")
     template = convert(section(spec, "template"), WorkloadPodTemplate)
-    least = atoi(_annotations(job).get(MIN_PARALLELISM, ""))
+    least = parse_int(_annotations(job).get(MIN_PARALLELISM, ""))
     return [
         WorkloadPodSet(
             name="main",
@@ -81,9 +81,9 @@ def _partial_problems(job: Object) -> Iterator[str]:
     if text is None:
         return
     path = ROOT.child("metadata", "annotations").index(MIN_PARALLELISM)
-    least, count = atoi(text), pod_count(job)
+    least, count = parse_int(text), pod_count(job)
     if least is None:
-        yield path.invalid(text, atoi_error(text))
+        yield path.invalid(text, parse_int_error(text))
     elif least >= count or least <= 0:
         yield path.invalid(least, f"should be between 0 and {count - 1}")
     if _annotations(job).get(ELASTIC) == "true":

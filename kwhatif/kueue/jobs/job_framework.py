@@ -27,9 +27,9 @@ from kwhatif.api.objects import section
 from kwhatif.api.selectors import Selector
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.golang.field_validation import aggregate, label_value
+from kwhatif.golang.parsing import parse_int
 from kwhatif.kueue.admission_gates import GATED_BY
 from kwhatif.kueue.configuration import Configuration
-from kwhatif.kueue.jobs.go_integers import atoi
 from kwhatif.kueue.jobs.job_webhooks import MAX_TIME
 from kwhatif.kueue.workload import JOB_UID_LABEL
 from kwhatif.results.amounts import format_some
@@ -136,7 +136,7 @@ class JobFramework:
         if not label_value(uid):
             copied[JOB_UID_LABEL] = uid
         gate = section(metadata, "annotations").get(GATED_BY)
-        limit = atoi(labels.get(MAX_TIME, ""))
+        limit = parse_int(labels.get(MAX_TIME, ""))
         return JobOutcome(
             KueueWorkload(
                 api_version=f"{GROUP}/v1beta2",

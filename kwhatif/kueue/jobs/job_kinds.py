@@ -17,7 +17,7 @@ from kwhatif.api.decode import convert
 from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet, WorkloadPodTemplate
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.objects import section
-from kwhatif.kueue.jobs.go_integers import atoi
+from kwhatif.golang.parsing import parse_int
 from kwhatif.kueue.jobs.job_framework import JobKind, Object
 from kwhatif.kueue.jobs.job_webhooks import MOST_POD_SETS, POD_GROUP_COUNT, POD_GROUP_NAME, kind_problems
 from kwhatif.kueue.jobs.spec_pod_sets import (
@@ -200,7 +200,7 @@ def group_failure(pods: Sequence[Pod]) -> str:
 
 
 def _group_count(pod: Pod) -> int | None:
-    return atoi((pod.metadata.annotations or {}).get(POD_GROUP_COUNT, ""))
+    return parse_int((pod.metadata.annotations or {}).get(POD_GROUP_COUNT, ""))
 
 
 def _is_fast(pod: Pod) -> bool:

@@ -14,9 +14,9 @@ from kwhatif.api.kueue import QUEUE_LABEL, WorkloadPodSet
 from kwhatif.api.objects import section
 from kwhatif.golang.field_validation import ROOT, Path, dns_subdomain
 from kwhatif.golang.formatting import go_quote
+from kwhatif.golang.parsing import parse_int, parse_int_error
 from kwhatif.kueue.admission_gates import gate_problems
 from kwhatif.kueue.configuration import ELASTIC
-from kwhatif.kueue.jobs.go_integers import atoi, atoi_error
 from kwhatif.kueue.jobs.topology_annotations import (
     grouping_problems,
     request_error,
@@ -47,9 +47,9 @@ def job_problems(job: Object) -> Iterator[str]:
     if name and job.get("kind") in _WITHOUT_PREBUILT:
         yield path.forbidden(f"Is not supported for {go_quote(_version_and_kind(job))}")
     if MAX_TIME in labels:
-        seconds = atoi(labels[MAX_TIME])
+        seconds = parse_int(labels[MAX_TIME])
         if seconds is None:
-            yield _LABELS.index(MAX_TIME).invalid(labels[MAX_TIME], atoi_error(labels[MAX_TIME]))
+            yield _LABELS.index(MAX_TIME).invalid(labels[MAX_TIME], parse_int_error(labels[MAX_TIME]))
         elif seconds <= 0:
             yield _LABELS.index(MAX_TIME).invalid(seconds, "should be greater than 0")
     yield from marker_problems(job)
@@ -233,9 +233,9 @@ def _pod_problems(pod: Object) -> Iterator[str]:
     if (count is None) != (not group):
         yield (path if group == "" else _ANNOTATIONS.index(POD_GROUP_COUNT)).required(both)
     elif count is not None:
-        number = atoi(count)
+        number = parse_int(count)
         if number is None:
-            yield _ANNOTATIONS.index(POD_GROUP_COUNT).invalid(count, atoi_error(count))
+            yield _ANNOTATIONS.index(POD_GROUP_COUNT).invalid(count, parse_int_error(count))
         elif number < 1:
             detail = (
                 f"incorrect annotation value '{POD_GROUP_COUNT}={count}': group total count should be greater than zero"

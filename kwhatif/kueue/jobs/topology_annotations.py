@@ -15,7 +15,7 @@ from kwhatif.api.kueue import PodSetTopologyRequest, SliceConstraint, WorkloadPo
 from kwhatif.errors import InputError
 from kwhatif.golang.field_validation import Path, qualified_name
 from kwhatif.golang.formatting import go_quote
-from kwhatif.kueue.jobs.go_integers import atoi_error
+from kwhatif.golang.parsing import parse_int_error
 from kwhatif.versions.gates import BOOLEANS
 
 _PREFIX = "kueue.x-k8s.io/podset-"
@@ -87,7 +87,7 @@ def request_error(annotations: Mapping[str, str]) -> str:
         return "" if 1 <= len(layers) <= _MOST_LAYERS else f"{_WRONG_COUNT}: got {len(layers)}"
     size = annotations.get(SLICE_SIZE)
     if SLICE_TOPOLOGY in annotations and size is not None and _int32(size) is None:
-        return atoi_error(size, "ParseInt")
+        return parse_int_error(size, "ParseInt")
     return ""
 
 

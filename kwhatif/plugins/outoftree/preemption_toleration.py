@@ -20,7 +20,7 @@ from kwhatif.framework.status import Code, Diagnosis
 from kwhatif.framework.victim_rules import Account
 from kwhatif.golang.config_struct import Int32
 from kwhatif.golang.field_validation import Path
-from kwhatif.golang.numbers import parse_int
+from kwhatif.golang.parsing import parse_int
 from kwhatif.plugins.shared.preemption_args import preemption_problems
 from kwhatif.versions import Features
 
@@ -128,7 +128,7 @@ def _is_spared(other: PodInfo, pod: PodInfo, of_other: PriorityClass, now: int) 
         least = parse_int(annotations[_LEAST_PRIORITY], 32)
     seconds: int | None = 0
     if _SECONDS in annotations:
-        seconds = parse_int(annotations[_SECONDS], 64)
+        seconds = parse_int(annotations[_SECONDS])
     if least is None or seconds is None or pod.priority >= least:
         return False
     scheduled = _scheduled_at(other)

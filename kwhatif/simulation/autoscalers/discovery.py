@@ -25,7 +25,7 @@ from kwhatif.api.meta import Resource
 from kwhatif.api.node_provisioning import Machine, MachineDeployment, MachinePool, MachineSet, Scalable
 from kwhatif.api.quantity import Quantity
 from kwhatif.autoscaling.cluster_autoscaler.autoscaler_flags import FLAGS, LISTS
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.simulation.autoscaler_notes import own_deployment
 from kwhatif.simulation.autoscalers.node_flags import parse_node_flags, unread_node_flags
 from kwhatif.simulation.autoscalers.node_groups_document import (
@@ -257,7 +257,7 @@ def _amount(notes: Mapping[str, str], *keys: str) -> Quantity | None:
 
 def _number(notes: Mapping[str, Any], *keys: str) -> int | None:
     """The first of these annotations that is a number."""
-    return next((number for key in keys if (number := int64(str(notes.get(key, "")))) is not None), None)
+    return next((number for key in keys if (number := parse_int(str(notes.get(key, "")))) is not None), None)
 
 
 _GPU_LABELS = ("cloud.google.com/gke-accelerator", "k8s.amazonaws.com/accelerator", "accelerator")

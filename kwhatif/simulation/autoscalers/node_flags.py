@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 
 USUAL: Final = "min:max:name"
 
@@ -78,7 +78,7 @@ def parse_node_flags(words: Sequence[tuple[str, str]]) -> Iterator[SizedGroup]:
     parts = form_of(words).parts.split(":")
     for value in node_flags(words):
         fields = dict(zip(parts, value.split(":", len(parts) - 1), strict=False))
-        least, most = int64(fields.get("min", "")), int64(fields.get("max", ""))
+        least, most = parse_int(fields.get("min", "")), parse_int(fields.get("max", ""))
         if least is not None and most is not None and fields.get("name"):
             yield SizedGroup(fields["name"], least, most)
 

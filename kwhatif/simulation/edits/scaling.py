@@ -13,7 +13,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from kwhatif.admission.request import deep_copy_json
-from kwhatif.admission.response import FieldChange, Object, RequestRefusal
+from kwhatif.admission.response import Object, RequestRefusal
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.core import ReplicationController
 from kwhatif.api.decode import convert, describe_value
@@ -25,6 +25,7 @@ from kwhatif.api.workloads_and_storage import PersistentVolumeClaim, ReplicaSet,
 from kwhatif.bounds import make_room
 from kwhatif.errors import InputError
 from kwhatif.results.amounts import format_count
+from kwhatif.results.expand import ChangeRecord
 from kwhatif.results.place import FailedCreate
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.objects import display_name_of, pod_to_schedule_of
@@ -172,7 +173,7 @@ class _Scaling:
         self._pods = [self._assume_placed(pod) for pod in self._server.world.all("Pod", namespace)]
         self._sets = list(self._server.world.all("ReplicaSet", namespace))
         self._now = moment(draft.snapshot.taken_at) or last_moment_of(self._pods)
-        self._trails: dict[str, Sequence[FieldChange]] = {}
+        self._trails: dict[str, Sequence[ChangeRecord]] = {}
         self._refused = ""
         self._going: set[str] = set()
         self._going_claims: set[tuple[str, str]] = set()

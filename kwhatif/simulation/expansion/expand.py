@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from kwhatif.admission.object_store import name_of, namespace_of
 from kwhatif.admission.pipeline import DEFAULT_PLUGINS
-from kwhatif.admission.response import Doubt, FieldChange, Object, RequestRefusal, StoredObject
+from kwhatif.admission.response import Doubt, Object, RequestRefusal, StoredObject
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.field_types import Types, check
 from kwhatif.api.kinds import describe_kind, is_kept_whole, struct_for
@@ -23,6 +23,7 @@ from kwhatif.bounds import make_room, pods_left, pods_to_make
 from kwhatif.errors import InputError, LimitError
 from kwhatif.progress import track
 from kwhatif.results.amounts import format_count
+from kwhatif.results.expand import ChangeRecord
 from kwhatif.results.place import Refusal, RefusedField, RequestWarning
 from kwhatif.simulation.expansion.creation_order import in_creation_order
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, PendingCreations, Rollout, convert_claim
@@ -91,7 +92,7 @@ class _Expansion:
         self._companions = Companions(map(complete_object, manifests))
         self._verb = verb
         self._nodes: list[Object] | None = None
-        self._to_reconcile: list[tuple[Object, str, tuple[FieldChange, ...]]] = []
+        self._to_reconcile: list[tuple[Object, str, tuple[ChangeRecord, ...]]] = []
         self._generated = Counter[tuple[object, str, str]]()
         self._scaling = WorkloadScaling(self._world, position, self._server.doubts)
         self._creations = PendingCreations(self._server)
@@ -227,7 +228,7 @@ class _Expansion:
                 if name_of(claim).startswith(begins) and name_of(claim).removeprefix(begins).isdecimal():
                     self._world.remove("PersistentVolumeClaim", namespace, name_of(claim))
 
-    def _accept(self, obj: Object, origin: str, changes: tuple[FieldChange, ...] = ()) -> None:
+    def _accept(self, obj: Object, origin: str, changes: tuple[ChangeRecord, ...] = ()) -> None:
         """Leave a new object to the controllers: after all requests where those keep their order, since controllers try
         again until what they need is there.
         """
@@ -236,7 +237,7 @@ class _Expansion:
         else:
             self._reconcile_new(obj, origin, changes)
 
-    def _reconcile_new(self, obj: Object, origin: str, changes: tuple[FieldChange, ...] = ()) -> None:
+    def _reconcile_new(self, obj: Object, origin: str, changes: tuple[ChangeRecord, ...] = ()) -> None:
         """The pods and objects that the controllers make of a new object. ``changes`` are admission's changes to it."""
         made = reconcile(
             self._server, obj, self._all_nodes(obj), templates=self._templates, companions=self._companions

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
-from kwhatif.admission.response import Doubts, FieldChange, Object, RequestRefusal
+from kwhatif.admission.response import Doubts, Object, RequestRefusal
 from kwhatif.admission.server import ApiServer
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.meta import Resource
@@ -21,6 +21,7 @@ from kwhatif.api.objects import part_of, section
 from kwhatif.api.times import convert_object
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.errors import InputError
+from kwhatif.results.expand import ChangeRecord
 from kwhatif.results.place import FailedCreate, Refusal, RequestWarning
 from kwhatif.simulation.expansion.objects import at_home, display_name_of, pod_to_schedule_of
 from kwhatif.simulation.expansion.scaled_workloads import ScaledWorkload
@@ -150,7 +151,7 @@ class ExpandedManifests(msgspec.Struct):
 
     pods: list[PodToSchedule] = []
     whole: dict[str, Object] = {}
-    trails: dict[str, tuple[FieldChange, ...]] = {}
+    trails: dict[str, tuple[ChangeRecord, ...]] = {}
     objects: list[Resource] = []
     claims: list[Object] = []
     refusals: list[Refusal] = []
@@ -172,7 +173,7 @@ class ExpandedManifests(msgspec.Struct):
             for step in rollout.begin(lambda pod: True, {}):
                 yield from map(rollout.pods_to_schedule, step.creates)
 
-    def record_pod(self, pod: Object, origin: str, owner: str, changes: tuple[FieldChange, ...]) -> PodToSchedule:
+    def record_pod(self, pod: Object, origin: str, owner: str, changes: tuple[ChangeRecord, ...]) -> PodToSchedule:
         """A pod to be scheduled as the API server stores it, kept whole for what is asked about it later."""
         item = pod_to_schedule_of(pod, self.world, origin, owner, changes)
         self.whole[item.pod.key], self.trails[item.pod.key] = pod, changes
@@ -217,7 +218,7 @@ class Rollout:
         self.assumed = self._old is not old
         self._server, self._world, self._done = server, server.world, done
         self._nodes, self._dropped, self._taken_at, self._operated = nodes, dropped, taken_at, operated
-        self._trails: dict[str, tuple[FieldChange, ...]] = {}
+        self._trails: dict[str, tuple[ChangeRecord, ...]] = {}
         self._failures: dict[tuple[str, str], FailedCreate] = {}
         self._created: list[Claim] = []
         self.plan: Plan | None = None

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
 from kwhatif.admission.plugins.priority import SYSTEM_CLASSES
-from kwhatif.admission.response import FieldChange, Object
+from kwhatif.admission.response import Object
 from kwhatif.api.objects import part_of, section
+from kwhatif.results.expand import ChangeRecord
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.load import Manifest
 
@@ -29,7 +30,7 @@ def complete_object(manifest: Manifest) -> Object:
 
 
 def pod_to_schedule_of(
-    pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[FieldChange]
+    pod: Object, world: ObjectStore, origin: str, owner: str, changes: Sequence[ChangeRecord]
 ) -> PodToSchedule:
     """A stored pod to be scheduled. ``changes`` are admission's changes to it."""
     typed = world.parts.convert(pod)

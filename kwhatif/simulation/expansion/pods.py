@@ -16,7 +16,7 @@ from kwhatif.api.kinds import describe_kind, kind_of
 from kwhatif.api.objects import section
 from kwhatif.errors import InputError, UsageError
 from kwhatif.results.amounts import format_counts
-from kwhatif.results.expand import ChangeRecord, ExpandedPod, ExpandResult
+from kwhatif.results.expand import ExpandedPod, ExpandResult
 from kwhatif.results.place import RolloutPlan, RolloutStep
 from kwhatif.simulation.api_resources import types_served
 from kwhatif.simulation.expansion.expand import expand
@@ -166,7 +166,7 @@ def _record(expanded: ExpandedManifests, item: PodToSchedule) -> ExpandedPod:
         pod=item.pod.key,
         owner=item.owner,
         origin=item.origin,
-        changes=tuple(ChangeRecord(step=change.step, path=change.path, text=change.text) for change in changes),
+        changes=tuple(changes),
         object=expanded.whole[item.pod.key],
     )
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
-from kwhatif.admission.response import Doubts, FieldChange
+from kwhatif.admission.response import Doubts
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import ObjectMeta
 from kwhatif.api.objects import part_of
@@ -27,6 +27,7 @@ from kwhatif.kueue.jobs.job_kinds import pod_group_of
 from kwhatif.kueue.workload import QUOTA_RESERVED, Workload
 from kwhatif.results.amounts import format_count
 from kwhatif.results.base import Gap
+from kwhatif.results.expand import ChangeRecord
 from kwhatif.results.outcome import EvictedPod, PendingPod
 from kwhatif.results.place import Refusal
 from kwhatif.simulation.ownership import Owners
@@ -171,7 +172,7 @@ class _QueuedScenario:
             before = msgspec.to_builtins(item.pod.spec, enc_hook=plain_quantity)
             changed = [name for name in _FIELDS if now.get(name) != before.get(name)]
             spec = {**part_of(whole, "spec"), **{name: now.get(name) for name in changed}}
-            trail = (FieldChange("Kueue", f"spec.{name}", f"set to {json.dumps(now.get(name))}") for name in changed)
+            trail = (ChangeRecord("Kueue", f"spec.{name}", f"set to {json.dumps(now.get(name))}") for name in changed)
             self._trails[pod.key] = (*self._trails.get(pod.key, ()), *trail)
             self._whole[pod.key] = {**whole, "spec": {key: value for key, value in spec.items() if value is not None}}
         return structs.replace(item, pod=pod)

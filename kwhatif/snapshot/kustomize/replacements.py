@@ -16,7 +16,7 @@ from kwhatif.api.objects import section
 from kwhatif.cel.patterns import search
 from kwhatif.cel.values import Fault
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.snapshot.kustomize.field_specs import FieldSpec
 from kwhatif.snapshot.kustomize.resources import Identity, NoMatchError, Resource, Resources, text_of
 from kwhatif.snapshot.kustomize.room import CopyRoom
@@ -180,7 +180,7 @@ def _places_of(value: Any, keys: Sequence[str], *, creates: bool) -> Iterator[_P
 
 
 def _indices_of(items: list[Any], key: str, parts: Sequence[str], *, creates: bool) -> list[int]:
-    index = int64(key) if key.isdigit() else None
+    index = parse_int(key) if key.isdigit() else None
     if index is not None:
         if index == len(items) and creates:
             items.append({} if parts else None)

@@ -23,7 +23,7 @@ from kwhatif.api.objects import part_of
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.times import check_times
 from kwhatif.errors import ClusterError, InputError
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.snapshot.live import requests as asker
 from kwhatif.snapshot.live.listing import Listing, ListReader
 from kwhatif.snapshot.live.pruning import prune_event, prune_object
@@ -126,7 +126,7 @@ class KindWatch:
         self.refused, self.missing = listing.unreadable, listing.missing
         self._form, self._version = listing.form or self._form, listing.version or self._version
         self.dropped |= listing.dropped
-        if not listing.unreadable and int64(listing.resource_version) is None:
+        if not listing.unreadable and parse_int(listing.resource_version) is None:
             # No recording with such a list could be read: there is no telling what was before and what after it.
             listing.unreadable = self.refused = _NO_NUMBER
         if listing.unreadable:
@@ -227,7 +227,7 @@ class KindWatch:
                 raise Expired
             raise ClusterError(f"watch of {self.kind.plural}: {failure.code}: {failure.message}")
         meta = decode_json(event.object, _Head).metadata
-        if int64(meta.resource_version) is None:
+        if parse_int(meta.resource_version) is None:
             raise InputError(_NO_NUMBER)
         if event.type in _EVENT_TYPES:
             try:
@@ -333,7 +333,7 @@ class KindWatch:
         listing = self.lists.read(self.kind)
         if listing.unreadable:
             raise ClusterError(listing.unreadable)
-        if int64(listing.resource_version) is None:
+        if parse_int(listing.resource_version) is None:
             raise ClusterError(_NO_NUMBER)
         there = set()
         for key, version, uid, node, text in self._entries(listing):
@@ -371,7 +371,7 @@ class KindWatch:
             else:
                 meta = _WatchedMeta(obj.name, obj.namespace, obj.metadata.uid or "", version)
             try:
-                if int64(version) is None:
+                if parse_int(version) is None:
                     raise InputError(_NO_NUMBER)
                 self._check_room(meta)
             except InputError as error:

@@ -162,7 +162,7 @@ def _documents_of(source_text: GivenText, note: Note, report: ReadingReport, *, 
     broken: list[InputError] = []
     documents: list[Document] = []
     try:
-        if is_ytt(text.data) and not given.is_made:
+        if is_ytt(text.data) and not source_text.is_made:
             raise OtherDocumentError(YTT, source=text.name)
         documents = read_documents(
             text,

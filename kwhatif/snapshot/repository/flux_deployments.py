@@ -16,6 +16,7 @@ import msgspec
 
 from kwhatif import bounds
 from kwhatif.api.objects import list_at, section, text_at
+from kwhatif.snapshot.kustomize.resources import text_of
 from kwhatif.snapshot.read.objects import Item, plain_of
 from kwhatif.snapshot.repository.chart_library import ChartLibrary, ChartReference
 from kwhatif.snapshot.repository.charts import ChartRelease, has_chart, parse_values, values_at
@@ -165,19 +166,13 @@ def _variables(item: Item, value: Mapping[str, Any], maps: ConfigMapIndex) -> Va
             variables = {name: text for name, text in variables.items() if name not in later}
             encrypted = {name: value for name, value in encrypted.items() if name not in later}
             (variables if held.encrypted is None else encrypted).update(later)
-    texts = {name: _text_of(text) for name, text in section(build, "substitute").items()}
+    texts = {name: text_of(text) for name, text in section(build, "substitute").items()}
     values = {name: text.replace("\n", "") for name, text in (variables | texts).items()}
     if text_at(build, "substituteStrategy") == "Always":
         # It substitutes even if there is nothing to substitute by.
         values.setdefault("", "")
     unread = {name: value for name, value in encrypted.items() if name not in texts}
     return Variables(values, True, are_complete, unread)
-
-
-def _text_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
 
 
 def _of_release(item: Item, value: Mapping[str, Any], sources: FluxSources) -> Deployment | NotFollowed:

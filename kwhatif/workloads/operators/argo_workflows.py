@@ -13,7 +13,7 @@ import msgspec
 from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.objects import section
 from kwhatif.bounds import make_room
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of, namespace_of
 from kwhatif.workloads.operators.operator_kind import (
     claim_of,
@@ -114,7 +114,9 @@ class _Reading(msgspec.Struct):
         if isinstance(task.get("withItems"), list):
             return len(task["withItems"])
         sequence = section(task, "withSequence")
-        number, start, end = (int64(str(sequence.get(key, "")).removeprefix("+")) for key in ("count", "start", "end"))
+        number, start, end = (
+            parse_int(str(sequence.get(key, "")).removeprefix("+")) for key in ("count", "start", "end")
+        )
         if number is not None and number >= 0:
             return number
         if end is not None and end >= 0:

@@ -12,7 +12,7 @@ from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.field_types import check_part
 from kwhatif.api.objects import section
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import int64
+from kwhatif.golang.parsing import parse_int
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import annotations_of, deep_copy_json, integer, name_of, namespace_of
 from kwhatif.workloads.operators.operator_kind import items_of, size_of
@@ -162,7 +162,7 @@ def _scale(template: Object, what: str) -> int | None:
     notes = annotations_of(template)
     camel = "".join(part.capitalize() if place else part for place, part in enumerate(what.split("-")))
     annotation = str(notes.get(f"{_SCALING}/{what}", notes.get(f"{_SCALING}/{camel}", "")))
-    return int64(annotation) if annotation.isdecimal() else None
+    return parse_int(annotation) if annotation.isdecimal() else None
 
 
 def _first_scale(template: Object) -> int:

@@ -15,7 +15,7 @@ from kwhatif.admission.response import Doubt, Object
 from kwhatif.api.decode import describe_value
 from kwhatif.api.objects import part_of, section
 from kwhatif.errors import InputError
-from kwhatif.golang.parsing import finite, int64
+from kwhatif.golang.parsing import finite, parse_int
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import deep_copy_json, integer, name_of
 from kwhatif.workloads.operators.operator_kind import is_true, size_of, some_fields
@@ -159,7 +159,7 @@ def _memory(app: Object, own: Object, role: str) -> int:
 
 def _mebibytes(text: str, place: str) -> int:
     match = _JAVA_SIZE.fullmatch(text.strip())
-    size = int64(match[1]) if match else None
+    size = parse_int(match[1]) if match else None
     if match is None or size is None:
         raise InputError(f"expected a size such as 512m or 2g, found {describe_value(text)}", place=place)
     return math.floor(size * _MEBIBYTES[match[2].lower()])

@@ -33,7 +33,6 @@ from kwhatif.simulation.cluster_map import ClusterObservation, build_map
 from kwhatif.simulation.node_pools import (
     RequestSums,
     allocatable_of,
-    is_ready,
     pods_by_node,
     pool_of,
     resource_order_of,
@@ -143,7 +142,7 @@ def _rows(
                 requested[name] += amount
         requested["pods"] = len(mine)
         allocatable = allocatable_of(node)
-        ready, cordoned = is_ready(node), bool(node.spec.unschedulable)
+        ready, cordoned = node.is_ready, bool(node.spec.unschedulable)
         rows.append(_Row(node, pool_of(node, by), zone_of(node), ready, cordoned, len(mine), allocatable, requested))
     return rows
 
