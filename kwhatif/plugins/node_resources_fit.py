@@ -125,6 +125,7 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
         node, total = columns.nodes[row], columns.allocatable[row]
         if columns.allowed_pods[row] < 1:
             continue
+        # Evictions cannot help on a node that is too small for the pod beside its daemons.
         room = room_if_empty(cluster, row)
         if any(amount > room[axis.column(name)] for name, amount in pod.shape.requests.items()):
             continue
@@ -134,6 +135,7 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
             for name, request in pod.shape.requests.items()
             if request > free[axis.column(name)]
         }
+        # One lack at a time: a node short of two resources is not near enough to be called a way out.
         full = int(cluster.pod_count[row] - columns.allowed_pods[row]) + 1
         if full > 0 and not short:
             count = f"{cluster.pod_count[row]} of {columns.allowed_pods[row]}"
@@ -147,6 +149,7 @@ def suggest_room(pod: PodInfo, cluster: Cluster, rows: Sequence[int]) -> Iterato
             )
         elif full <= 0 and len(short) == 1:
             ((name, lack),) = short.items()
+            # Compared by the share of the node, as a core and a byte cannot be.
             share = lack / int(total[axis.column(name)])
             text = f"free {format_amount(name, lack)} {name} on node {node.name}"
             suggestions.append((share, node.name, text, _more(node, name, lack)))

@@ -58,22 +58,27 @@ class HostSelection:
         nodes in an order that is another one in each run.
         """
         by_heap = self._cluster.shapes.features.best_node_is_top_of_a_heap and not (self._by_name or in_any_order)
+        # The common case needs no list of the best: the top of upstream's heap is the answer.
         if by_heap and not prefers and randomized is None:
             return top_of(totals), Choice.HEAP
         columns = self._cluster.columns
         best = (totals == totals.max()).nonzero()[0]
         if len(best) == 1:
             return int(best[0]), Choice.ONLY
+        # A recorded or wished node decides only among equals; it never wins over a better score.
         if prefers:
             preferred = columns.row(prefers.get(pod.uid) or prefers.get(pod.key, ""))
             wished = best[rows[best] == preferred] if preferred is not None else best[:0]
             if len(wished):
                 return int(wished[0]), Choice.WISH
         if by_heap:
+            # Only nodes that an extender scored have the second key, which is random: these are drawn among.
             drawn = best[:0] if randomized is None else best[randomized[best]]
             if not len(drawn):
                 return top_of(totals), Choice.HEAP
             best = drawn
+        # Before the heap upstream drew among the best as it met them. Names give an order that is the same wherever the
+        # search starts, so that a seed means the same draw.
         ranks = columns.name_rank[rows[best]]
         if self.random is not None:
             return int(best[np.argsort(ranks)[self.random.randrange(len(best))]]), Choice.DRAW

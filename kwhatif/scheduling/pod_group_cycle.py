@@ -219,6 +219,8 @@ class PodGroupScheduler:
         member = MemberResult(attempt)
         if self._is_watched:
             scheduler.observer.on_decision(scheduler, attempt)
+        # A member may only fit once others have left: it then counts with the node it is nominated to, so that the
+        # members after it see the node taken, and the group as a whole is judged by what preemption would free.
         row = attempt.row
         if row is None:
             row = self._cluster.columns.row(attempt.nominated) if attempt.nominated else None
@@ -230,6 +232,7 @@ class PodGroupScheduler:
             member.requires_preemption = True
             if attempt.diagnosis is not None:
                 attempt.states = scheduler.framework.states(pod, attempt.diagnosis.evaluation)
+        # Assumed for the trial alone. Whether members stay is up to the group: the caller reverts all of them together.
         nominated = pod.nominated
         refusal = scheduler.binding.assume_and_reserve(attempt, row)
         if refusal is not None:
@@ -238,6 +241,7 @@ class PodGroupScheduler:
         self._states.assume(pod, row)
         self._cluster.unlisted.assume(pod.shape, row)
         member.row = row
+        # A member told to wait is a success here: gang plugins let nobody pass before the last one has been tried.
         answer = scheduler.framework.permit(pod, self._cluster.columns.names[row], attempt.states)
         if isinstance(answer, Status):
             self._revert(member)

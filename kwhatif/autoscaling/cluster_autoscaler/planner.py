@@ -88,6 +88,8 @@ def crop_nodes_to_budgets(
     budget, drain_budget = flags.max_scale_down_parallelism, flags.max_drain_parallelism
     empty_single, empty_whole = _by_group(empty, groups)
     drain_single, drain_whole = _by_group(drained, groups)
+    # Groups that are at zero or at their maximum go as a whole or not at all, so they are first: the first of them may
+    # exceed the budget, since it would never fit one that is smaller than the group.
     going: list[str] = []
     drain_going: list[str] = []
     overflow = True
@@ -97,11 +99,13 @@ def crop_nodes_to_budgets(
         tight = budget < count or drain_budget < len(with_pods)
         if tight and (budget == 0 or (with_pods and drain_budget == 0) or not overflow):
             break
+        # Part of the group stays busy, so it cannot be taken as a whole in this loop.
         if count not in (groups[name].target, registered.get(name, 0)):
             continue
         going += nodes
         drain_going += with_pods
         budget, drain_budget, overflow = budget - count, drain_budget - len(with_pods), False
+    # Drained nodes count against both budgets, empty ones against the first alone: draining is what loads the cluster.
     drain_budget = min(budget, drain_budget)
     for name, nodes in drain_whole.items():
         if name in empty_whole:
@@ -243,6 +247,7 @@ class Planner:
         here: dict[str, Node],
         scale_down: ScaleDown,
     ) -> None:
+        # 1. What can be told from the node and its use alone, before any pod is moved in thought.
         eligible = []
         for name in scale_down.candidates:
             if name in self._recent:
@@ -255,6 +260,9 @@ class Planner:
                 scale_down.unremovable[name] = Unremovable(reason)
             else:
                 eligible.append(name)
+        # 2. Whether the pods would fit elsewhere. A node found unneeded is no destination for those after it, and what
+        # its budgets allow is spent, so the order of candidates decides: two half-empty nodes do not vouch for each
+        # other.
         destinations = np.zeros(len(simulated.cluster), np.bool_)
         destinations[[row for name in here if (row := simulated.row(name)) is not None]] = True
         most, counted = self._most_unneeded(world), 0

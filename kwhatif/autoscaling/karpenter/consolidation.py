@@ -150,6 +150,7 @@ def _compute_consolidation(
         if len(candidates) == 1:
             search.record_reason(candidates[0].state, text)
 
+    # 1. Where would the pods go without these nodes? Pods that pend today for other reasons are no obstacle.
     result, stuck = _simulate_scheduling(world, candidates)
     if stuck:
         shown = "".join(f"{key} => {'; '.join(reasons)} " for key, reasons in list(stuck.items())[:_SHOWN])
@@ -158,11 +159,14 @@ def _compute_consolidation(
         return None
     if not result.claims:
         return Command(tuple(candidates), placed=result.placed)
+    # 2. One node in place of several is a saving; two would be churn, as nothing says that they are cheaper together.
     if len(result.claims) != 1:
         refuse(f"Can't remove without creating {len(result.claims)} candidates")
         return None
     claim = result.claims[0]
     price = prices(candidates)
+    # 3. Spot for spot is refused by default: the cheapest spot type is often the first to be reclaimed, and each
+    # replacement would lead to the next.
     spot = all(candidate.capacity_type == SPOT for candidate in candidates) and _may_be(claim, SPOT)
     if spot:
         if not world.options.feature_gates.spot_to_spot:
@@ -170,6 +174,7 @@ def _compute_consolidation(
             return None
         _fix_capacity_type(claim, SPOT)
         claim.types = claim.types[world.catalogue.find_offered(claim.requirements)[claim.types]]
+    # 4. Only types below the price of what they replace.
     claim.types = cheaper(world.catalogue, claim.types, claim.requirements, price)
     lacking = _lacking(world.catalogue, claim)
     if lacking:
@@ -185,8 +190,11 @@ def _compute_consolidation(
                 f"candidate to consolidate, got {len(claim.types)}"
             )
             return None
+        # The choice is kept, but capped: with more types the provider could take a dearer one than the next round
+        # would, and the node would be replaced again.
         claim.types = claim.types[: max(_SPOT_CHOICE, _count_needed_types(world.catalogue, claim))]
     elif not spot and _may_be(claim, SPOT) and _may_be(claim, ON_DEMAND):
+        # On-demand is left for spot: an on-demand machine of the same claim might cost more than the node it replaces.
         _fix_capacity_type(claim, SPOT)
     return Command(tuple(candidates), (claim,), result.placed)
 

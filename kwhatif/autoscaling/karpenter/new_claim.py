@@ -292,6 +292,7 @@ def filter_instance_types(
             catalogue.find_offered(requirements),
         )
     )
+    # The three masks are kept apart: which of them emptied the list is what the error says.
     left = types[suits & holds & offered]
     lacking = {
         key: count
@@ -307,6 +308,7 @@ def filter_instance_types(
             f"resources={amounts.format_amounts(quantities)}"
         )
 
+    # ``minValues`` asks for a choice, not for a machine: where the policy is BestEffort the claim goes on without it.
     if lacking and not relax_minimum:
         keys = " ".join(sorted(lacking))
         raise IncompatibleError(make_reason(f"minValues requirement is not met for label(s) (label(s)=[{keys}])"))

@@ -208,6 +208,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *_extender_gaps(session, asked),
     ]
     gaps += missing_owner_gaps(snapshot, asked, more=run.more)
+    # The API server's gaps and the scheduler's overlap, as both look for classes and quotas: each is told once.
     seen = {gap.what for gap in gaps}
     gaps += [gap for gap in server_gaps(snapshot, session.covered, asked) if gap.what not in seen]
     seen |= {gap.what for gap in gaps}
@@ -239,6 +240,7 @@ def _assess_alone(run: Run) -> Fidelity:
     ]
     if run.unknown_kinds:
         gaps.append(unknown_gap(run.unknown_kinds, asked))
+    # Of the pods that a gap touches only those of the question are named; the gap stays, as the run rests on it.
     about = run.about
     if about is not None:
         gaps = [replace(gap, pods=tuple(pod for pod in gap.pods if pod in about)) for gap in gaps]

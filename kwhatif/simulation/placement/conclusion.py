@@ -30,6 +30,7 @@ def conclude(
     """
     unknown = () if fidelity is None else gaps_of_verdict(fidelity, evicting=bool(run.victims))
     unknown += () if run.scale_up is None else run.scale_up.unknown
+    # What could turn a yes into a no stands in the verdict itself: whoever reads one line should not miss it.
     more = [
         *([f"{format_some(run.unsettled)}: evictions never end"] if run.unsettled else []),
         *unknown,
@@ -37,6 +38,7 @@ def conclude(
     queues = run.session.queues
     more = [*(first_moment.words for first_moment in run.first_moments), *queues.words, *more]
     victims = (*queues.evicted, *run.victims)
+    # Pods that Kueue holds never reach the scheduler, so the run knows nothing of them.
     good = run.good and not queues.pending and not bad
     verdict = "; ".join([verdict.rstrip(".") if more else verdict, *more])
     return Outcome(

@@ -55,11 +55,13 @@ def settle_cluster(
         run = further.settle()
         groups = groups | further.groups()
     else:
+        # Most runs end here: nobody was evicted and nobody who waits would fit, so the first attempts are the outcome.
         run = _run_of_first_attempts(session, first_run, pods_to_schedule, causes, origins)
     placements, scale_up = tuple(run.placements), None
     if scaler is not None:
         placements, scale_up = apply_scale_up(scaler, run.end, [*earlier, *placements])
         placements = placements[len(earlier) :]
+    # Who lost a node to the operation itself is a victim as well as who was preempted after it.
     drained = origins.victims((info, None) for info in emptied)
     return structs.replace(
         run,

@@ -47,11 +47,14 @@ def simulate_timeline(
     """
     origins = origins or PodOrigins(session.snapshot)
     run, simulation = PlacementRun(session), ClusterSimulation(session, origins, scaler=scaler, recreate=recreate)
+    # 1. Everything arrives at time zero: pods of the files, and the first step of each update.
     arriving = [(item, info) for item in pods_to_schedule if (info := run.take_up(item)) is not None]
     pods = list(pods_to_schedule)
     updates = [RolloutProgress(rollout, run, pods) for rollout in rollouts]
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
         simulation.arrive(item, info, "evicted" if emptied else None)
+    # 2. The queue is worked off. Whenever it rests, updates take a step with the pods that became ready, until none has
+    # a step left.
     simulation.run(lambda: sum(update.advance_in(simulation) for update in updates) > 0)
     pods_to_schedule = [*pods, *simulation.created_later]
     simulator = simulation.simulator
@@ -59,11 +62,13 @@ def simulate_timeline(
         placement for placement in simulation.placements() if placement.pod not in run.removed
     ]
     replacements = simulation.replacements()
+    # 3. Nodes came during the run; why the remaining pods got none is worked out once, at its end.
     scale_up = None
     if scaler is not None:
         explained, scale_up = apply_scale_up(scaler, session, [*placements, *replacements])
         placements, replacements = list(explained[: len(placements)]), list(explained[len(placements) :])
     first_run = {attempt.pod.key for attempt in simulator.outcome.values()}
+    # Pods that were never tried, as something before the scheduler holds them: they are left over without a verdict.
     aside = [item.pod for item in pods_to_schedule if item.pod.key not in first_run]
     unclaimed = {item.pod.key: item.pod for item in pods_to_schedule}
     final = simulation.run_of(placements[len(run.placements) :], replacements)
