@@ -580,7 +580,7 @@ MAPPINGS_OF_OURS = {
         *("admission.validation.rows read", "api.selectors match", "cel.declarations match"),
         *("commands.diff.run match", "commands.gate.excerpts match", "commands.gate.excerpts item"),
         "simulation.explanation.workload_changes match",
-        *("fleet.executors match", "golang.parsing match", "golang.parsing values", "redaction.component_texts match"),
+        *("fleet.executor_selection match", "golang.parsing values", "redaction.component_texts match"),
         *("redaction.pseudonyms match", "redaction.reveal match", "simulation.autoscalers.aks_types parts"),
         *("usage.samples row", "workloads.controllers form"),
     },

@@ -52,7 +52,7 @@ def try_budget_fixes(
         if use.blocks and left:
             left -= 1
             changes = _changes(use, scenario)
-            fixes = [each.change for each in changes if _helps(use, each, result, scenario, question, ask)]
+            fixes = [change.change for change in changes if _helps(use, change, result, scenario, question, ask)]
             use = replace(use, fixes=tuple(fixes))
         budgets.append(use)
     return tuple(budgets)

@@ -125,7 +125,7 @@ class FleetOptions:
     @property
     def executor(self) -> Executor:
         """Raises UsageError for words that name none."""
-        from kwhatif.fleet.executors import executor_of
+        from kwhatif.fleet.executor_selection import executor_of
 
         return executor_of(self.on, self.workers)
 

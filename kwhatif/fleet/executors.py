@@ -313,20 +313,3 @@ def _answer_batch(key: str, worlds: Sequence[Any]) -> BatchResult:
 def _load_base() -> tuple[Ask, Any]:
     task: tuple[Ask, Any] = pickle.loads(_handed_over.pop())
     return task
-
-
-def executor_of(on: str | None, workers: int | None) -> Executor:
-    """The executor that ``on`` names, with at most ``workers`` workers. Raises UsageError for an unknown name."""
-    if workers is not None and workers < 1:
-        raise UsageError(f"--workers {workers}: expected a number of at least 1")
-    if on is None:
-        return LocalExecutor(workers)
-    if match := _DASK.fullmatch(on):
-        from kwhatif.fleet.remote_executors import DaskExecutor
-
-        return DaskExecutor(match["address"], workers)
-    if _RAY.fullmatch(on):
-        from kwhatif.fleet.remote_executors import RayExecutor
-
-        return RayExecutor(None if on == "ray" else on, workers)
-    raise UsageError(f"--on {on}: expected dask://HOST:PORT, ray or ray://HOST:PORT")

@@ -15,7 +15,8 @@ import pytest
 from kwhatif.errors import InputError, KwhatifError, UsageError
 from kwhatif.fleet import executors as here
 from kwhatif.fleet.dispatch import run
-from kwhatif.fleet.executors import Executor, FatalError, LocalExecutor, LostError, WorkerPool, executor_of
+from kwhatif.fleet.executor_selection import executor_of
+from kwhatif.fleet.executors import Executor, FatalError, LocalExecutor, LostError, WorkerPool
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import BatchResult, FailedTask, Study, answer_batch
 from tests.fleet.squares import Base, Square, squares

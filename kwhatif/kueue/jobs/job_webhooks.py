@@ -96,7 +96,7 @@ def kind_problems(job: Object, pod_sets: Sequence[WorkloadPodSet], *, queued: bo
 def _pod_sets_error(job: Object, pod_sets: Sequence[WorkloadPodSet]) -> str:
     """Why no pod sets can be made, of which the webhooks of some kinds say nothing but that."""
     annotations = [pod_set.template.metadata.annotations or {} for pod_set in pod_sets]
-    is_head_wrong = job.get("kind") == "RayCluster" and any(topology_problems(ROOT, each) for each in annotations[:1])
+    is_head_wrong = job.get("kind") == "RayCluster" and any(topology_problems(ROOT, texts) for texts in annotations[:1])
     if job.get("kind") not in _MAKE_POD_SETS_FIRST or is_head_wrong:
         return ""
     return next(filter(None, map(request_error, annotations)), "")

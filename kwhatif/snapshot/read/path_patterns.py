@@ -61,9 +61,9 @@ def matches_file(path: str, pattern: str) -> bool:
     parts, patterns = path.split("/"), pattern.strip("/").split("/")
     # reached: how many parts the patterns so far may have taken.
     reached = {0}
-    for each in patterns:
-        if each == "**":
+    for part_pattern in patterns:
+        if part_pattern == "**":
             reached = set(range(min(reached), len(parts) + 1)) if reached else set()
         else:
-            reached = {at + 1 for at in reached if at < len(parts) and matches_glob(parts[at], each)}
+            reached = {at + 1 for at in reached if at < len(parts) and matches_glob(parts[at], part_pattern)}
     return len(parts) in reached

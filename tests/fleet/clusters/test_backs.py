@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kwhatif.fleet.dispatch import run
-from kwhatif.fleet.executors import executor_of
+from kwhatif.fleet.executor_selection import executor_of
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import FailedTask, Study
 from tests.fleet.squares import Base, squares
