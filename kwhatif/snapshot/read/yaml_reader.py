@@ -153,7 +153,9 @@ def read_yaml(
             text = " ".join(part for part in (error.problem, error.context) if part)
             if mark and _character(data, mark) == "\t":
                 text = "a tab stands where only spaces can"
-            problem = _YamlError(f"not valid YAML: {text}", mark).error(source, stream.number)
+            # The parser has a bound of its own, which it reaches before its events do.
+            deep = "maximum nesting depth" in text
+            problem = _YamlError(_TOO_DEEP if deep else f"not valid YAML: {text}", mark).error(source, stream.number)
         except yaml.reader.ReaderError as error:
             line, column = line_and_column(data, error.position)
             text = f"not valid YAML: the character U+{_code(error.character):04X} is not allowed"

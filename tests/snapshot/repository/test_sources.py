@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,7 @@ STANDINGS = {
 }
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git, which knows the repository's URL")
 @pytest.mark.parametrize("case", STANDINGS)
 def test_files_are_deployed_from_the_sources_that_are_this_repository(case: str, tmp_path: Path) -> None:
     reference, sources, is_here, assumed = STANDINGS[case]
