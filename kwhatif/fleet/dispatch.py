@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from kwhatif.fleet.executors import Executor, FatalError, LostError, WorkerPool
+from kwhatif.errors import UsageError
+from kwhatif.fleet.executors import Executor, FatalError, LocalExecutor, LostError, WorkerPool
 from kwhatif.fleet.rows_file import RowsFile
 from kwhatif.fleet.study import Base, BatchResult, FailedTask, Row, Study, Task
 from kwhatif.progress import report_progress
@@ -30,8 +31,16 @@ def run(study: Study[Base, Task, Row], executor: Executor, rows: RowsFile | None
 
     They are written to ``rows`` as they come; worlds whose rows are there already are not computed again, failed ones
     are. Closing the iterator, or raising in it as Ctrl-C does, ends the workers and keeps the rows so far. Raises
-    KwhatifError if there are no workers, or if ``rows`` belong to another study.
+    KwhatifError if there are no workers, or if ``rows`` belong to another study; UsageError if workers elsewhere are to
+    compute a study that is stationary.
     """
+    if study.stationary:
+        if not isinstance(executor, LocalExecutor):
+            raise UsageError(
+                "--on: updates of workloads that run already, --autoscale, and pods that a quota refuses, are tried in "
+                "this process only"
+            )
+        executor = LocalExecutor(1)
     with nullcontext() if rows is None else closing(rows):
         ready: dict[int, Any] = {} if rows is None else dict(rows.begin(study))
         left = [index for index in range(len(study.tasks)) if index not in ready]

@@ -263,7 +263,7 @@ def result(state: PipelineState) -> PipelineState:
     first, ends = state.prepared[0], state.answer.ends
     fields = first.refusal_fields
     if ends:
-        fields["failed"] = failures_left(fields["failed"], ends[0].end.created_later)
+        fields["failed"] = failures_left(fields["failed"], ends[0].created or ends[0].end.created_later)
     complete: Result = state.answer.result.with_refusals(**fields)
     if complete.lacks_nodes and not first.inputs.autoscale:
         from kwhatif.simulation.autoscaler_notes import note_autoscalers

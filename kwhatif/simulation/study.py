@@ -14,10 +14,12 @@ from msgspec import structs
 
 from kwhatif.api.quantity import plain_quantity
 from kwhatif.errors import UsageError
+from kwhatif.results.place import failures_left
 from kwhatif.scheduling.driver import DriverOptions
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.inputs import Inputs, SchedulerOptions
+from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.scenario import PreparedScenario, ReadManifests
 from kwhatif.simulation.session import Session
 
@@ -38,17 +40,29 @@ class StudyBase(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The base of a scenario. Raises UsageError where extenders are to be called, which a study would flood."""
         if scenario.scheduler_options.call_extenders:
             raise UsageError("--call-extenders: extenders are not called for many worlds")
+        expanded = ExpandedManifests(doubts=scenario.expanded.doubts)
+        if scenario.expanded.creations:
+            expanded.creations, expanded.failed = scenario.expanded.creations, scenario.expanded.failed
         bare = PreparedScenario(
             Inputs(),
             SchedulerOptions(plugins=scenario.scheduler_options.plugins, strict=scenario.scheduler_options.strict),
             read=ReadManifests(gaps=scenario.read.gaps),
             edited=scenario.edited,
             scheduler=scenario.setup,
-            expanded=ExpandedManifests(doubts=scenario.expanded.doubts),
+            expanded=expanded,
             pods_to_schedule=scenario.pods_to_schedule,
             unknown_kinds=scenario.unknown_kinds,
         )
         return cls(bare, tuple(manifest.raw for manifest in scenario.manifests))
+
+    @property
+    def is_picklable(self) -> bool:
+        """Whether it can be sent to other processes. What controllers try again, they do with a server of this one."""
+        return not self.scenario.expanded.creations
+
+    def missing_pods(self, run: Run) -> int:
+        """How many pods controllers could not create by the end of a run."""
+        return sum(failure.pods for failure in failures_left(self.scenario.expanded.failed, run.created))
 
     @cached_property
     def session(self) -> Session:

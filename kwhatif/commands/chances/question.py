@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
-from kwhatif.commands.chances.result import ChancesResult, WorkloadChances
+from kwhatif.commands.chances.result import ChancesResult, Probability, WorkloadChances
 from kwhatif.commands.common_options import CLUSTER, MANIFESTS, FleetOptions, ManifestFiles
 from kwhatif.errors import UsageError
 from kwhatif.results.amounts import format_count
@@ -24,8 +24,7 @@ from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, Scenar
 from kwhatif.simulation.scenario_options import AutoscaledOptions
 
 if TYPE_CHECKING:
-    from kwhatif.commands.chances.trials import ChancesBase, Counts
-    from kwhatif.fleet.executors import Executor
+    from kwhatif.commands.chances.trials import Counts
     from kwhatif.simulation.placement.run import Run
     from kwhatif.simulation.session import Session
 
@@ -133,9 +132,9 @@ class Chances(FleetOptions, Question[ChancesResult]):
         trials = [Trial(number, self.seed) for number in range(self._most_trials)]
         machines = "" if autoscalers is None else autoscalers.digest
         of = f"{ground.digest} {self.topology_key} {machines}" if self.rows is not None else ""
-        study = Study("Trying", common, trials, run_trial, TrialOutcome, of)
+        study = Study("Trying", common, trials, run_trial, TrialOutcome, of, stationary=not common.is_picklable)
         counts, errors = Counts({node.name: zone_of(node) for node in session.cluster.columns.nodes}, self.max_skew), []
-        outcomes = run(study, self._executor_for(common), self.rows)
+        outcomes = run(study, self.executor, self.rows)
         with closing(outcomes):
             for number, outcome in enumerate(outcomes, 1):
                 if isinstance(outcome, FailedTask):
@@ -156,6 +155,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
             scenario.expanded.rollouts,
             by_group=bool(shown.groups),
             autoscaled=autoscalers is not None,
+            created=shown.created,
         )
         workloads, fidelity = tuple(counts.workloads()), assess(basis)
         result = ChancesResult(
@@ -190,6 +190,7 @@ class Chances(FleetOptions, Question[ChancesResult]):
         from kwhatif.simulation.placement.conclusion import conclude_in_words
 
         pending = counts.pending + bool(shown.pending)
+        beside_trials = structs.replace(shown, **scenario.refusal_fields)
         verdict = [words_of_chances(workloads, counts)]
         if counts.trials + len(errors) < self._most_trials:
             why = f"all intervals are within {self.precision}" if self.precision else "the answer no longer changes"
@@ -197,12 +198,16 @@ class Chances(FleetOptions, Question[ChancesResult]):
         if shown.pending and not counts.pending:
             waiting = format_count(len(shown.pending), "pod stays", "pods stay")
             verdict.append(f"{waiting} pending in the run that place shows")
+        if counts.missing and (counts.missing < counts.trials or not beside_trials.not_created):
+            verdict.append(
+                f"pods are not created in {Probability.from_counts(counts.missing, counts.trials)} of trials"
+            )
         verdict += [f"{format_count(len(errors), 'trial')} failed"] if errors else []
         outcome = conclude_in_words(
-            structs.replace(shown, **scenario.refusal_fields),
+            beside_trials,
             fidelity,
             verdict,
-            bad=bool(pending or errors),
+            bad=bool(pending or errors or counts.missing),
             lead=FITS,
         )
         return replace(outcome, chance_of_pending=round(pending / (counts.trials + 1), 6))
@@ -216,18 +221,6 @@ class Chances(FleetOptions, Question[ChancesResult]):
         if self.precision is not None:
             return counts.is_precise(self.precision)
         return self.trials is None and counts.is_settled()
-
-    def _executor_for(self, ground: ChancesBase) -> Executor:
-        """Who makes the trials. Raises UsageError where they cannot be made elsewhere."""
-        from kwhatif.fleet.executors import LocalExecutor
-
-        if ground.is_picklable:
-            return self.executor
-        if not isinstance(self.executor, LocalExecutor):
-            raise UsageError(
-                "--on: updates of workloads that run already, and --autoscale, are tried in this process only"
-            )
-        return LocalExecutor(1)
 
 
 def _left_to_chance(session: Session, *, has_groups: bool) -> Iterator[str]:

@@ -65,14 +65,16 @@ class GroupTrial(msgspec.Struct, frozen=True):
 class TrialOutcome(msgspec.Struct, frozen=True):
     """What a trial came to: of each workload's pods the nodes ("" for none), how many others each workload evicted, and
     by how many pods its fullest place exceeds its emptiest. ``pending`` counts all pods that wait in the end,
-    those recreated for evicted ones included. ``groups`` are those of the pods. ``growth`` is what autoscalers added,
-    for how much ``cost`` a month; a new node goes by its group and zone (``new_zones``), whatever its name.
+    those recreated for evicted ones included, ``missing`` those that controllers could not create. ``groups`` are those
+    of the pods. ``growth`` is what autoscalers added, for how much ``cost`` a month; a new node goes by its group and
+    zone (``new_zones``), whatever its name.
     """
 
     homes: dict[str, dict[str, str]]
     evicted: dict[str, int]
     skews: dict[str, int]
     pending: int = 0
+    missing: int = 0
     groups: dict[str, GroupTrial] = {}
     growth: dict[str, int] | None = None
     cost: float | None = None
@@ -111,12 +113,12 @@ class ChancesBase(msgspec.Struct, frozen=True, dict=True):
         """Whether it can be sent to other processes: updates and autoscalers are walked through by functions of this
         one.
         """
-        return not self.updates and self.autoscalers is None
+        return self.base.is_picklable and not self.updates and self.autoscalers is None
 
     @contextmanager
     def trial(self) -> Iterator[Session]:
         """A session to try something in."""
-        if self.autoscalers is not None or not self.session.driver.undoable:
+        if self.autoscalers is not None or self.session.creations or not self.session.driver.undoable:
             yield self.base.fork()
             return
         before = self.session.cluster.checkpoint()
@@ -154,8 +156,8 @@ def outcomes_of(ground: ChancesBase, trials: int, seed: int) -> list[TrialOutcom
     pooled = []
     per_run = [Trial(number, seed) for number in range(trials)]
     outcomes = run(
-        Study("Trying", ground, per_run, run_trial, TrialOutcome, ""),
-        LocalExecutor() if ground.is_picklable else LocalExecutor(1),
+        Study("Trying", ground, per_run, run_trial, TrialOutcome, "", stationary=not ground.is_picklable),
+        LocalExecutor(),
     )
     for outcome in outcomes:
         if isinstance(outcome, FailedTask):
@@ -200,7 +202,8 @@ def _outcome(ground: ChancesBase, session: Session, run: Run) -> TrialOutcome:
     if run.scale_up is not None:
         growth = dict(sorted(Counter(node.group for node in run.scale_up.nodes).items()))
         cost = run.scale_up.cost if growth else 0.0
-    return TrialOutcome(by_name, evicted, skews, len(run.pending), groups, growth, cost, dict(new.values()))
+    pending, missing = len(run.pending), ground.base.missing_pods(run)
+    return TrialOutcome(by_name, evicted, skews, pending, missing, groups, growth, cost, dict(new.values()))
 
 
 def _describe_new_nodes(run: Run) -> dict[str, tuple[str, str]]:
@@ -276,7 +279,7 @@ _FEWEST, _NARROW, _MOVED = 200, 0.02, 0.05
 
 
 class Counts:
-    """What trials came to so far; ``pending`` counts those with a pending pod.
+    """What trials came to so far; ``pending`` counts those with a pending pod, ``missing`` those with one not created.
 
     ``zones`` says which zone each node is in; more than ``max_skew`` is skewed.
     """
@@ -289,11 +292,13 @@ class Counts:
         self._before: dict[int, dict[tuple[str, str], float]] = {}
         self.trials = 0
         self.pending = 0
+        self.missing = 0
 
     def add(self, outcome: TrialOutcome) -> None:
         """One more trial."""
         self.trials += 1
         self.pending += outcome.pending > 0
+        self.missing += outcome.missing > 0
         self._zones |= outcome.new_zones
         if outcome.growth is not None:
             self._growth[tuple(outcome.growth.items()), outcome.cost] += 1
@@ -334,7 +339,7 @@ class Counts:
         moved = max((abs(shares[share] - before.get(share, 0.0)) for share in shares), default=0.0)
         wrong = [one for workload in self.workloads() for one in (workload.pending, workload.evicting, workload.skewed)]
         wrong += [Probability.from_counts(group.scheduled, self.trials) for group in self._groups.values()]
-        wrong.append(Probability.from_counts(self.pending, self.trials))
+        wrong += [Probability.from_counts(times, self.trials) for times in (self.pending, self.missing)]
         return moved <= _MOVED and all(probability.precision <= _NARROW for probability in wrong)
 
     def workloads(self) -> Iterator[WorkloadChances]:

@@ -138,7 +138,7 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         gone, there = find_failures(wanted, session.snapshot.objects.list_all(Node))
         of = f"{ground.digest} {self.unreachable} {autoscalers and autoscalers.digest}" if self.rows is not None else ""
         base = OutageBase(ground, self.unreachable, None if autoscalers is None else autoscalers.without_orders())
-        study = Study("Failing", base, gone, simulate_failure, Failure, of)
+        study = Study("Failing", base, gone, simulate_failure, Failure, of, stationary=not ground.is_picklable)
         rows = run(study, self.executor, self.rows)
         failures, errors = [], []
         for world, loss in zip(gone, rows, strict=True):
@@ -153,7 +153,8 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
             # Workers had schedulers of their own: this one tells the kinds that they read.
             session.driver.scheduler(example.pod.spec.scheduler_name)
         by_group = not any(failure.evicted for failure in failures)
-        record = Run(session, examples, by_group=by_group, **scenario.refusal_fields)
+        created = {} if before is None else before.created
+        record = Run(session, examples, by_group=by_group, created=created, **scenario.refusal_fields)
         result = OutageResult(
             outcome=Outcome(good=True, verdict=""),
             nodes=len(session.cluster),

@@ -28,7 +28,7 @@ def outcome_of_outage(result: OutageResult, run: Run) -> Outcome:
     one = result.failures[0] if len(result.failures) == 1 and not unknown else None
     words, loss = (_words_of(result), "") if one is None else (words_of_failure(one), f" the loss of {one.title}")
     outcome = conclude_in_words(ended, result.fidelity, [words, *unknown])
-    good = not (result.unsurvived_failures or unsure or run.refusals or run.failed)
+    good = not (result.unsurvived_failures or unsure or run.refusals or run.not_created)
     verdict = lead_with((f"Survives{loss}", f"Does not survive{loss}"), outcome.verdict, good=good)
     return msgspec.structs.replace(outcome, good=good, verdict=verdict, not_created=(*outcome.not_created, *missing))
 
@@ -49,7 +49,8 @@ def _victims(failures: Iterable[Failure]) -> Iterable[EvictedPod]:
 
 def _words_of(result: OutageResult) -> str:
     """``38 of 40 nodes, 1 of 3 zones; must survive: zone a``."""
-    parts = [f"{scope.survived} of {format_count(scope.asked, _many(scope.kind))}" for scope in result.scopes]
+    scopes = [scope for scope in result.scopes if scope.asked]
+    parts = [f"{scope.survived} of {format_count(scope.asked, _many(scope.kind))}" for scope in scopes]
     text = ", ".join(parts) or "no failure was tried"
     text += " survived" if any(scope.survived < scope.asked for scope in result.scopes) else ""
     if result.survive:

@@ -216,7 +216,8 @@ class _SweepRun(msgspec.Struct, frozen=True):
         """The outcomes of these policies on all clusters."""
         many = len(self.sites.sites)
         worlds = [PolicyTask(snapshot, settings) for settings in policies for snapshot in range(many)]
-        study = Study("Sweeping", self.sites, worlds, try_policy, Measures, self._digest())
+        stationary = not all(site.base.is_picklable for site in self.sites.sites)
+        study = Study("Sweeping", self.sites, worlds, try_policy, Measures, self._digest(), stationary=stationary)
         outcomes = [*run(study, self.sweep.executor, rows)]
         return [_outcome(outcomes[first : first + many]) for first in range(0, len(outcomes), many)]
 

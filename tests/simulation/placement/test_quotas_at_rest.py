@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -158,6 +159,33 @@ def test_the_gate_judges_who_was_created_in_the_end(tmp_path: Path) -> None:
     found = kwhatif.gate(list(row.manifests), snapshot=cluster)
     assert [each.pods for each in found.outcome.not_created] == []
     assert not [each for each in found.findings if each.rule == "quota"]
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if is_new(row)])
+def test_chances_create_as_many_in_all_trials(name: str, tmp_path: Path) -> None:
+    row = ROWS[name]
+    cluster = write_cluster(tmp_path, namespace_named("default"), IMPORTANT, quota(row.most), *row.there)
+    found = kwhatif.chances(list(row.manifests), snapshot=cluster, trials=4)
+    assert {each.workload.rpartition("/")[2]: each.pods for each in found.workloads} == row.placed
+    assert (
+        sum(each.pods for each in found.outcome.not_created) == sum(each.pods for each in found.failed) == row.missing
+    )
+    assert found.good is (not row.missing and not found.outcome.pending)
+
+
+def test_a_sweep_and_what_an_outage_finds_before_create_them_too(tmp_path: Path) -> None:
+    row = ROWS["a pod that nobody makes again leaves room for one that was refused"]
+    cluster = write_cluster(tmp_path, namespace_named("default"), IMPORTANT, quota(row.most), *row.there)
+    space = {"apiVersion": "kwhatif.dev/v1", "kind": "SweepSpace", "weights": {"NodeResourcesFit": [5]}}
+    space_file = tmp_path / "space.json"
+    space_file.write_text(json.dumps(space))
+    swept = kwhatif.sweep(list(row.manifests), snapshot=cluster, space=space_file)
+    assert [(point.measures["evictions"], point.measures["pending"]) for point in swept.points] == [(1, 0), (1, 0)]
+    assert not swept.failed
+    failed = kwhatif.outage("nodes", snapshot=cluster, manifests=list(row.manifests))
+    assert count_placed(failed.before) == row.placed
+    assert not failed.failed
+    assert not failed.outcome.not_created
 
 
 @pytest.mark.long
