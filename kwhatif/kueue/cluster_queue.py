@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, Self
 
 from kwhatif.api import kueue as api
-from kwhatif.api.selectors import Selector
 from kwhatif.kueue.amounts import FlavorResource, subtract
+from kwhatif.kueue.namespace_selectors import readable_selector
 from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
 from kwhatif.kueue.topology.flavor_topology import Assumed, FlavorTopology, PlacementResults
 from kwhatif.kueue.topology.pod_set_request import TopologyRequests
@@ -79,7 +79,9 @@ class ClusterQueue(QuotaNode):
         self.preemption = _preemption_of(spec.preemption)
         self.fungibility = _fungibility_of(spec.flavor_fungibility)
         self.strategy = spec.queueing_strategy or BEST_EFFORT
-        self.selector = Selector.from_label_selector(spec.namespace_selector)
+        self.selector = readable_selector(
+            spec.namespace_selector, f"ClusterQueue {source.name}", "spec.namespaceSelector"
+        )
         everything = frozenset(flavor for group in self.groups for flavor in group.flavors)
         self.checks = {name: frozenset(flavors) or everything for name, flavors in spec.checks.items()}
         self.flavors = everything

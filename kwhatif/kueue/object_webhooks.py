@@ -1,6 +1,6 @@
 """What Kueue's webhooks refuse of its own objects.
 
-Label selectors, and what only a status or a change of an object can violate, are not looked at. Upstream: pkg/webhooks.
+What only a status or a change of an object can violate is not looked at. Upstream: pkg/webhooks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from kwhatif.golang.field_validation import ROOT, Path, label_value, qualified_n
 from kwhatif.kueue.admission_gates import gate_problems
 from kwhatif.kueue.cluster_queue import NEVER, TRY_NEXT
 from kwhatif.kueue.configuration import ELASTIC
+from kwhatif.kueue.namespace_selectors import selector_problems
 
 _SPEC = ROOT.child("spec")
 _NEGATIVE = "must be greater than or equal to 0"
@@ -24,6 +25,7 @@ def cluster_queue_problems(queue: api.ClusterQueue) -> Iterator[str]:
     """Upstream: ValidateClusterQueue."""
     spec, groups = queue.spec, queue.spec.resource_groups or ()
     yield from _group_problems(groups, "cohort", spec.parent)
+    yield from selector_problems(_SPEC.child("namespaceSelector"), spec.namespace_selector)
     yield from _preemption_problems(spec.preemption)
     yield from _fungibility_problems(spec.flavor_fungibility)
     yield from _fair_sharing_problems(spec.fair_sharing)

@@ -10,6 +10,7 @@ import kwhatif
 from kwhatif.api.kinds import struct_for
 from kwhatif.api.kueue import KueueWorkload
 from kwhatif.api.times import convert_object
+from kwhatif.errors import InputError
 from kwhatif.kueue.object_webhooks import PROBLEMS
 from tests.commands.queue.test_queue import cluster_queue, job, kueue, queues, there, workload
 
@@ -95,6 +96,13 @@ QUEUES: dict[str, tuple[Json, list[str]]] = {
         {"admissionChecksStrategy": {"admissionChecks": [{"name": "c", "onFlavors": ["spot"]}]}},
         [f'{CHECKS}: Unsupported value: "spot"'],
     ),
+    "a selector that names no values": (
+        {"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In"}]}},
+        [
+            "spec.namespaceSelector.matchExpressions[0].values: Required value: "
+            "must be specified when `operator` is 'In' or 'NotIn'"
+        ],
+    ),
     "too many flavors": (
         {"resourceGroups": [group(*({"name": f"f{number}"} for number in range(257)))]},
         [
@@ -108,6 +116,12 @@ QUEUES: dict[str, tuple[Json, list[str]]] = {
 @pytest.mark.parametrize(("spec", "expected"), QUEUES.values(), ids=QUEUES)
 def test_a_cluster_queue(spec: Json, expected: list[str]) -> None:
     assert problems("ClusterQueue", **spec) == expected
+
+
+def test_a_stored_queue_whose_selector_nobody_can_read_is_named() -> None:
+    stored = cluster_queue("a", "4", namespaceSelector={"matchLabels": {"team^": "red"}})
+    with pytest.raises(InputError, match=r"ClusterQueue a: spec\.namespaceSelector: 'team\^' is not a valid label key"):
+        kwhatif.queue([job("train", **{"queue-name": "a"})], snapshot=there(*queues(stored)))
 
 
 def test_a_cohort_may_lend_more_than_it_has_itself_but_only_to_others() -> None:

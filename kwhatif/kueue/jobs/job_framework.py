@@ -24,13 +24,13 @@ from kwhatif.api.kueue import (
 )
 from kwhatif.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from kwhatif.api.objects import section
-from kwhatif.api.selectors import Selector
 from kwhatif.api.workloads_and_storage import PriorityClass
 from kwhatif.golang.field_validation import aggregate, label_value
 from kwhatif.golang.parsing import parse_int
 from kwhatif.kueue.admission_gates import GATED_BY
 from kwhatif.kueue.configuration import Configuration
 from kwhatif.kueue.jobs.job_webhooks import MAX_TIME
+from kwhatif.kueue.namespace_selectors import readable_selector
 from kwhatif.kueue.workload import JOB_UID_LABEL
 from kwhatif.results.amounts import format_some
 
@@ -76,8 +76,10 @@ class JobFramework:
     ) -> None:
         self._configuration = configuration
         self._labels = {namespace.name: namespace.metadata.labels or {} for namespace in namespaces}
-        self._selector = Selector.from_label_selector(
-            configuration.managed_jobs_namespace_selector or _everywhere_but_systems()
+        self._selector = readable_selector(
+            configuration.managed_jobs_namespace_selector or _everywhere_but_systems(),
+            "Configuration",
+            "managedJobsNamespaceSelector",
         )
         self._queues: dict[str, list[str]] = {}
         for queue in sorted(queues, key=lambda queue_: queue_.name):

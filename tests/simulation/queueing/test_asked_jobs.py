@@ -10,6 +10,7 @@ import yaml
 
 import kwhatif
 from kwhatif.api.kueue import QUEUE_LABEL
+from kwhatif.errors import InputError
 from tests.commands.queue.test_queue import cluster_queue, queues, there
 from tests.workloads.operators.examples import RUNTIME, example, read
 
@@ -184,13 +185,25 @@ JOB_SET, SPARK = "jobset.x-k8s.io/jobset", "sparkoperator.k8s.io/sparkapplicatio
     ids=["listed others", "only Jobs by default", "listed", "an alpha integration", "an alpha integration that is on"],
 )
 def test_only_kinds_whose_integration_is_on_are_managed(tmp_path: Any, kind: str, configuration: str, why: str) -> None:
+    result = ask(tmp_path, kind, configuration)
+    assert [each.status for each in result.workloads] == ["unmanaged" if why else "admitted"]
+    assert not why or result.verdict == f"Not managed by Kueue: {why}."
+
+
+def ask(tmp_path: Any, kind: str, configuration: str) -> kwhatif.QueueResult:
+    """Whether the example of a kind gets in, where Kueue has this Configuration."""
     path = tmp_path / "kueue.json"
     known = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
     path.write_text(json.dumps({**known, **(yaml.safe_load(configuration) or {})}))
-    made = there(*queues(plenty()))
-    result = kwhatif.queue([queued(example(kind))], snapshot=made, kueue_config=str(path))
-    assert [each.status for each in result.workloads] == ["unmanaged" if why else "admitted"]
-    assert not why or result.verdict == f"Not managed by Kueue: {why}."
+    return kwhatif.queue([queued(example(kind))], snapshot=there(*queues(plenty())), kueue_config=str(path))
+
+
+def test_jobs_of_a_namespace_that_is_not_selected_are_not_managed(tmp_path: Any) -> None:
+    selector = "{{integrations: {{frameworks: [jobset.x-k8s.io/jobset]}}, managedJobsNamespaceSelector: {{{}}}}}"
+    left_out = ask(tmp_path, "JobSet.jobset.x-k8s.io", selector.format("matchLabels: {kueue: managed}"))
+    assert left_out.verdict == "Not managed by Kueue: managedJobsNamespaceSelector leaves out namespace ml."
+    with pytest.raises(InputError, match="Configuration: managedJobsNamespaceSelector: 'Is' is not a valid selector"):
+        ask(tmp_path, "JobSet.jobset.x-k8s.io", selector.format("matchExpressions: [{key: kueue, operator: Is}]"))
 
 
 def test_a_train_job_counts_the_replicated_jobs_of_its_runtime_that_come_before() -> None:
