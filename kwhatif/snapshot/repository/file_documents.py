@@ -284,7 +284,7 @@ def _complete_item(
     for variable in sorted((named | substitution.unknown) & variables.encrypted.keys()):
         report.note_encrypted(variables.encrypted[variable], f"{item.kind} {_name_of(done)}")
     if named or substitution.unknown:
-        if substitution.unknown and not deployment.are_of_flux and kind_of(item.api_version, item.kind) is None:
+        if substitution.unknown and not deployment.are_of_flux and not _is_checked(item):
             # What nothing says that Flux deploys may mean what it says: a shell's variable, a program's.
             return structs.replace(item, value=whole)
         content = repr(whole).encode() if text is None else text.data
@@ -298,6 +298,13 @@ def _complete_item(
             report.files.note(f"{item.origin.file}{ARROW}{left_out}", FileUse.failed, why, lambda: repr(done))
             return None
     return structs.replace(item, value=done)
+
+
+def _is_checked(item: Item) -> bool:
+    """Whether the API server itself, or a controller that is known here, reads what an object says."""
+    kind = kind_of(item.api_version, item.kind)
+    is_custom = kind is not None and "." in kind.group and not kind.group.endswith(".k8s.io")
+    return kind is not None and not (kind.idle and is_custom)
 
 
 def _name_of(whole: Mapping[str, Any]) -> str:

@@ -24,6 +24,9 @@ from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingRe
 from kwhatif.snapshot.repository.scratch_directories import scratch_directory
 
 _MOST_AT_ONCE = 8
+_TESTS = f"ci{os.sep}"
+"""Where chart-testing has values that it installs a chart with."""
+_OF_CHARTS = (f"templates{os.sep}", f"charts{os.sep}", f"crds{os.sep}", f"files{os.sep}")
 _MOST_KEPT = 64 * bounds.MIB
 
 
@@ -84,15 +87,24 @@ class Renderer:
     def _note(self, request: RenderRequest, text: Text | None) -> None:
         """Say what became of the files of a chart."""
         folders = () if request.pulled is not None else sorted(self.folders_of(request.folder))
-        own = [file for folder in folders for file in self._tree.files_below(folder)]
-        files = [file for file in own if not file.endswith(".md")]
-        files += (file for file in request.release.value_files if isinstance(file, str))
+        files = [file for file in request.release.value_files if isinstance(file, str)]
+        values: list[str] = []
+        for folder in folders:
+            for file in self._tree.files_below(folder):
+                place = os.path.relpath(file, folder)
+                if place.startswith(_TESTS):
+                    self._account.note([file], FileUse.passed_over, "values for tests of a chart")
+                elif _is_of_values(place):
+                    values.append(file)
+                elif not file.endswith(".md"):
+                    files.append(file)
         if text is not None:
             self._account.note(files, FileUse.rendered)
+            self._account.note(values, FileUse.unread, "nothing here deploys a chart with these values")
             return
         file = self._tree.display(self._tree.path_in(request.folder, CHART_FILE))
         self._report.pass_over(CHART, file if request.pulled is None else request.pulled.place)
-        self._account.note(files, FileUse.unread, f"its chart was not rendered: {self.reason_of(request)}")
+        self._account.note([*files, *values], FileUse.unread, f"its chart was not rendered: {self.reason_of(request)}")
 
     def reason_of(self, request: RenderRequest) -> str:
         """Why something was not rendered."""
@@ -165,6 +177,13 @@ class Renderer:
                 self._seconds += time.monotonic() - began
 
         return run
+
+
+def _is_of_values(place: str) -> bool:
+    """Whether a file of a chart has values for some of its releases, by its name and its place in the chart."""
+    name = os.path.basename(place).casefold()
+    is_own = place.startswith(_OF_CHARTS) or name in ("values.yaml", "values.yml")
+    return "values" in name and name.endswith((".yaml", ".yml")) and not is_own
 
 
 def _refuse(error: InputError) -> Text:

@@ -12,6 +12,7 @@ import pytest
 from kwhatif.commands.gate.files import account_files
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
+from kwhatif.snapshot.repository.charts import is_helm_installed
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from tests.security.repositories import write_files
 
@@ -41,18 +42,18 @@ SOPS = (
 )
 
 
-def read(folder: Path, files: Mapping[str, str]) -> ReadingReport:
+def read(folder: Path, files: Mapping[str, str], render: str = "never") -> ReadingReport:
     write_files(folder, dict(files))
     report = ReadingReport()
-    options = ReadingOptions(may_be_empty=True, roots=[str(folder)])
+    options = ReadingOptions(may_be_empty=True, render=render, roots=[str(folder)])
     load_manifests(gather_directories([str(folder)]), options=options, report=report)
     return report
 
 
-def missing(folder: Path, base: Mapping[str, str], change: Mapping[str, str]) -> dict[str, str]:
+def missing(folder: Path, base: Mapping[str, str], change: Mapping[str, str], render: str = "never") -> dict[str, str]:
     """The files of a change that were not read, with the reasons."""
     base = {"pod.yaml": DEPLOYMENT % ("", "1m"), **base}
-    before, now = read(folder / "base", base), read(folder / "head", {**base, **change})
+    before, now = read(folder / "base", base, render), read(folder / "head", {**base, **change}, render)
     files = account_files(now.files, before.files, [str(folder / "head")], [str(folder / "base")], ())
     return {each.file.removeprefix(f"{folder}/head/"): each.reason for each in files.missing}
 
@@ -136,6 +137,17 @@ def test_an_object_that_changed_and_was_left_out_for_a_variable_is_not_read(tmp_
     assert changed == {"apps/web.yaml -> Deployment web": "Flux substitutes cpu, which nothing here says"}
 
 
+def test_a_variable_of_a_shell_in_a_template_of_workflows_is_what_it_says(tmp_path: Path) -> None:
+    script = (
+        "    script: {image: a, source: 'mpiexec --host ${MPI_HOST}'}\n    resource: {manifest: 'a: ${MPI_HOST}'}\n"
+    )
+    template = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: WorkflowTemplate\nmetadata: {name: mpi}\n"
+        f"spec:\n  templates:\n  - name: a\n{script}"
+    )
+    assert missing(tmp_path, {}, {"mpi.yaml": template}) == {}
+
+
 ABSENT = "its chart is not here (helm pull web; then --charts DIR)"
 FOLLOWERS = {
     "new values of a chart elsewhere": ({"web.yaml": RELEASE % 1}, {"web.yaml": RELEASE % 2}, ABSENT),
@@ -154,3 +166,17 @@ def test_an_object_that_changed_and_deploys_what_is_not_read_is_not_read(case: s
     base, change, reason = FOLLOWERS[case]
     changed = missing(tmp_path, base, change)
     assert changed == ({"web.yaml -> HelmRelease flux-system/web": reason} if reason else {})
+
+
+@pytest.mark.skipif(not is_helm_installed(), reason="helm is not installed")
+def test_values_that_no_release_here_takes_are_not_read(tmp_path: Path) -> None:
+    chart = {**CHART, "chart/values.yaml": "a: 1\n", "chart/templates/a.yaml": DEPLOYMENT % ("", "1m")}
+    more = {
+        "chart/values-prod.yaml": "a: 2\n",
+        "chart/prod/app-values.yaml": "a: 2\n",
+        "chart/ci/a-values.yaml": "a: 3\n",
+        "chart/templates/values-map.yaml": "",
+    }
+    why = "nothing here deploys a chart with these values"
+    changed = missing(tmp_path, chart, more, render="auto")
+    assert changed == dict.fromkeys(("chart/prod/app-values.yaml", "chart/values-prod.yaml"), why)
