@@ -17,7 +17,7 @@ from kwhatif.kueue.namespace_selectors import readable_selector
 from kwhatif.kueue.quota_tree import CohortNode, QuotaNode
 from kwhatif.kueue.topology.flavor_topology import Assumed, FlavorTopology, PlacementResults
 from kwhatif.kueue.topology.pod_set_request import TopologyRequests
-from kwhatif.kueue.workload import Usage, Workload
+from kwhatif.kueue.workload import Usage, Workload, copy_workloads
 
 NEVER, ANY = "Never", "Any"
 LOWER_PRIORITY, LOWER_OR_NEWER = "LowerPriority", "LowerOrNewerEqualPriority"
@@ -98,7 +98,7 @@ class ClusterQueue(QuotaNode):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         made = super().__deepcopy__(memo)
-        made.workloads, made.topologies = copy.deepcopy((self.workloads, self.topologies), memo)
+        made.workloads, made.topologies = copy_workloads(self.workloads, memo), copy.deepcopy(self.topologies, memo)
         return made
 
     @property

@@ -25,7 +25,7 @@ from kwhatif.kueue.pending_queue import PendingQueue
 from kwhatif.kueue.pod_amounts import NamespaceLimits, PodCounter, spec_requests
 from kwhatif.kueue.quota_tree import CohortNode, QuotaForest
 from kwhatif.kueue.topology.flavor_topology import FlavorTopology
-from kwhatif.kueue.workload import Usage, Workload
+from kwhatif.kueue.workload import Usage, Workload, copy_workloads
 
 DEEPEST = 100
 """Cohorts above one another."""
@@ -114,7 +114,8 @@ class KueueState:
     def __deepcopy__(self, memo: dict[int, Any]) -> KueueState:
         """What the cluster has besides queues, quotas, workloads and topologies is shared."""
         made = copy.copy(self)
-        for name in ("workloads", "topologies", "queues", "cohorts", "pending"):
+        made.workloads = copy_workloads(self.workloads, memo)
+        for name in ("topologies", "queues", "cohorts", "pending"):
             setattr(made, name, copy.deepcopy(getattr(self, name), memo))
         made.items = {key: set(waiting) for key, waiting in self.items.items()}
         made._counted = set(self._counted)

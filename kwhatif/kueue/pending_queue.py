@@ -11,7 +11,7 @@ from collections.abc import Callable, KeysView
 from typing import Any
 
 from kwhatif.kueue.cluster_queue import BEST_EFFORT, STRICT
-from kwhatif.kueue.workload import REQUEUED, Workload
+from kwhatif.kueue.workload import REQUEUED, Workload, copy_workloads
 
 NO_FIT = "NoFit"
 NO_CANDIDATES = "PreemptionNoCandidates"
@@ -39,7 +39,7 @@ class PendingQueue:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PendingQueue:
         made = copy.copy(self)
-        made._in_line, made.aside = copy.deepcopy((self._in_line, self.aside), memo)
+        made._in_line, made.aside = copy_workloads(self._in_line, memo), copy_workloads(self.aside, memo)
         made._heap, made._shapes_aside = list(self._heap), set(self._shapes_aside)
         return made
 

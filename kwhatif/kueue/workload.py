@@ -5,7 +5,6 @@ Upstream: pkg/workload/workload.go and admissionchecks.go.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -143,7 +142,8 @@ class Workload:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Workload:
         """What is only ever replaced as a whole is shared."""
-        made = copy.copy(self)
+        made = memo[id(self)] = Workload.__new__(Workload)
+        made.__dict__ |= self.__dict__
         made.conditions = dict(self.conditions)
         made.checks = [Check(check.name, check.state, check.message) for check in self.checks]
         return made
@@ -308,6 +308,11 @@ class Workload:
             if check.state != "Pending":
                 check.message = f"Reset to Pending after eviction. Previously: {check.state}"
                 check.state = "Pending"
+
+
+def copy_workloads(workloads: Mapping[str, Workload], memo: dict[int, Any]) -> dict[str, Workload]:
+    """As ``deepcopy``, which would look at each key, too."""
+    return {key: memo.get(id(workload)) or workload.__deepcopy__(memo) for key, workload in workloads.items()}
 
 
 class WorkloadTrace(msgspec.Struct, frozen=True, eq=False):
