@@ -87,12 +87,10 @@ def measure_capacity(
         more=True,
         by_group=unit.by_group,
     )
-    quota = _least_room(
-        _quota_room(session, [expanded.whole[item.pod.key] for item in unit.pods]),
-        _queue_room(session.queues.copies) if len(unit.pods) == len(expanded.pods) else None,
-    )
+    copies = session.queues.copies if len(unit.pods) == len(expanded.pods) else None
+    quota = _least_room(_quota_room(session, [expanded.whole[item.pod.key] for item in unit.pods]), _queue_room(copies))
     bounds = _bounds_of(unit, quota, at_least, limit)
-    copiers = [copier_of(item, expanded.objects, in_group=unit.by_group) for item in unit.pods]
+    copiers = [copier_of(item, expanded.objects, in_group=unit.by_group, copies=copies) for item in unit.pods]
     filling = _Filling(session, copiers, scaler, endless_is_wrong=limit is None and quota is None)
     is_whole = not (unit.is_release and (run.refusals or run.failed))
     fits = filling.run(min(bounds.values())) if unit.pods and unit.unclaimed is None and is_whole else 0

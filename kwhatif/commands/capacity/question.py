@@ -81,9 +81,6 @@ def _session_of(scenario: PreparedScenario, *, single: bool) -> Session:
     elif copies is not None and copies.elsewhere:
         what = f"Kueue admits copy {copies.fits + 1} in other flavors ({copies.elsewhere})"
         effect = "copies are counted in the flavors of the first alone"
-    elif copies is not None and copies.has_topology:
-        what = "Kueue gives each copy domains of its own"
-        effect = "copies are counted in the domains of the first"
     else:
         return scenario.session
     read = structs.replace(

@@ -18,6 +18,7 @@ from kwhatif.results.amounts import format_count
 from kwhatif.scheduling.round_queue import takes_groups
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
 from kwhatif.simulation.placement.placements import skip_reason_of
+from kwhatif.simulation.queueing.queued_pods import QueuedCopies
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.workloads.volumes import provision_claim
 
@@ -100,12 +101,19 @@ class Copier:
     """Makes the pods that would come after one, each with claims of its own where the first one has some.
 
     ``in_group``: pods that name a group are counted with their group, of which each unit has one of its own; else a pod
-    is counted alone, and is of no group.
+    is counted alone, and is of no group. ``copies`` are those of its whole job that Kueue lets in.
     """
 
-    def __init__(self, asked: PodToSchedule, claims: Sequence[PersistentVolumeClaim], *, in_group: bool) -> None:
+    def __init__(
+        self,
+        asked: PodToSchedule,
+        claims: Sequence[PersistentVolumeClaim],
+        *,
+        in_group: bool,
+        copies: QueuedCopies | None,
+    ) -> None:
         self._asked, self._claims = asked, {claim.name: claim for claim in claims}
-        self._in_group = in_group
+        self._in_group, self._copies = in_group, copies
 
     def __call__(self, session: Session, number: int) -> PodInfo:
         pod, suffix = self._asked.pod, f"-copy-{number}"
@@ -114,6 +122,8 @@ class Copier:
         if (pod.metadata.labels or {}).get(_POD_NAME_LABEL) == pod.name:
             metadata = replace(metadata, labels={**(pod.metadata.labels or {}), _POD_NAME_LABEL: name})
         spec = pod.spec
+        if self._copies is not None and (domain := self._copies.domain_of(pod.key, number)):
+            spec = replace(spec, node_selector={**(spec.node_selector or {}), **domain})
         if self._claims:
             if number == 1 and all(info.pod.key != pod.key for info, _ in session.cluster.pods()):
                 # It stands for the pod itself, whose claims may have their volumes already.
@@ -149,11 +159,13 @@ class Copier:
         return replace(volume, persistent_volume_claim=replace(source, claim_name=source.claim_name + suffix))
 
 
-def copier_of(asked: PodToSchedule, objects: Iterable[object], *, in_group: bool = False) -> Copier:
+def copier_of(
+    asked: PodToSchedule, objects: Iterable[object], *, in_group: bool = False, copies: QueuedCopies | None = None
+) -> Copier:
     """Only a stateful set's claims, of which each pod has its own, are created for each copy; others are shared."""
     pod, made = asked.pod, []
     if asked.owner.startswith("StatefulSet "):
         mine = {name for name, _ in claim_names(pod)}
         claims = (obj for obj in objects if isinstance(obj, PersistentVolumeClaim))
         made = [claim for claim in claims if claim.namespace == pod.namespace and claim.name in mine]
-    return Copier(asked, made, in_group=in_group)
+    return Copier(asked, made, in_group=in_group, copies=copies)

@@ -22,7 +22,7 @@ class AdmittedPodSet:
     def __init__(self, admission: PodSetAdmission, flavors: Mapping[str, ResourceFlavor]) -> None:
         self.count = admission.count
         self._flavors = [flavors[name] for name in sorted(set(admission.flavors.values())) if name in flavors]
-        self._domains = _domains_of(admission)
+        self._domains = domains_of(admission)
 
     def release(self, pod: Pod) -> Pod:
         """The next pod, as its controller makes it, or as Kueue takes its gates away."""
@@ -46,7 +46,7 @@ class AdmittedPodSet:
         return replace(pod, spec=spec)
 
 
-def _domains_of(admission: PodSetAdmission) -> Iterator[dict[str, str]]:
+def domains_of(admission: PodSetAdmission) -> Iterator[dict[str, str]]:
     """The labels of the domain of each pod, in the order of the domains."""
     if admission.topology is None:
         return

@@ -13,6 +13,7 @@ from kwhatif.kueue.kueue_objects import KueueState
 from kwhatif.kueue.room import room_at
 from kwhatif.kueue.run import RecordedCycle
 from kwhatif.kueue.workload import QUOTA_RESERVED, Workload
+from kwhatif.simulation.queueing.admitted_pods import domains_of
 from kwhatif.simulation.queueing.decisions import Decisions
 from kwhatif.simulation.queueing.queued_pods import QueuedCopies
 
@@ -22,12 +23,13 @@ _MOST = 1_000
 def count_copies(decisions: Decisions) -> QueuedCopies | None:
     """As many as are admitted in the flavors of the first and evict nobody.
 
-    None where the first one is not admitted, and where a thousand are: then Kueue is no limit.
+    None where the first one is not admitted, and where a thousand are, whatever their domains: then Kueue is no limit.
     """
     first = [decisions.state.workloads[key] for key in decisions.keys]
     if not first or any(workload.admission is None for workload in first):
         return None
     has_topology = any(workload.usage.topology for workload in first)
+    domains: list[dict[str, dict[str, str]]] = []
     run = copy.deepcopy(decisions.run)
     for number in range(2, _MOST + 1):
         sources = [_copy_of(workload, number) for workload in decisions.workloads]
@@ -36,11 +38,27 @@ def count_copies(decisions: Decisions) -> QueuedCopies | None:
         for original, source in zip(first, sources, strict=True):
             made, queue = run.state.workloads[source.key], original.cluster_queue
             if made.admission is None or _evicts(cycles, made):
-                return QueuedCopies(number - 1, queue, _shortage(run.state, original, made), has_topology)
+                return QueuedCopies(number - 1, queue, _shortage(run.state, original, made), domains)
             if made.used_flavors != original.used_flavors:
                 flavors = ", ".join(sorted({flavor for flavor, _ in made.used_flavors}))
-                return QueuedCopies(number - 1, queue, f"the next copy goes to {flavors}", has_topology, flavors)
-    return None
+                return QueuedCopies(number - 1, queue, f"the next copy goes to {flavors}", domains, flavors)
+        if has_topology:
+            domains.append(_domains_of_copy(decisions, run.state, sources))
+    return QueuedCopies(_MOST, first[0].cluster_queue, f"no copy after {_MOST} is tried", domains) if domains else None
+
+
+def _domains_of_copy(
+    decisions: Decisions, state: KueueState, sources: Sequence[KueueWorkload]
+) -> dict[str, dict[str, str]]:
+    """The labels of the domain of each pod of a copy, by the pod of the first that it is a copy of."""
+    domains: dict[str, dict[str, str]] = {}
+    copies = {workload.key: source.key for workload, source in zip(decisions.workloads, sources, strict=True)}
+    for job in decisions.jobs:
+        if job.workload is not None:
+            admissions = state.workloads[copies[job.workload.key]].admission or ()
+            left = {admission.name: domains_of(admission) for admission in admissions}
+            domains |= {pod: next(left[name], {}) for pod, name in job.pods.items() if name in left}
+    return domains
 
 
 def _copy_of(source: KueueWorkload, number: int) -> KueueWorkload:

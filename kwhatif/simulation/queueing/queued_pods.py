@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kwhatif.results.outcome import EvictedPod, PendingPod
@@ -12,15 +12,19 @@ from kwhatif.results.outcome import EvictedPod, PendingPod
 class QueuedCopies:
     """So many copies of all workloads ``fit`` the quota of a ClusterQueue, the first included; ``why`` no more.
 
-    ``has_topology``: each copy has domains of its own. ``elsewhere`` are the flavors of the next copy, if it is
-    admitted, but not in those of the first.
+    ``domains`` are those of the copies after the first, by pod (``namespace/name``) the labels of its domain.
+    ``elsewhere`` are the flavors of the next copy, if it is admitted, but not in those of the first.
     """
 
     fits: int
     cluster_queue: str
     why: str
-    has_topology: bool = False
+    domains: Sequence[Mapping[str, Mapping[str, str]]] = ()
     elsewhere: str = ""
+
+    def domain_of(self, pod: str, number: int) -> Mapping[str, str]:
+        """The labels of the domain of a pod's copy, where it is another one than the first has."""
+        return self.domains[number - 2].get(pod, {}) if 2 <= number < len(self.domains) + 2 else {}
 
 
 @dataclass(frozen=True)

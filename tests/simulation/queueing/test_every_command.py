@@ -105,6 +105,38 @@ def test_capacity_counts_the_copies_that_kueue_lets_in(
     assert kueues == ([gap] if gap else [])
 
 
+def racks(quota: str) -> Snapshot:
+    """A queue with a quota of cpus in three racks, of one node of 4 cpus each; one of them has 2 left."""
+    levels = [{"nodeLabel": "cloud/rack"}, {"nodeLabel": "kubernetes.io/hostname"}]
+    made = queues(cluster_queue("a", quota))
+    made[0]["spec"] = {"nodeLabels": {"pool": "a"}, "topologyName": "racks"}
+    nodes = []
+    for name in ("n0", "n1", "n2"):
+        labels = {"pool": "a", "cloud/rack": f"rack-{name}", "kubernetes.io/hostname": name}
+        room = {"cpu": "2" if name == "n2" else "4", "memory": "64Gi", "pods": "110"}
+        ready = [{"type": "Ready", "status": "True"}]
+        status = {"allocatable": room, "conditions": ready}
+        nodes.append(
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+        )
+    return there(*made, kueue("Topology", "racks", spec={"levels": levels}), *nodes)
+
+
+@pytest.mark.parametrize(
+    ("quota", "fits", "why"),
+    [("5", 2, "cpu in default"), ("64", 5, 'topology "racks" doesn\'t allow to fit any of 2 pod(s)')],
+    ids=["the quota ends it", "the racks are full"],
+)
+def test_capacity_counts_copies_in_the_domains_that_kueue_gives_to_each(quota: str, fits: int, why: str) -> None:
+    train = job("train", "1", **{"queue-name": "a"})
+    train["spec"] |= {"parallelism": 2, "completions": 2}
+    train["spec"]["template"]["metadata"] = {"annotations": {"kueue.x-k8s.io/podset-required-topology": "cloud/rack"}}
+    result = kwhatif.capacity([train], snapshot=racks(quota), assume_empty=True)
+    assert result.quota is not None
+    assert (result.fits, result.ended, why in result.quota.resource) == (fits, "quota", True)
+    assert not [gap.what for gap in result.fidelity.gaps if gap.what.startswith("Kueue")]
+
+
 def test_capacity_counts_single_pods_of_a_job_on_nodes_alone_and_says_so() -> None:
     result = kwhatif.capacity([TRAIN], snapshot=cluster(), pod=True)
     assert "Kueue is asked about the whole job alone, not about single pods" in [
