@@ -65,7 +65,7 @@ _BEST, _WORST = GranularMode(PreemptionMode.FIT, 0), GranularMode(PreemptionMode
 class Oracle(Protocol):
     """Says what preemption could do for a resource in a flavor, and keeps what is known of a queue's tree."""
 
-    def memo_of(self, queue: ClusterQueue) -> dict[Hashable, Any]: ...
+    def memo_of(self, queue: ClusterQueue, flavors: frozenset[str]) -> dict[Hashable, Any]: ...
 
     def simulate(self, queue: ClusterQueue, workload: Workload, key: FlavorResource, amount: int) -> GranularMode: ...
 
@@ -87,7 +87,6 @@ class FlavorAssigner:
     ) -> None:
         self._workload, self._queue, self._flavors, self._oracle = workload, queue, flavors, oracle
         self._cycle, self._ignores_undeclared, self._pinned = cycle, ignores_undeclared, pinned
-        self._modes = oracle.memo_of(queue).setdefault(("modes", queue.name, queue.rank_of(workload)), {})
         preemption = queue.preemption
         self._may_preempt_while_borrowing = preemption.borrow_within_cohort or (
             fair and preemption.reclaim_within_cohort != NEVER
@@ -203,12 +202,14 @@ class FlavorAssigner:
         """How the flavor could be had for all of these resources: as for the worst (upstream: representativeMode)."""
         choices: dict[str, FlavorChoice] = {}
         worst = _BEST
+        memo = self._oracle.memo_of(self._queue, frozenset((flavor,)))
+        modes = memo.setdefault(("modes", self._queue.name, self._queue.rank_of(self._workload)), {})
         for resource, amount in requests.items():
             key = flavor, resource
             asked = key, assignment.quota.get(key, 0), amount
-            known = self._modes.get(asked)
+            known = modes.get(asked)
             if known is None:
-                known = self._modes[asked] = self._fits_resource_quota(*asked)
+                known = modes[asked] = self._fits_resource_quota(*asked)
             mode, reason = known
             if reason:
                 reasons.append(reason)

@@ -109,7 +109,8 @@ class KueueState:
         }
         """The workloads that wait in each LocalQueue that is not stopped."""
         self.workloads: dict[str, Workload] = {}
-        self._counted: set[str] = set()
+        self._counted: dict[str, frozenset[str]] = {}
+        """The workloads whose usage counts, with their flavors."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> KueueState:
         """What the cluster has besides queues, quotas, workloads and topologies is shared."""
@@ -118,7 +119,7 @@ class KueueState:
         for name in ("topologies", "queues", "cohorts", "pending"):
             setattr(made, name, copy.deepcopy(getattr(self, name), memo))
         made.items = {key: set(waiting) for key, waiting in self.items.items()}
-        made._counted = set(self._counted)
+        made._counted = dict(self._counted)
         return made
 
     def make_workload(self, source: api.KueueWorkload) -> Workload:
@@ -195,9 +196,10 @@ class KueueState:
         queue = self.queues.get(workload.cluster_queue)
         if not workload.counts or queue is None or workload.key in self._counted:
             return
-        self._counted.add(workload.key)
+        flavors = frozenset([flavor for flavor, _ in (*workload.used_flavors, *workload.usage.quota)])
+        self._counted[workload.key] = flavors
         queue.workloads[workload.key] = workload
-        queue.root.memo.clear()
+        queue.root.forget(flavors)
         for key, amount in workload.usage.quota.items():
             queue.add_usage(key, amount)
         self._count_topology(workload.usage, 1)
@@ -206,9 +208,8 @@ class KueueState:
         """No longer count it; ``queue`` and ``usage`` are those that it had."""
         if queue is None or workload.key not in self._counted:
             return
-        self._counted.discard(workload.key)
+        queue.root.forget(self._counted.pop(workload.key))
         del queue.workloads[workload.key]
-        queue.root.memo.clear()
         for key, amount in usage.quota.items():
             queue.remove_usage(key, amount)
         self._count_topology(usage, -1)

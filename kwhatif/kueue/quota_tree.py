@@ -52,8 +52,8 @@ class QuotaNode:
         self._local_quotas: Quantities
         self.set_quotas(groups)
         self.usage: Quantities = {}
-        self.memo: dict[Hashable, Any] = {}
-        """Of a root: what was worked out of its tree as it is. Whoever changes the usage for good clears it."""
+        self.memo: dict[frozenset[str], dict[Hashable, Any]] = {}
+        """Of a root: what was worked out of its tree as it is, by the flavors that decide it."""
         weight = fair_sharing.weight if fair_sharing else None
         self.fair_weight = _DEFAULT_WEIGHT if weight is None else _divide(weight.nano(), 10**9)
 
@@ -72,6 +72,11 @@ class QuotaNode:
         self.quotas = _quotas_of(groups)
         self.subtree_quota = {key: quota.nominal for key, quota in self.quotas.items()}
         self._local_quotas = {}
+
+    def forget(self, flavors: frozenset[str]) -> None:
+        """Of a root: what is used of these flavors has changed for good."""
+        for known in [known for known in self.memo if not known.isdisjoint(flavors)]:
+            del self.memo[known]
 
     def quota(self, key: FlavorResource) -> Quota:
         return self.quotas.get(key, _NOTHING)

@@ -29,12 +29,15 @@ class PreemptionOracle:
 
     def __init__(self, configuration: Configuration, now: int) -> None:
         self._configuration, self._now = configuration, now
-        self._memos: dict[QuotaNode, dict[Hashable, Any]] = {}
+        self._memos: dict[QuotaNode, dict[frozenset[str], dict[Hashable, Any]]] = {}
 
-    def memo_of(self, queue: ClusterQueue) -> dict[Hashable, Any]:
-        """What was worked out of the queue's tree as it is, to be added to."""
+    def memo_of(self, queue: ClusterQueue, flavors: frozenset[str]) -> dict[Hashable, Any]:
+        """What was worked out of what is used of these flavors in the queue's tree, to be added to."""
         root = queue.root
-        return self._memos.get(root, root.memo)
+        if self._configuration.is_fair:
+            # Shares are of all that the tree has.
+            flavors = frozenset([flavor for flavor, _ in root.subtree_quota])
+        return self._memos.get(root, root.memo).setdefault(flavors, {})
 
     def note_count(self, queue: ClusterQueue) -> None:
         """Something counts in the queue's tree until the cycle is over."""
@@ -67,7 +70,8 @@ class PreemptionOracle:
         usage: Usage,
         topology: TopologyRequests,
     ) -> list[Target]:
-        preemptor = Preemptor(workload, queue, needs, usage, topology, self._now, self.memo_of(queue))
+        memo = self.memo_of(queue, frozenset([flavor for flavor, _ in needs]))
+        preemptor = Preemptor(workload, queue, needs, usage, topology, self._now, memo)
         if self._configuration.is_fair:
             return fair_sharing.find_targets(preemptor, self._configuration.strategies)
         return classical.find_targets(preemptor)
