@@ -86,7 +86,10 @@ def _facts(result: RightsizeResult) -> Iterator[tuple[str, str]]:
     if parts:
         yield "Pods", f"resized: {', '.join(parts)}"
     if result.after.removed:
-        yield "Removed nodes", format_some(result.after.removed, MOST_NODES)
+        today = (
+            f"; without the change {format_some(result.before.removed, MOST_NODES)}" if result.before.removed else ""
+        )
+        yield "Removed nodes", f"{format_some(result.after.removed, MOST_NODES)}{today}"
     if result.unpriced:
         nodes = format_count(len(result.unpriced), "node")
         yield "Unknown prices", f"{nodes} in no cost: {format_some(result.unpriced, MOST_NODES)}"

@@ -19,8 +19,8 @@ MATTERS = 10.0
 """Percent of a measure's range from which on a setting is said to matter for it."""
 
 _EXPLAINED = (
-    "How far apart the means of a setting's best and worst levels are, in percent of the range of all policies; in "
-    "brackets its best level."
+    "Distance between the means of a setting's best and worst levels, in percent of the range of all policies; in "
+    "brackets the best level."
 )
 
 

@@ -158,7 +158,7 @@ class Workloads(msgspec.Struct):
         )
 
 
-_IN_VAIN = "no node could take it when it was made"
+_IN_VAIN = "no node took it when it was created"
 """Why a pod waits that was not tried, since all nodes were certain to reject it."""
 
 

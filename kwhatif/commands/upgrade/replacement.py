@@ -187,7 +187,7 @@ class Replacement(msgspec.Struct):
     def _make(self, name: str) -> None:
         self._count_node_time()
         self.made[name] = self.agenda.now
-        self._tell("a node is made", node=name)
+        self._tell("a node is created", node=name)
 
         def be_ready() -> None:
             self._ready += 1

@@ -299,7 +299,8 @@ def unattempted_gaps(session: Session, pods: Sequence[PodToSchedule]) -> Iterato
         yield Gap(
             what=f"{format_count(len(between), 'pod ahead in the queue is', 'pods ahead in the queue are')} left out: "
             f"{format_some(sorted(pod.key for pod in between))}",
-            effect="the room they would take counts as free; place and gate take --with-pending to try them first",
+            effect=f"the room that {'it' if len(between) == 1 else 'they'} would take counts as free "
+            "(place, review, gate: --with-pending)",
             pods=tuple(pod.key for pod in after),
         )
 

@@ -172,7 +172,7 @@ def test_pending_pods_of_the_snapshot_compete_if_they_are_asked_to() -> None:
     head = new("Deployment", "web", 1, cpu="1")
     assert judged(snapshot, head, rules={"unschedulable": {}}).verdict == "pass"
     result = judged(snapshot, head, rules={"unschedulable": {}}, with_pending=True)
-    assert found(result) == [("unschedulable", "Deployment shop/web", "1 of 1 new pods find no node")]
+    assert found(result) == [("unschedulable", "Deployment shop/web", "1 of 1 new pod finds no node")]
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])

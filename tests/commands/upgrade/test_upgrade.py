@@ -315,5 +315,5 @@ def test_autoscalers_bring_nodes_for_pods_that_a_drain_leaves_without_one(tmp_pa
     # The node that replaces the first is ten minutes away, that of the group a minute.
     assert (added.group, added.time) == ("extra", 60)
     assert (found.pending[0].since, found.pending[0].until) == (0, 60)
-    assert found.pending[0].message == "no node could take it when it was made", "though it has one by now"
+    assert found.pending[0].message == "no node took it when it was created", "though it has one by now"
     assert [entry.time for entry in found.timeline if entry.what == "a node of an autoscaler is ready"] == [60]

@@ -37,11 +37,14 @@ class FidelityRule(Rule[FidelityParameters]):
         self.summary = f"{format_count(len(gaps), 'gap')}" if gaps else "nothing is missing that touches a pod"
         for gap in gaps:
             pods = [pod for pod in gap.pods if pod != INPUT]
+            remedy = "give a snapshot that has it" if pods else "give what is missing"
+            if "--with-pending" in gap.effect:
+                remedy = "place them, too: --with-pending"
             yield self.finding(
                 None,
                 gap.what,
                 f"{gap.effect[:1].upper()}{gap.effect[1:]}." + f" It touches {format_some(pods)}." * bool(pods),
                 about=gap.what,
                 numbers={"pods": len(pods)},
-                hint=f"give {'a snapshot that has it' if pods else 'what is missing'}, or name it under accept",
+                hint=f"{remedy}, or name it under accept",
             )

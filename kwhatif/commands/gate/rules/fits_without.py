@@ -112,7 +112,8 @@ class FitsWithout(Rule[FitsWithoutParameters]):
         before: int,
     ) -> Finding:
         message = (
-            f"Without {name}, {format_count(pods, 'pod')} have to find another node and {stranded} find none"
+            f"Without {name}, {format_count(pods, 'pod')} have to find another node and "
+            f"{format_count(stranded, 'finds', 'find')} none"
             f" (without the change {before}): {format_some([pod.pod.key for pod in stranded_pods], 5)}. "
             f"{stranded_pods[0].pod.key}: {stranded_pods[0].message}"
         )

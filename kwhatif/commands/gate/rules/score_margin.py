@@ -47,12 +47,14 @@ class ScoreMargin(Rule[ScoreMarginParameters]):
             if len(close) <= self.given.pods:
                 continue
             example = next(placement for placement in unit.placements if placement.pod == close[0])
-            ties = f", {example.ties} nodes being as good" if example.ties > 1 else ""
+            others = format_count(example.ties - 1, "other node")
+            margin = (
+                f"tied with {others}" if example.ties > 1 else f"{margins[example.pod]} more than the next best node"
+            )
             yield self.finding_about(
                 unit,
                 f"{format_count(len(close), 'pod')} placed by a margin under {self.given.least}",
-                f"{example.pod} goes to {example.node} with a score of {example.score}, "
-                f"{margins[example.pod]} more than the next best node{ties}.",
+                f"{example.pod} goes to {example.node} with a score of {example.score}, {margin}.",
                 numbers={"pods": len(close), "margin": narrow, "least": self.given.least},
                 pod=example.pod,
             )

@@ -57,7 +57,7 @@ class Unschedulable(Rule[UnschedulableParameters]):
                 others = "" if len(out) == 1 else f" (and {len(out) - 1} more)"
                 yield self.finding_about(
                     unit,
-                    f"{len(out)} of {len(unit.placements)} new pods find no node",
+                    f"{len(out)} of {format_count(len(unit.placements), 'new pod finds', 'new pods find')} no node",
                     f"{first.pod}{others}: {first.reason}",
                     numbers={"pods": len(unit.placements), "pending": len(out), "most": self.given.most},
                     hint=_hint_for(first, is_held=first.pod in context.session.queues.held),

@@ -399,7 +399,7 @@ def test_ties_are_margins_of_nothing() -> None:
     nodes = [node("n1"), node("n2")]
     finding = only(ask("score-margin", snapshot_of(nodes), new("Deployment", "web")).findings)
     assert finding.numbers["margin"] == 0
-    assert "2 nodes being as good" in finding.message
+    assert "tied with 1 other node" in finding.message
     uneven = snapshot_of(nodes, [pod(on="n1", cpu="2")])
     assert ask("score-margin", uneven, new("Deployment", "web")).verdict == "pass"
 
