@@ -64,14 +64,10 @@ class Requeueing:
         A cluster without nodes is an error to the scheduler, which tries again forever; nothing can change there. So do
         members that found a node and failed with their group, until something has changed.
         """
-        return [
-            pod
-            for pod in self._queue.backing_off()
-            if len(self._cluster) and not (self._is_member(pod) and self.tried_at[pod.info.uid] == self.changes)
-        ]
-
-    def _is_member(self, pod: QueuedPod) -> bool:
-        return takes_groups(self._driver) and group_key(pod.info) is not None
+        pods = self._queue.backing_off() if len(self._cluster) else []
+        if not takes_groups(self._driver):
+            return pods
+        return [pod for pod in pods if group_key(pod.info) is None or self.tried_at[pod.info.uid] != self.changes]
 
     def flush(self) -> None:
         """Bring back the pods whose backoff is over (every second), and those that have waited for long."""
