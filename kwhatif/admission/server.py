@@ -383,12 +383,13 @@ def type_gates(minor: str, gates: Mapping[str, bool]) -> frozenset[str]:
 
 
 def _features(minor: str, gates: Mapping[str, bool]) -> Features:
-    """The features with those of these gates that concern pod groups, where the minor has them.
+    """The features with those of these gates that concern pod groups and StatefulSets, where the minor has them.
 
     How other gates would change the server is not known here.
     """
     try:
-        return features_of(minor, {name: gates[name] for name in GROUP_GATES if name in gates})
+        known = (*GROUP_GATES, "MaxUnavailableStatefulSet")
+        return features_of(minor, {name: gates[name] for name in known if name in gates})
     except UsageError:
         return features_of(minor)
 

@@ -249,3 +249,16 @@ def test_a_volume_made_for_a_new_pod_is_reached_from_the_nodes(objects: list[Any
     assert {each["pod"]: each["node"] for each in json.loads(placed.out)["placements"]} == {"shop/kafka-3": "n3"}
     assert _drain(after) == {"shop/kafka-3": node}
     assert _drain(snapshot, *scale) == {"shop/kafka-3": node}
+
+
+@pytest.mark.parametrize(("gates", "least"), [((), 2), (("--feature-gates", "MaxUnavailableStatefulSet=true"), 1)])
+def test_several_pods_are_replaced_at_a_time_where_the_feature_gate_is_on(
+    gates: tuple[str, ...], least: int, tmp_path: Path
+) -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
+    snapshot, manifest = tmp_path / "cluster.json", tmp_path / "kafka.json"
+    snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": _cluster()}))
+    manifest.write_text(json.dumps(_stateful_set("kafka:2", stored=False, updateStrategy=strategy)))
+    where = ("--snapshot", str(snapshot), "--kubernetes-version", "1.35")
+    (rollout,) = json.loads(run("place", str(manifest), *where, *gates, "-o", "json").out)["rollouts"]
+    assert (rollout["leastAvailable"], rollout["unfinished"]) == (least, "")

@@ -245,6 +245,7 @@ class Rollout:
                 create_claim=self._create_claim,
                 replica_sets=[restore_template(pod_set, self._new, self._dropped) for pod_set in sets],
                 now=moment(self._taken_at) or last_moment_of(pods),
+                max_unavailable_stateful_set=self._server.features.max_unavailable_stateful_set,
             )
         else:
             begun = Plan(self._operated(pods, self._admit), ready, self._delete_pod, self._create_claim)

@@ -158,3 +158,6 @@ class ApiServerRules:
     endpoints_are_deprecated = SERVER.since(
         "1.33", "kube_features.go", "whoever writes Endpoints is warned that EndpointSlices take their place"
     )
+    max_unavailable_stateful_set = SERVER.gate(
+        "MaxUnavailableStatefulSet", "a StatefulSet replaces as many pods at a time as its maxUnavailable says"
+    )
