@@ -191,3 +191,30 @@ def test_what_helps_all_pods_is_not_said_of_one_once_more(tmp_path: Path) -> Non
     tainted["spec"] = {**tainted.get("spec", {}), "taints": [{"key": "gpu", "effect": "NoSchedule"}]}
     text = text_of(explain_blocks(explained(tmp_path, [node("a", "a", "1"), tainted], web(4))))
     assert text.count("add a toleration for gpu") == 2  # in the table, and above the lines to paste
+
+
+@pytest.mark.parametrize("name", ["web-1-2", "deploy/web"])
+def test_a_pod_that_waits_in_the_snapshot_gets_the_changes_of_its_workload(name: str, tmp_path: Path) -> None:
+    workload = web(2, affinity=APART) | {"status": {}}
+    template = workload["spec"]["template"]
+    replicas = {
+        **workload,
+        "kind": "ReplicaSet",
+        "metadata": {**owned_by("Deployment", "web"), "name": "web-1"},
+    }
+    pods = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], **owned_by("ReplicaSet", "web-1")}}
+        for _ in range(2)
+    ]
+    for number, there in enumerate(pods, 1):
+        there["metadata"]["name"] = f"web-1-{number}"
+        there["spec"] = {**template["spec"], **({"nodeName": "a"} if number == 1 else {})}
+    cluster = write_cluster(tmp_path, namespace_named("default"), node("a", "a"), workload, replicas, *pods)
+    (explained,) = kwhatif.explain(name, snapshot=cluster).workloads
+    assert explained.explained == "default/web-1-2"
+    assert "run 1 replica, not 2" in {fix.change for fix in explained.fixes}
+
+
+def owned_by(kind: str, name: str) -> Json:
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": True}
+    return {"namespace": "default", "ownerReferences": [owner]}

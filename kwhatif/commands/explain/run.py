@@ -50,6 +50,7 @@ from kwhatif.simulation.repository_policy import ReadPolicy
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario, ReadManifests, Scenario
 from kwhatif.simulation.session import PodToSchedule, Session, is_waiting, pending_pods
 from kwhatif.snapshot.load import Manifest, load_manifests
+from kwhatif.workloads.objects import name_of, namespace_of
 
 MOST_PENDING = 5
 """How many pods that wait are explained where none are named."""
@@ -90,8 +91,9 @@ class ExplainPods(PodQuestion[ExplainResult]):
         workloads = [name for name in names if PodReference(name).several]
         of_workloads = self.find_named(scenario, workloads, choice)
         single = self.find_named(scenario, [name for name in names if name not in workloads], choice)
-        # Autoscalers are asked about all pods that wait.
-        together = [*of_workloads, *(single if scenario.inputs.autoscale else ())]
+        # Autoscalers are asked about all pods that wait; of others changes of their workloads are tried, too.
+        with_workload = [item for item in single if scenario.inputs.autoscale or _has_workload(scenario, item.pod)]
+        together = [*of_workloads, *with_workload]
         waiting = list({item.pod.key: item for item in together if is_waiting(item.pod)}.values())
         given = {item.pod.key for item in waiting}
         others = [item for item in of_workloads if item.pod.key not in given]
@@ -281,6 +283,13 @@ class ExplainRun(Question[ExplainResult]):
         once = {item.pod.key: item for item in meant}
         tried = [item for key, item in once.items() if key in known]
         return tried, [item for key, item in once.items() if key not in known]
+
+
+def _has_workload(scenario: PreparedScenario, pod: Pod) -> bool:
+    """Whether the snapshot has the object that a pod is made of."""
+    workload = (PodOrigins(scenario.snapshot).workload_of(pod) or "").split("/")
+    objects = scenario.snapshot.whole.get(workload[0], ())
+    return any(workload[1:] == [namespace_of(body), name_of(body)] for body in objects)
 
 
 def _key_of(group: GroupOutcome) -> GroupKey:
