@@ -202,7 +202,7 @@ def test_a_pod_that_waits_in_the_snapshot_gets_the_changes_of_its_workload(name:
         "kind": "ReplicaSet",
         "metadata": {**owned_by("Deployment", "web"), "name": "web-1"},
     }
-    pods = [
+    pods: list[Json] = [
         {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], **owned_by("ReplicaSet", "web-1")}}
         for _ in range(2)
     ]
