@@ -25,6 +25,7 @@ from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.storage import claim_names
+from kwhatif.cluster.types import BoolArray
 from kwhatif.commands.outage.failures import ZONE, FailingCluster, NodeFailure
 from kwhatif.plugins.shared.volume_reach import reachable
 from kwhatif.results.disruption import BrokenFloor, Failure, Headroom, Hit, LossOutcome, LostPod
@@ -324,14 +325,20 @@ class _Losses(msgspec.Struct):
 def _lost_volume_of(pod: Pod, cluster: Cluster, failure: NodeFailure) -> str:
     """``volume pvc-1 is in eu-west-1b, which is lost``; empty if each volume of a pod can be reached from some node."""
     storage = cluster.storage
-    left = np.array([name not in failure.nodes for name in cluster.columns.names], np.bool_)
     for name, _ in claim_names(pod):
         claim = storage.claims.get((pod.namespace, name))
         volume = None if claim is None else storage.volumes.get(claim.spec.volume_name or "")
-        if volume is not None and not (reachable(volume, cluster) & left).any():
+        if volume is not None and not (reachable(volume, cluster) & _rows_left(cluster, failure.nodes)).any():
             where = f"is in {failure.name}, which is lost" if failure.kind == ZONE else "is of nodes that are lost"
             return f"volume {volume.name} {where}"
     return ""
+
+
+def _rows_left(cluster: Cluster, lost: Sequence[str]) -> BoolArray:
+    """bool[rows]: the nodes that are not lost."""
+    left = np.ones(len(cluster.columns.names), np.bool_)
+    left[[row for name in lost if (row := cluster.columns.row(name)) is not None]] = False
+    return left
 
 
 def _name_of(victim: EvictedPod) -> str:
