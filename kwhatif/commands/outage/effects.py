@@ -334,10 +334,10 @@ def _lost_volume_of(pod: Pod, cluster: Cluster, failure: NodeFailure) -> str:
     return ""
 
 
-def _rows_left(cluster: Cluster, lost: Sequence[str]) -> BoolArray:
-    """bool[rows]: the nodes that are not lost."""
+def _rows_left(cluster: Cluster, failed_nodes: Sequence[str]) -> BoolArray:
+    """bool[rows]: the nodes that have not failed."""
     left = np.ones(len(cluster.columns.names), np.bool_)
-    left[[row for name in lost if (row := cluster.columns.row(name)) is not None]] = False
+    left[[row for name in failed_nodes if (row := cluster.columns.row(name)) is not None]] = False
     return left
 
 
