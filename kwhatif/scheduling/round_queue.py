@@ -1,9 +1,8 @@
 """The queue where nothing takes time: single pods and groups, in the order of the queue.
 
 Failed pods come back all at once, when the caller says that enough time has passed. ``scheduling/queue.py`` is the
-queue in time: which events bring back a pod, and after which backoff. It knows single pods only, while here what leaves
-is a whole group, and a member that comes may bring back others; so the two share no more than the order of the queue
-and the gates, which are the driver's. Upstream:
+queue in time: which events bring back a pod, and after which backoff; ``queued_groups.py`` takes groups out of it. The
+two share the order of the queue and the gates, which are the driver's. Upstream:
 pkg/scheduler/backend/queue, and podGroupInfoForPod in pkg/scheduler/schedule_one_podgroup.go.
 """
 
