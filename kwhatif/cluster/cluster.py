@@ -17,6 +17,7 @@ from kwhatif.cluster.changes import Changes
 from kwhatif.cluster.claim_store import Devices
 from kwhatif.cluster.creation_turns import CreationTurns
 from kwhatif.cluster.node_infos import NodeInfos, extend_rows
+from kwhatif.cluster.nominations import Nominations
 from kwhatif.cluster.pod_group_states import GroupMemberships, PodGroupStates
 from kwhatif.cluster.shape_table import ShapeTable
 from kwhatif.cluster.shapes import Owners, PodInfo
@@ -41,7 +42,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     sums: Int64Array
     ports: BoolArray
     pods_on: list[list[PodInfo]]
-    nominated: dict[str, list[tuple[PodInfo, str]]]
+    nominated: list[tuple[PodInfo, str]]
     storage: Assumptions
     node_order: IntpArray | None
     active: BoolArray
@@ -64,7 +65,7 @@ class Cluster(NodeInfos):
         self.devices = Devices(self.objects, shapes.features)
         self.pod_groups = PodGroupStates(self.objects)
         self.unlisted = UnlistedTerms()
-        self.nominated: dict[str, list[PodInfo]] = {}
+        self.nominated = Nominations()
         self.pending = UnboundPods()
         self.creation_turns: CreationTurns | None = None
         self._where: dict[str, tuple[PodInfo, int]] = {}
@@ -284,16 +285,11 @@ class Cluster(NodeInfos):
         """Record that a pending pod is nominated to a node."""
         self.remove_nomination(info.uid)
         info.nominated = node_name
-        self.nominated.setdefault(node_name, []).append(info)
+        self.nominated.add(info, node_name)
 
     def remove_nomination(self, uid: str) -> None:
         """Forget a nomination, if there is one."""
-        for node_name, infos in list(self.nominated.items()):
-            rest = [info for info in infos if info.uid != uid]
-            if rest:
-                self.nominated[node_name] = rest
-            else:
-                del self.nominated[node_name]
+        self.nominated.remove(uid)
 
     # --- to try something and undo it
 
@@ -307,7 +303,7 @@ class Cluster(NodeInfos):
             self.sums.copy(),
             self.ports.copy(),
             list(self.pods_on),
-            {node: [(info, info.nominated) for info in infos] for node, infos in self.nominated.items()},
+            self.nominated.checkpoint(),
             self.storage.checkpoint(),
             self._searched,
             self.active.copy(),
@@ -336,13 +332,7 @@ class Cluster(NodeInfos):
         for now, before in ((self._sums, to.sums), (self.ports, to.ports)):
             now[changed, : before.shape[1]] = before[changed]
             now[changed, before.shape[1] :] = 0
-        for infos in self.nominated.values():
-            for info in infos:
-                info.nominated = ""
-        self.nominated = {node: [info for info, _ in infos] for node, infos in to.nominated.items()}
-        for infos_before in to.nominated.values():
-            for info, nominated in infos_before:
-                info.nominated = nominated
+        self.nominated.go_back(to.nominated)
         self.storage.go_back(to.storage)
         self.pod_groups.go_back(to.pod_groups)
         self.journal.extend(changed)
@@ -384,7 +374,7 @@ class Cluster(NodeInfos):
         twin.owners, twin.storage = self.owners, self.storage.fork()
         twin.devices = self.devices.fork()
         twin.pod_groups, twin.unlisted = self.pod_groups.fork(), UnlistedTerms()
-        twin.nominated = {name: list(infos) for name, infos in self.nominated.items()}
+        twin.nominated = self.nominated.copy()
         twin.pending, twin.creation_turns = self.pending.copy(), self.creation_turns
         twin._where, twin._uids = dict(self._where), None if self.journal else self._uids
         twin._elsewhere = {name: list(infos) for name, infos in self._elsewhere.items()}
@@ -415,7 +405,7 @@ class Cluster(NodeInfos):
         twin._where = {uid: (info, now[row]) for uid, (info, row) in twin._where.items()}
         twin._searched = None
         twin._tallies = twin._tallies.renumber(place, len(kept))
-        twin.nominated = {name: infos for name, infos in twin.nominated.items() if name not in names}
+        twin.nominated.remove_nodes(names)
         twin.journal, twin._undone, twin._uids = [], [], None
         return twin
 

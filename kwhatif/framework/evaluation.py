@@ -411,18 +411,13 @@ class Evaluation:
         return table
 
 
-def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, list[PodInfo]]:
+def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, Sequence[PodInfo]]:
     """Row -> pods nominated there that take precedence over this pod."""
-    by_row: dict[int, list[PodInfo]] = {}
-    for node, infos in cluster.nominated.items():
-        row = cluster.columns.row(node)
-        others = [i for i in infos if i.priority >= pod.priority and i.uid != pod.uid]
-        if row is not None and others:
-            by_row[row] = others
-    return by_row
+    preceding = cluster.nominated.preceding(pod)
+    return {row: infos for node, infos in preceding.items() if (row := cluster.columns.row(node)) is not None}
 
 
-def change_of(cluster: Cluster, rows: IntpArray, pods: list[list[PodInfo]], sign: int) -> PodDelta:
+def change_of(cluster: Cluster, rows: IntpArray, pods: Sequence[Sequence[PodInfo]], sign: int) -> PodDelta:
     """The change of pods that come to (+1) or leave (-1) each of ``rows``."""
     width = max((len(some) for some in pods), default=0)
     shapes = np.zeros((len(rows), width), np.intp)

@@ -289,9 +289,9 @@ class Driver:
         """What decides about a pod besides itself: it differs whenever a node, a pod, a volume or a device does."""
         cluster, shared = self.cluster, self.shared
         changes = len(cluster.journal), len(cluster.devices.journal), cluster.storage.version
-        nominated = tuple(info.uid for infos in cluster.nominated.values() for info in infos)
         books = cluster.columns, cluster.storage, cluster.devices
-        return changes, nominated, books, cluster.membership_version, shared.next_start, shared.now
+        versions = cluster.nominated.version, cluster.membership_version
+        return changes, versions, books, shared.next_start, shared.now
 
     def is_futile(self, pod: PodInfo) -> bool:
         """Whether an attempt would certainly fail and change nothing. False where that is not certain."""

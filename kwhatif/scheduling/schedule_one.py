@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 NO_NODES = "no nodes available to schedule pods"
 _LEAST_KEPT, _MOST_KEPT = 32, 8192
 """For how many templates, at least and at most, evaluations are kept."""
-_FEW_NOMINATIONS = 64
-"""With nominations to how many nodes the state of the cluster is still cheap to compare."""
 _MOST_CACHED_RESULTS = 8_000_000
 """With more cached results, one per node and set of shapes that share it, the oldest evaluation goes for a new one."""
 
@@ -288,8 +286,7 @@ class Scheduler:
         is_alike = not (pod.nominated or pod.shape.drift or pod.shape.spec.scheduling_group is not None)
         draws_nothing = self._hosts.random is None and self._extenders is None and self.shared.search is sample
         is_unobserved = type(self.observer) is Observer
-        has_few_nominations = len(self.cluster.nominated) <= _FEW_NOMINATIONS
-        return is_alike and draws_nothing and is_unobserved and has_few_nominations and self.framework.forgets
+        return is_alike and draws_nothing and is_unobserved and self.framework.forgets
 
     @property
     def is_predictable(self) -> bool:

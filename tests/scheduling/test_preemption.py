@@ -306,7 +306,7 @@ def test_after_the_eviction_the_pod_has_its_place() -> None:
     assert not driver.attempt(cluster.shapes.info(pod("hasty", cpu="2"))).is_placed
     again = driver.attempt(vip)
     assert again.row == cluster.columns.row("a")
-    assert cluster.nominated == {}
+    assert not cluster.nominated
 
 
 def test_lesser_nominations_on_the_node_are_void() -> None:

@@ -269,7 +269,7 @@ def test_a_nominated_node_is_tried_first_and_not_scored() -> None:
     assert attempt.score is None
     assert attempt.evaluated == 1
     assert scheduler.shared.next_start == 0
-    assert cluster.nominated == {}
+    assert not cluster.nominated
 
 
 def test_where_the_nominated_node_will_not_do_all_are_tried() -> None:

@@ -124,7 +124,7 @@ class AutoscalingContext(msgspec.Struct, frozen=True, dict=True):
                     cluster.assume(pod, row)
         kept = [pod for pods in cluster.nominated.values() for pod in pods]
         kept += [cluster.shapes.info(pod) for pod in self.pending if is_waiting(pod)]
-        cluster.nominated = {}
+        cluster.nominated.remove_nodes(list(cluster.nominated))
         for pod in kept:
             home = cluster.columns.row(pod.nominated)
             if home is not None and cluster.find(pod.uid) is None and not is_expendable(pod.pod, self.flags):

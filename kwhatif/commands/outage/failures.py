@@ -146,6 +146,6 @@ class FailingCluster:
     def _take_away(self, rows: Sequence[int]) -> None:
         cluster = self.cluster
         for row in rows:
-            cluster.nominated.pop(cluster.columns.names[row], None)
+            cluster.nominated.remove_nodes([cluster.columns.names[row]])
             cluster.forget_all(cluster.pods_on[row], row)
             cluster.deactivate_node(row)

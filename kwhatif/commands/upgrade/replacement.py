@@ -54,7 +54,7 @@ class PoolNodes:
     def leave(self, name: str) -> None:
         """Delete an old node with the pods left on it."""
         cluster, row = self._session.cluster, self._row(name)
-        cluster.nominated.pop(name, None)
+        cluster.nominated.remove_nodes([name])
         cluster.forget_all(list(cluster.pods_on[row]), row)
         cluster.deactivate_node(row)
 

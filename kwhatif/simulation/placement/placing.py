@@ -53,11 +53,20 @@ class PlacementRun:
     ``groups`` are what became of groups of pods, by name, ``attempted`` the last attempts by pod (``namespace/name``),
     ``removed`` the pods that had to go for others. ``preemptors`` took the place of those that were ``evicted``, by
     their uids. With autoscalers, a ``helper``, pods that found no node are tried again when nodes have come for them.
-    With ``spares_futile`` an attempt that cannot but fail is made once for all pods that are alike.
+    With ``spares_futile`` an attempt that cannot but fail is made once for all pods that are alike. With
+    ``until_eviction`` no pod is tried once one has to go for another.
     """
 
-    def __init__(self, session: Session, helper: NodeProvider | None = None, *, spares_futile: bool = False) -> None:
+    def __init__(
+        self,
+        session: Session,
+        helper: NodeProvider | None = None,
+        *,
+        spares_futile: bool = False,
+        until_eviction: bool = False,
+    ) -> None:
         self._session, self._helper, self._spares_futile = session, helper, spares_futile
+        self._until_eviction = until_eviction
         session.make_pods_in_turn()
         self._without: dict[int, AttemptedPod] = {}
         self._gated: dict[int, AttemptedPod] = {}
@@ -104,6 +113,8 @@ class PlacementRun:
             in_order = self._session.driver.in_order(queue, lambda entry: entry[1])
             for item, info in track(in_order, "Placing", "pods"):
                 self.schedule(item, info)
+                if self._until_eviction and self.evicted:
+                    return
         self.wait()
         self.help()
 

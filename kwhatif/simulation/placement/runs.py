@@ -164,7 +164,8 @@ def place_pods(
         return in_turn(replayed=replayed, scaler=scaler)
     if rollouts:
         return over_time()
-    begin, run = StartingPoint(session, pods_to_schedule), PlacementRun(session, spares_futile=bool(replaced))
+    begin = StartingPoint(session, pods_to_schedule)
+    run = PlacementRun(session, spares_futile=bool(replaced), until_eviction=True)
     if replaced:
         run.schedule_taken_up([(item, info) for item, (_, info) in zip(pods_to_schedule, replaced, strict=True)])
     else:
