@@ -3,9 +3,10 @@
     python -m tests.happened.judge RECORDED.jsonl.gz...
 
 A line of a recording is one change: the lists of all objects at rest ``before``, the manifest that was applied
-(``change``), and the lists ``after``, at rest again. What counts is, by workload, how many pods have a node and how
-many wait, how many are of the new template, and which claims there are. Of a change that came out otherwise it prints
-the gaps that said so: with "may", or by chance. Exit code 1 if a change came out otherwise.
+(``change``) or the ``question`` that foretells the step, and the lists ``after``, at rest again. What counts is, by
+workload, how many pods have a node and how many wait, how many are of which image, and which claims there are. Of a
+change that came out otherwise it prints the gaps that said so: with "may", or by chance. Exit code 1 if a change came
+out otherwise.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ class Sums:
 
     running: Counter[str] = field(default_factory=Counter)
     waiting: Counter[str] = field(default_factory=Counter)
-    updated: Counter[str] = field(default_factory=Counter)
+    images: Counter[str] = field(default_factory=Counter)
     claims: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, pods: Iterable[Json], claims: Iterable[Json], image: str) -> Sums:
+    def of(cls, pods: Iterable[Json], claims: Iterable[Json]) -> Sums:
         """The sums of these; pods that ended or that are going count no more."""
         found = cls()
         for pod in pods:
@@ -44,46 +45,52 @@ class Sums:
             metadata = pod["metadata"]
             app = f"{metadata['namespace']}/{(metadata.get('labels') or {}).get('app', '')}"
             (found.running if pod["spec"].get("nodeName") else found.waiting)[app] += 1
-            found.updated[app] += pod["spec"]["containers"][0].get("image") == image
+            found.images[f"{app} {pod['spec']['containers'][0].get('image')}"] += 1
         found.claims.update(_key(claim) for claim in claims if not _is_gone(claim))
         return found
 
-    def differences(self, happened: Sums, app: str) -> Iterator[str]:
-        """What happened otherwise, in words; only pods of ``app`` are of the new template."""
+    def differences(self, happened: Sums) -> Iterator[str]:
+        """What happened otherwise, in words."""
         for what, said, real in (
             ("with a node", self.running, happened.running),
             ("waiting", self.waiting, happened.waiting),
-            ("of the new template", {app: self.updated[app]}, {app: happened.updated[app]}),
+            ("of the image", self.images, happened.images),
             ("claims", self.claims, happened.claims),
         ):
-            keys = sorted(key for key in {*said, *real} if said.get(key, 0) != real.get(key, 0))
+            keys = sorted(key for key in {*said, *real} if said[key] != real[key])
             if keys:
-                yield f"{what}: " + ", ".join(f"{key} {said.get(key, 0)}, not {real.get(key, 0)}" for key in keys)
+                yield f"{what}: " + ", ".join(f"{key} {said[key]}, not {real[key]}" for key in keys)
 
 
 def judge_change(recorded: Json) -> tuple[list[str], list[str]]:
-    """How the cluster that ``place`` leaves differs from what became of a change, nothing if it does not; and the gaps
-    that leave open what becomes of it.
+    """How the cluster that the question leaves (``place`` of the manifest, if the line names no other) differs from what
+    became of a change, nothing if it does not; and the gaps that leave open what becomes of it.
     """
-    change, after = recorded["change"], {each["kind"]: each["items"] for each in recorded["after"]}
-    image = change["spec"]["template"]["spec"]["containers"][0]["image"]
+    after = {listed["kind"]: listed["items"] for listed in recorded["after"]}
+    question = recorded.get("question") or {"place": {"manifests": [recorded["change"]], "with_pending": True}}
+    ((command, options),) = question.items()
     with tempfile.TemporaryDirectory() as scratch:
         before, written = Path(scratch) / "before", Path(scratch) / "after.json"
         before.mkdir()
-        for each in recorded["before"]:
-            (before / f"{each['kind']}.json").write_text(json.dumps(each))
-        answer = kwhatif.place(
-            [change], with_pending=True, snapshot=before, kubernetes_version="1.36", write_snapshot=str(written)
+        for listed in recorded["before"]:
+            (before / f"{listed['kind']}.json").write_text(json.dumps(listed))
+        answer = getattr(kwhatif, command)(
+            **options, snapshot=before, kubernetes_version="1.36", write_snapshot=str(written)
         )
         said = json.loads(written.read_text())["objects"]
-    ours = Sums.of(said.get("Pod", ()), said.get("PersistentVolumeClaim", ()), image)
-    theirs = Sums.of(after["PodList"], after["PersistentVolumeClaimList"], image)
+    ours = Sums.of(said.get("Pod", ()), said.get("PersistentVolumeClaim", ()))
+    theirs = Sums.of(after["PodList"], after["PersistentVolumeClaimList"])
     doubts = [f"{gap.what}: {gap.effect}" for gap in answer.fidelity.touching if " may " in gap.effect]
-    return list(ours.differences(theirs, _key(change))), doubts
+    return list(ours.differences(theirs)), doubts
 
 
 def _key(obj: Json) -> str:
     return f"{obj['metadata'].get('namespace') or 'default'}/{obj['metadata']['name']}"
+
+
+def kind_of(recorded: Json) -> str:
+    """The kind of what was applied, or the command that foretells the step."""
+    return str(recorded["change"]["kind"]) if "change" in recorded else next(iter(recorded["question"]))
 
 
 def _is_gone(obj: Json) -> bool:
@@ -100,7 +107,7 @@ def main(paths: list[str]) -> int:
                 wrong, doubts = judge_change(recorded)
                 number, good, open_ = number + 1, good + (not wrong), open_ + bool(wrong and doubts)
                 for text in wrong and (*wrong, *(f"left open: {doubt}" for doubt in doubts)):
-                    print(f"{recorded['id']} {recorded['what']} {recorded['change']['kind']}: {text}")
+                    print(f"{recorded['id']} {recorded['what']} {kind_of(recorded)}: {text}")
     more = f"; of {open_} more the answer left it open" if open_ else ""
     print(f"{good} of {number} changes came out as said{more}")
     return 0 if good == number else 1

@@ -1,9 +1,10 @@
 """Record what becomes of changes on a real control plane, through kubectl: what the judge holds ``place`` against.
 
-    python -m tests.happened.recorder --context CONTEXT [--quiet SECONDS] [--most SECONDS] -o OUT.jsonl.gz MANIFEST...
+    python -m tests.happened.recorder --context CONTEXT [--quiet SECONDS] [--most SECONDS] -o OUT.jsonl.gz STEP...
 
-Each manifest, one object in JSON, is applied to the cluster of ``CONTEXT``; when no object has changed for ``--quiet``
-seconds, all are at rest, and the next one follows. The context has to be named, since the cluster is changed. It takes
+A step is a file in JSON: one object, which is applied to the cluster of ``CONTEXT``, or a command of kubectl with the
+question that foretells what becomes of it, ``{"kubectl": ["delete", "node", "n1"], "question": {"place": {"edits":
+[{"removeNodes": "n1"}]}}}``. When no object has changed for ``--quiet`` seconds, all are at rest, and the next step follows. The context has to be named, since the cluster is changed. It takes
 a kube-apiserver, a kube-controller-manager and a kube-scheduler, and something that marks bound pods Running and
 removes those that are deleted, as kubelets do.
 """
@@ -16,7 +17,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +25,22 @@ Json = dict[str, Any]
 Kubectl = Callable[..., str]
 """Words of a kubectl command -> what it prints. Raises SystemExit with a sentence where it fails."""
 
-AFTER = ("pods", "persistentvolumeclaims", "deployments", "replicasets", "statefulsets", "jobs")
-BEFORE = (
-    *(
-        "nodes",
-        "namespaces",
-        "services",
-        "replicationcontrollers",
-        "persistentvolumes",
-        "resourcequotas",
-        "limitranges",
-    ),
-    *("serviceaccounts", "daemonsets", "controllerrevisions", "poddisruptionbudgets", "priorityclasses"),
-    *("storageclasses", "csinodes", "csidrivers", "volumeattachments", "csistoragecapacities", *AFTER),
-)
+AFTER = {
+    **{"pods": "Pod", "persistentvolumeclaims": "PersistentVolumeClaim", "deployments": "Deployment"},
+    **{"replicasets": "ReplicaSet", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet", "jobs": "Job"},
+    **{"nodes": "Node", "persistentvolumes": "PersistentVolume"},
+}
+"""What is compared, and what has to be at rest; a list may be empty, so the kind of each resource stands beside it."""
+
+BEFORE = {
+    **{"namespaces": "Namespace", "services": "Service", "replicationcontrollers": "ReplicationController"},
+    **{"resourcequotas": "ResourceQuota", "limitranges": "LimitRange", "serviceaccounts": "ServiceAccount"},
+    **{"controllerrevisions": "ControllerRevision", "poddisruptionbudgets": "PodDisruptionBudget"},
+    **{"priorityclasses": "PriorityClass", "storageclasses": "StorageClass", "csinodes": "CSINode"},
+    **{"csidrivers": "CSIDriver", "volumeattachments": "VolumeAttachment"},
+    **{"csistoragecapacities": "CSIStorageCapacity", "horizontalpodautoscalers": "HorizontalPodAutoscaler"},
+    **{"cronjobs": "CronJob", **AFTER},
+}
 
 
 def kubectl_of(context: str) -> Kubectl:
@@ -55,30 +58,15 @@ def kubectl_of(context: str) -> Kubectl:
     return kubectl
 
 
-def list_objects(kubectl: Kubectl, resources: Sequence[str]) -> list[Json]:
-    """All objects, a list a kind (``PodList``), without managed fields."""
-    lists = []
-    for resource in resources:
-        found: Json = json.loads(kubectl("get", resource, "--all-namespaces", "--output", "json"))
-        for item in found["items"]:
-            item["metadata"].pop("managedFields", None)
-        lists.append({**found, "kind": f"{_kind_of(found['items'], resource)}List"})
-    return lists
-
-
-def _kind_of(items: Sequence[Json], resource: str) -> str:
-    return str(items[0]["kind"]) if items else KINDS.get(resource, resource)
-
-
-KINDS = {
-    "pods": "Pod",
-    "persistentvolumeclaims": "PersistentVolumeClaim",
-    "deployments": "Deployment",
-    "replicasets": "ReplicaSet",
-    "statefulsets": "StatefulSet",
-    "jobs": "Job",
-}
-"""What the judge reads, though there may be none of it."""
+def list_objects(kubectl: Kubectl, resources: Mapping[str, str]) -> list[Json]:
+    """All objects of these resources, by one kubectl: a list a kind (``PodList``), without managed fields."""
+    lists: dict[str, Json] = {
+        kind: {"apiVersion": "v1", "kind": f"{kind}List", "items": []} for kind in resources.values()
+    }
+    for item in json.loads(kubectl("get", ",".join(resources), "--all-namespaces", "--output", "json"))["items"]:
+        item["metadata"].pop("managedFields", None)
+        lists[item["kind"]]["items"].append(item)
+    return list(lists.values())
 
 
 def wait_for_rest(
@@ -104,24 +92,27 @@ def _versions(lists: Sequence[Json]) -> dict[str, str]:
 
 
 def record_change(kubectl: Kubectl, path: Path, number: int, rest: Callable[[], list[Json]]) -> Json:
-    """Apply one manifest; the line of a recording."""
-    change: Json = json.loads(path.read_text())
+    """Apply one manifest, or run one command of kubectl; the line of a recording."""
+    step: Json = json.loads(path.read_text())
     before = list_objects(kubectl, BEFORE)
-    metadata = change["metadata"]
-    key = change["kind"], metadata.get("namespace", "default"), metadata["name"]
+    line = {"id": f"{path.stem}-{number:03d}", "before": before}
+    if "kubectl" in step:
+        kubectl(*step["kubectl"])
+        return {**line, "what": step["kubectl"][0], "question": step["question"], "after": rest()}
+    metadata = step["metadata"]
+    key = step["kind"], metadata.get("namespace", "default"), metadata["name"]
     there = {
         (item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"])
         for listed in before
         for item in listed["items"]
     }
     kubectl("apply", "--filename", str(path))
-    what = "update" if key in there else "create"
-    return {"id": f"{path.stem}-{number:03d}", "what": what, "before": before, "change": change, "after": rest()}
+    return {**line, "what": "update" if key in there else "create", "change": step, "after": rest()}
 
 
 def main(words: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("manifests", nargs="+", type=Path)
+    parser.add_argument("steps", nargs="+", type=Path)
     parser.add_argument("--context", required=True)
     parser.add_argument("--quiet", type=float, default=15.0)
     parser.add_argument("--most", type=float, default=600.0)
@@ -134,7 +125,7 @@ def main(words: Sequence[str]) -> None:
 
     rest()
     with gzip.open(given.out, "wt", encoding="utf-8") as lines:
-        for number, path in enumerate(given.manifests):
+        for number, path in enumerate(given.steps):
             lines.write(json.dumps(record_change(kubectl, path, number, rest)) + "\n")
             lines.flush()
 

@@ -15,6 +15,9 @@ from tests.happened.test_happened import changes
 Json = dict[str, Any]
 
 
+LOSS = [{"removeNodes": "n000"}]
+
+
 class RecordedCluster:
     """Answers as kubectl would: with one recorded change, which takes two looks to come to rest."""
 
@@ -26,17 +29,17 @@ class RecordedCluster:
         if words[0] == "apply":
             return ""
         is_applied = any(each[0] == "apply" for each in self.said)
-        lists = self.recorded["after" if is_applied else "before"]
-        plural = {each["kind"].removesuffix("List").lower(): each for each in lists}
-        singular = words[1].removesuffix("ies").removesuffix("s")
-        nothing: Json = {"items": []}
-        found: Json = next((each for kind, each in plural.items() if kind.startswith(singular)), nothing)
-        self.looks += is_applied and words[1] == "pods"
-        items = [dict(item, metadata={**item["metadata"], "managedFields": []}) for item in found["items"]]
-        if self.looks == 1 and items:
-            items[0] = {**items[0], "metadata": {**items[0]["metadata"], "resourceVersion": "still moving"}}
-        kinds = {"kind": found["kind"].removesuffix("List")} if items else {}
-        return json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**kinds, **item} for item in items]})
+        resources = words[1].split(",")
+        self.looks += is_applied and "namespaces" not in resources
+        items = [
+            dict(item, kind=kind, metadata={**item["metadata"], "managedFields": []})
+            for listed in self.recorded["after" if is_applied else "before"]
+            if (kind := listed["kind"].removesuffix("List")) in map(BEFORE.get, resources)
+            for item in listed["items"]
+        ]
+        if self.looks == 1:
+            items[0]["metadata"]["resourceVersion"] = "still moving"
+        return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
     def sleep(self, seconds: float) -> None:
         self.seconds += seconds
@@ -67,3 +70,13 @@ def test_without_kubectl_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(SystemExit, match="no kubectl on the PATH"):
         kubectl_of("test")("get", "pods")
+
+
+def test_a_command_of_kubectl_is_recorded_with_the_question_that_foretells_it(tmp_path: Path) -> None:
+    cluster, question = RecordedCluster(changes()[0]), {"place": {"with_pending": True, "edits": LOSS}}
+    step = {"kubectl": ["delete", "node", "n000"], "question": question}
+    (tmp_path / "loss.json").write_text(json.dumps(step))
+    line = record_change(cluster, tmp_path / "loss.json", 0, lambda: changes()[0]["before"])
+    assert cluster.said[-1] == ("delete", "node", "n000")
+    assert (line["what"], line["question"]) == ("delete", question)
+    assert judge_change(line)[0] == [], "a node that ran nothing is missed by nobody"

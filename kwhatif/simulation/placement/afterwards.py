@@ -11,9 +11,15 @@ from kwhatif.api.core import Condition, Pod
 from kwhatif.api.decode import convert
 from kwhatif.api.devices import ResourceClaim
 from kwhatif.api.kinds import KEPT_WHOLE, KINDS, Objects
-from kwhatif.api.workloads_and_storage import ObjectReference, PersistentVolume, PersistentVolumeClaim, ReplicaSet
+from kwhatif.api.workloads_and_storage import (
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    ReplicaSet,
+    VolumePhase,
+)
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.storage import SELECTED_NODE, claim_names
+from kwhatif.cluster.storage import SELECTED_NODE, Storage, claim_names
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.budget_status import recount_disruptions
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
@@ -49,7 +55,7 @@ def snapshot_after_run(
     before = snapshot.objects.list_all(Pod)
     later.objects.put(Pod, _pods(before, run))
     recount_disruptions(later.objects, before)
-    store_volumes(later.objects, run.end.cluster)
+    store_volumes(later.objects, run.end.cluster, claims_are_known="PersistentVolumeClaim" in covered)
     _drop_claims_not_made(later.objects, expanded, run)
     later.objects.put_if_any(ResourceClaim, run.end.cluster.devices.claims.values())
     for kind in later.by_kind():
@@ -105,8 +111,10 @@ def _left(pod: Pod, cluster: Cluster) -> bool:
     return not finished and bool(pod.spec.node_name) and cluster.columns.row(pod.spec.node_name or "") is not None
 
 
-def store_volumes(objects: Objects, cluster: Cluster) -> None:
-    """Set both sides of bindings; a claim whose volume nobody can foresee gets its selected node."""
+def store_volumes(objects: Objects, cluster: Cluster, *, claims_are_known: bool = False) -> None:
+    """Set both sides of bindings; a claim whose volume nobody can foresee gets its selected node. A volume without its
+    claim is released, where all claims are known.
+    """
     storage = cluster.storage
     claims, made = [], []
     for key, bound in storage.claims.items():
@@ -123,27 +131,29 @@ def store_volumes(objects: Objects, cluster: Cluster) -> None:
             claims.append(claim)
     if claims or objects.list_all(PersistentVolumeClaim):
         objects.put(PersistentVolumeClaim, claims)
-    kept = []
+    by_name = {}
     for name, key in storage.reserved.items():
-        if key not in storage.claims:
-            # The claim was deleted after its volume had been chosen, and leaves that released.
-            continue
-        claim = storage.claims[key]
-        ref = ObjectReference(
-            kind="PersistentVolumeClaim", namespace=claim.namespace, name=claim.name, uid=claim.metadata.uid
-        )
+        namespace, claim_name = key
+        uid = storage.claims[key].metadata.uid if key in storage.claims else None
+        ref = ObjectReference(kind="PersistentVolumeClaim", namespace=namespace, name=claim_name, uid=uid)
         volume = storage.volumes[name]
-        kept.append(replace(volume, spec=replace(volume.spec, claim_ref=ref)))
-    by_name = {volume.name: volume for volume in kept}
-    volumes = [
-        *(
-            by_name.get(persistent_volume.name, persistent_volume)
-            for persistent_volume in objects.list_all(PersistentVolume)
-        ),
-        *made,
-    ]
-    objects.put_if_any(PersistentVolume, volumes)
-    settle_volumes(objects, kept)
+        by_name[name] = replace(volume, spec=replace(volume.spec, claim_ref=ref))
+    volumes = [by_name.get(volume.name, volume) for volume in objects.list_all(PersistentVolume)]
+    if claims_are_known:
+        volumes = [_released(volume) if _claim_is_gone(volume, storage) else volume for volume in volumes]
+    objects.put_if_any(PersistentVolume, [*volumes, *made])
+    settle_volumes(objects, (volume for volume in volumes if volume.name in by_name))
+
+
+def _claim_is_gone(volume: PersistentVolume, storage: Storage) -> bool:
+    ref = volume.spec.claim_ref
+    was_bound = volume.status.phase == "Bound" or volume.name in storage.reserved
+    return was_bound and ref is not None and (ref.namespace or "", ref.name or "") not in storage.claims
+
+
+def _released(volume: PersistentVolume) -> PersistentVolume:
+    """A volume whose claim was deleted: it goes to nobody else until somebody has cleaned it up."""
+    return replace(volume, status=VolumePhase(phase="Released"))
 
 
 def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
@@ -157,9 +167,11 @@ def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
             )
     for kind in KEPT_WHOLE:
         stored = [obj for obj in world.all(kind) if not world.is_sketch(obj)]
-        if not stored or (kind in KINDS and kind not in later.whole and later.objects.list_kind(kind)):
-            continue
         names = {(namespace_of(obj), name_of(obj)) for obj in stored}
+        read = later.objects.list_kind(kind) if kind in KINDS and kind not in later.whole else ()
+        if not stored or any((obj.namespace, obj.name) not in names for obj in read):
+            # Those that a dump has without their templates stay as they are.
+            continue
         rest = [obj for obj in later.whole.get(kind, ()) if (namespace_of(obj), name_of(obj)) not in names]
         later.whole[kind] = [*rest, *stored]
 

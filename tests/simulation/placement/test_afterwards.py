@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import kwhatif
 from kwhatif.api.core import Pod
+from kwhatif.api.workloads_and_storage import PersistentVolume
 from kwhatif.commands.schema_files import SCHEMAS
 from kwhatif.errors import FidelityError, InputError, UsageError
 from kwhatif.results.place import Placement, PlaceResult
@@ -241,3 +242,54 @@ CAUSES = {
 @pytest.mark.parametrize("message", CAUSES)
 def test_causes_are_the_same_whatever_their_numbers(message: str) -> None:
     assert cause(message) == CAUSES[message]
+
+
+def set_with_disks(replicas: int) -> dict[str, Any]:
+    """A StatefulSet whose claims go with the pods that it has no place for."""
+    container = {"name": "c", "image": "db", "resources": {"requests": {"cpu": "1"}}}
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local"}
+    claims = {"metadata": {"name": "data"}, "spec": {**spec, "resources": {"requests": {"storage": "1Gi"}}}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "serviceName": "db",
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [container]}},
+            "volumeClaimTemplates": [claims],
+            "persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"},
+        },
+    }
+
+
+@pytest.mark.parametrize("by_edit", [False, True], ids=["by a manifest", "by an edit"])
+def test_a_volume_whose_claim_was_deleted_is_released_and_goes_to_nobody(by_edit: bool, tmp_path: Path) -> None:
+    local = {"metadata": {"name": "local"}, "provisioner": "kubernetes.io/no-provisioner"}
+    volumes = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local"},
+            "status": {"phase": "Available"},
+        }
+        for name in ("one", "two")
+    ]
+    waiting = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "volumeBindingMode": "WaitForFirstConsumer"}
+    cluster = tmp_path / "cluster"
+    cluster.mkdir()
+    kinds = {"Node": [worker("a")], "StorageClass": [{**waiting, **local}], "PersistentVolume": volumes}
+    for kind in ("Node", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "StatefulSet", "Pod"):
+        listed = {"apiVersion": "v1", "kind": f"{kind}List", "items": kinds.get(kind, [])}
+        (cluster / f"{kind}.json").write_text(json.dumps(listed))
+    two, one, again = (tmp_path / f"{name}.json" for name in ("two", "one", "again"))
+    ask(cluster, set_with_disks(2), to=two)
+    fewer: Any = {"edits": [{"scale": {"kind": "StatefulSet", "name": "db", "replicas": 1}}], "with_pending": True}
+    ask(two, *([] if by_edit else [set_with_disks(1)]), to=one, **(fewer if by_edit else {}))
+    phases = [one.status.phase for one in load_snapshot([str(one)]).objects.list_all(PersistentVolume)]
+    assert phases == ["Bound", "Released"]
+    more = ask(one, set_with_disks(2), to=again)
+    assert nodes_of(more) == [""]
+    assert "didn't find available persistent volumes to bind" in more.placements[0].message
