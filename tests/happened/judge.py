@@ -63,8 +63,8 @@ class Sums:
 
 
 def judge_change(recorded: Json) -> tuple[list[str], list[str]]:
-    """How the cluster that the question leaves (``place`` of the manifest, if the line names no other) differs from what
-    became of a change, nothing if it does not; and the gaps that leave open what becomes of it.
+    """How the cluster that the question leaves differs from what became of a change, nothing if it does not; and the
+    gaps that leave open what becomes of it. A line that names no question has a manifest, which ``place`` places.
     """
     after = {listed["kind"]: listed["items"] for listed in recorded["after"]}
     question = recorded.get("question") or {"place": {"manifests": [recorded["change"]], "with_pending": True}}

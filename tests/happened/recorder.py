@@ -3,8 +3,9 @@
     python -m tests.happened.recorder --context CONTEXT [--quiet SECONDS] [--most SECONDS] -o OUT.jsonl.gz STEP...
 
 A step is a file in JSON: one object, which is applied to the cluster of ``CONTEXT``, or a command of kubectl with the
-question that foretells what becomes of it, ``{"kubectl": ["delete", "node", "n1"], "question": {"place": {"edits":
-[{"removeNodes": "n1"}]}}}``. When no object has changed for ``--quiet`` seconds, all are at rest, and the next step follows. The context has to be named, since the cluster is changed. It takes
+question that foretells it, ``{"kubectl": ["cordon", "n1"], "question": {"place": {"edits": [{"cordon": "n1"}]}}}``.
+When no object has changed for ``--quiet`` seconds, all are at rest, and the next step follows.
+The context has to be named, since the cluster is changed. It takes
 a kube-apiserver, a kube-controller-manager and a kube-scheduler, and something that marks bound pods Running and
 removes those that are deleted, as kubelets do.
 """
@@ -17,30 +18,27 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from kwhatif.api.kinds import plural_of
 
 Json = dict[str, Any]
 Kubectl = Callable[..., str]
 """Words of a kubectl command -> what it prints. Raises SystemExit with a sentence where it fails."""
 
-AFTER = {
-    **{"pods": "Pod", "persistentvolumeclaims": "PersistentVolumeClaim", "deployments": "Deployment"},
-    **{"replicasets": "ReplicaSet", "statefulsets": "StatefulSet", "daemonsets": "DaemonSet", "jobs": "Job"},
-    **{"nodes": "Node", "persistentvolumes": "PersistentVolume"},
-}
-"""What is compared, and what has to be at rest; a list may be empty, so the kind of each resource stands beside it."""
+AFTER = (
+    *("Pod", "PersistentVolumeClaim", "PersistentVolume", "Node"),
+    *("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"),
+)
+"""The kinds of what is compared, and of what has to be at rest."""
 
-BEFORE = {
-    **{"namespaces": "Namespace", "services": "Service", "replicationcontrollers": "ReplicationController"},
-    **{"resourcequotas": "ResourceQuota", "limitranges": "LimitRange", "serviceaccounts": "ServiceAccount"},
-    **{"controllerrevisions": "ControllerRevision", "poddisruptionbudgets": "PodDisruptionBudget"},
-    **{"priorityclasses": "PriorityClass", "storageclasses": "StorageClass", "csinodes": "CSINode"},
-    **{"csidrivers": "CSIDriver", "volumeattachments": "VolumeAttachment"},
-    **{"csistoragecapacities": "CSIStorageCapacity", "horizontalpodautoscalers": "HorizontalPodAutoscaler"},
-    **{"cronjobs": "CronJob", **AFTER},
-}
+BEFORE = (
+    *("Namespace", "Service", "ServiceAccount", "ReplicationController", "ResourceQuota", "LimitRange", "CronJob"),
+    *("ControllerRevision", "PodDisruptionBudget", "PriorityClass", "HorizontalPodAutoscaler"),
+    *("StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", "CSIStorageCapacity", *AFTER),
+)
 
 
 def kubectl_of(context: str) -> Kubectl:
@@ -58,12 +56,11 @@ def kubectl_of(context: str) -> Kubectl:
     return kubectl
 
 
-def list_objects(kubectl: Kubectl, resources: Mapping[str, str]) -> list[Json]:
-    """All objects of these resources, by one kubectl: a list a kind (``PodList``), without managed fields."""
-    lists: dict[str, Json] = {
-        kind: {"apiVersion": "v1", "kind": f"{kind}List", "items": []} for kind in resources.values()
-    }
-    for item in json.loads(kubectl("get", ",".join(resources), "--all-namespaces", "--output", "json"))["items"]:
+def list_objects(kubectl: Kubectl, kinds: Sequence[str]) -> list[Json]:
+    """All objects of these kinds, by one kubectl: a list a kind (``PodList``), without managed fields."""
+    lists: dict[str, Json] = {kind: {"apiVersion": "v1", "kind": f"{kind}List", "items": []} for kind in kinds}
+    resources = ",".join(map(plural_of, kinds))
+    for item in json.loads(kubectl("get", resources, "--all-namespaces", "--output", "json"))["items"]:
         item["metadata"].pop("managedFields", None)
         lists[item["kind"]]["items"].append(item)
     return list(lists.values())

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from kwhatif.api.kinds import plural_of
 from tests.happened.judge import judge_change
-from tests.happened.recorder import BEFORE, kubectl_of, record_change, wait_for_rest
+from tests.happened.recorder import AFTER, BEFORE, kubectl_of, record_change, wait_for_rest
 from tests.happened.test_happened import changes
 
 Json = dict[str, Any]
@@ -30,11 +31,11 @@ class RecordedCluster:
             return ""
         is_applied = any(each[0] == "apply" for each in self.said)
         resources = words[1].split(",")
-        self.looks += is_applied and "namespaces" not in resources
+        self.looks += is_applied and resources == [*map(plural_of, AFTER)]
         items = [
             dict(item, kind=kind, metadata={**item["metadata"], "managedFields": []})
             for listed in self.recorded["after" if is_applied else "before"]
-            if (kind := listed["kind"].removesuffix("List")) in map(BEFORE.get, resources)
+            if plural_of(kind := listed["kind"].removesuffix("List")) in resources
             for item in listed["items"]
         ]
         if self.looks == 1:
