@@ -115,6 +115,7 @@ class Question(Command[R_co]):
             version=version,
             as_new=self.as_new,
             gates=scenario.gates,
+            resumes=self.with_pending,
         )
         expanded = as_asked(scenario.snapshot)
         before = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None

@@ -64,6 +64,10 @@ class Plan(Iterator[Step]):
         """The pods that are ready and do not terminate. They become fewer by what a controller deletes alone."""
         return self._rollout.members.available.total() if self._rollout else 0
 
+    def rest(self) -> None:
+        """Nothing is to be done before a pod of the plan becomes ready or is gone."""
+        self._resting = True
+
     def expect(self, names: Collection[str]) -> None:
         """These pods of the cluster may find a node meanwhile: ``ready`` is asked about them, too."""
         if self._rollout is not None:

@@ -7,7 +7,7 @@ exists in the cluster is updated, and its rollout planned.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 
@@ -33,6 +33,7 @@ from kwhatif.simulation.expansion.snapshot_objects import (
     build_object_store,
     nodes_of,
 )
+from kwhatif.simulation.expansion.unfinished_workloads import goes_on
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import DEFAULT_MINOR
@@ -42,7 +43,7 @@ from kwhatif.workloads.daemon_set import homes_of
 from kwhatif.workloads.kueue_admission import as_admitted, is_queued, kueue_doubts
 from kwhatif.workloads.object_creation import template_hash
 from kwhatif.workloads.objects import controller_of, group_of, stated_pods
-from kwhatif.workloads.pod_autoscalers import Position
+from kwhatif.workloads.pod_autoscalers import Position, WorkloadKey
 from kwhatif.workloads.rollout_operators import operator_pods, operator_rollout
 from kwhatif.workloads.rollout_state import Admit
 from kwhatif.workloads.rollout_state import Rollout as PodRollout
@@ -61,15 +62,17 @@ def expand(
     types: Types | None = None,
     gates: Mapping[str, bool] = MappingProxyType({}),
     position: Position = None,
+    waiting: Collection[WorkloadKey] = (),
 ) -> ExpandedManifests:
     """Create or update every object in turn, and collect the pods. Nothing that is given is changed.
 
     ``as_new`` creates workloads as if the cluster had none of their names, with all their pods. ``verb`` is one of
     ``admission.sent.VERBS``; the API server is one of a ``minor``, with feature ``gates`` set by hand, which serves
     ``types``, if they are not those of that minor. Workloads that are scaled are at a ``position`` between
-    their bounds, or as their load of today has it.
+    their bounds, or as their load of today has it. Controllers of workloads that are ``waiting`` for a node go on.
     """
-    return _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates, position).run(as_new=as_new)
+    expansion = _Expansion(manifests, snapshot, plugins, templates, verb, minor, types, gates, position, waiting)
+    return expansion.run(as_new=as_new)
 
 
 class _Expansion:
@@ -84,10 +87,13 @@ class _Expansion:
         types: Types | None,
         gates: Mapping[str, bool],
         position: Position,
+        waiting: Collection[WorkloadKey],
     ) -> None:
         self._manifests, self._snapshot, self._templates = manifests, snapshot, templates
         named = {(manifest.obj.kind or "", manifest.obj.name) for manifest in manifests}
-        self._world = build_object_store(snapshot, {manifest.obj.namespace for manifest in manifests}, named)
+        namespaces = {manifest.obj.namespace for manifest in manifests} | {namespace for _, namespace, _ in waiting}
+        self._world = build_object_store(snapshot, namespaces, named)
+        self._waiting = waiting
         self._server = ApiServer(self._world, plugins, minor, types=types, gates=gates)
         self._companions = Companions(map(complete_object, manifests))
         self._verb = verb
@@ -120,7 +126,18 @@ class _Expansion:
             scaled = self._scaling.scale_stored(there, origin, replicas_of(there))
             if scaled is not there:
                 self._update(there, scaled, origin)
+        self._resume_waiting()
         return self._done
+
+    def _resume_waiting(self) -> None:
+        """Let controllers go on once a pod of theirs has a node, where nothing else is asked of the workload."""
+        updated = {rollout.name for rollout in self._done.rollouts}
+        for key in self._waiting:
+            there = self._world.get(*key)
+            if there is None or display_name_of(there) in updated:
+                continue
+            if goes_on(there, self._world, self._all_nodes(there), self._server.features):
+                self._done.rollouts.append(self._rollout(there, there, "", resumed=True))
 
     @contextmanager
     def _leaving_out(self, manifest: Manifest) -> Iterator[None]:
@@ -327,18 +344,28 @@ class _Expansion:
         replicas = section(new, "spec").get("replicas") or 0
         nodes = self._all_nodes(new)
         make_room(len(homes_of(new, nodes)) if part_of(new, "kind") == "DaemonSet" else replicas, display_name_of(new))
-        self._done.rollouts.append(
-            Rollout(
-                old,
-                new,
-                origin,
-                self._server,
-                self._done,
-                nodes=nodes,
-                dropped=self._snapshot.dropped,
-                taken_at=self._snapshot.taken_at,
-                operated=operated,
-            )
+        self._done.rollouts.append(self._rollout(old, new, origin, operated))
+
+    def _rollout(
+        self,
+        old: Object,
+        new: Object,
+        origin: str,
+        operated: Callable[[Sequence[Object], Admit], PodRollout] | None = None,
+        *,
+        resumed: bool = False,
+    ) -> Rollout:
+        return Rollout(
+            old,
+            new,
+            origin,
+            self._server,
+            self._done,
+            nodes=self._all_nodes(new),
+            dropped=self._snapshot.dropped,
+            taken_at=self._snapshot.taken_at,
+            operated=operated,
+            resumed=resumed,
         )
 
     def _record_refusal(self, obj: Object, origin: str, refused: RequestRefusal) -> None:

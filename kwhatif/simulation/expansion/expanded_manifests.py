@@ -198,6 +198,7 @@ class Rollout:
     """The update of one workload, not planned yet, since it depends on which pods find a node.
 
     ``assumed``: the template is assumed to be unchanged, though the snapshot leaves out parts of it (``dropped``).
+    ``resumed``: no manifest updates the workload; its controller goes on once a pod that waits has found a node.
     """
 
     def __init__(
@@ -212,7 +213,9 @@ class Rollout:
         dropped: Collection[str],
         taken_at: str | None,
         operated: Operated | None = None,
+        resumed: bool = False,
     ) -> None:
+        self.resumed = resumed
         self.name, self.namespace, self.origin = display_name_of(new), namespace_of(new), origin
         self._old, self._new = restore_template(old, new, dropped), new
         self.assumed = self._old is not old
@@ -249,6 +252,8 @@ class Rollout:
             )
         else:
             begun = Plan(self._operated(pods, self._admit), ready, self._delete_pod, self._create_claim)
+        if self.resumed:
+            begun.rest()
         self._done.plans.append(begun)
         self.plan = begun
         return begun
@@ -297,6 +302,9 @@ class Rollout:
         return True
 
     def _record_failure(self, body: Object, message: str, *, pods: int) -> None:
+        if self.resumed:
+            # That is nothing which the question has brought about.
+            return
         failed = FailedCreate(owner=self.name, message=message, pods=pods, origin=self.origin)
         self._failures[part_of(body, "kind"), name_of(body)] = failed
         if failed not in self._done.failed:

@@ -21,6 +21,7 @@ from kwhatif.results.place import RolloutPlan, RolloutStep
 from kwhatif.simulation.api_resources import types_served
 from kwhatif.simulation.expansion.expand import expand
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests, Rollout
+from kwhatif.simulation.expansion.unfinished_workloads import waiting_workloads
 from kwhatif.simulation.inputs import Files, ManifestOptions
 from kwhatif.simulation.scheduler_setup import minors_of_kubelets
 from kwhatif.simulation.session import PodToSchedule
@@ -45,13 +46,16 @@ def expand_manifests(
     *,
     as_new: bool = False,
     gates: Mapping[str, bool] = MappingProxyType({}),
+    resumes: bool = False,
 ) -> ExpandedManifests:
     """The pods and objects of manifests in a cluster, by the API server of a ``version``, else of the cluster's, with
     the scheduler's feature ``gates``.
 
-    ``as_new`` treats workloads that exist in the cluster as new ones; otherwise they are updated.
+    ``as_new`` treats workloads that exist in the cluster as new ones; otherwise they are updated. It ``resumes`` those
+    whose controllers wait until a pod of theirs has a node.
     """
-    if not manifests:
+    waiting = waiting_workloads(snapshot) if resumes else ()
+    if not manifests and not waiting:
         return ExpandedManifests()
     verb = reading.verb or ""
     if verb not in VERBS:
@@ -69,6 +73,7 @@ def expand_manifests(
         types=types_served(minor, snapshot, reading.api_resources, type_gates(minor, gates)),
         gates=gates,
         position=parse_scale(reading.at) if reading.at else None,
+        waiting=waiting,
     )
 
 

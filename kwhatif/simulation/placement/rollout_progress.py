@@ -123,6 +123,11 @@ _BETWEEN = 0.001
 """Seconds between the ends of two pods that leave together; which of them is the first is chance, here their names'."""
 
 
+def plans_of(updates: Sequence[RolloutProgress]) -> tuple[RolloutPlan, ...]:
+    """What has come of the updates of the question."""
+    return tuple(update.plan for update in updates if not update.rollout.resumed)
+
+
 def _node_of(attempted: AttemptedPod) -> str:
     return (attempted.placement.node or attempted.item.pod.spec.node_name or "") if attempted.placement.good else ""
 

@@ -19,7 +19,7 @@ from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun, create_refused_pods
 from kwhatif.simulation.placement.pod_origins import PodOrigins, evicted_by
-from kwhatif.simulation.placement.rollout_progress import RolloutProgress
+from kwhatif.simulation.placement.rollout_progress import RolloutProgress, plans_of
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.session import PodToSchedule, Session
 
@@ -67,12 +67,12 @@ def settle_cluster(
         run,
         placements=placements,
         groups=(*groups.values(), *gang_outcomes(run.end, pods_to_schedule, placements)),
-        rollouts=tuple(update.plan for update in updates),
+        rollouts=plans_of(updates),
         scale_up=scale_up,
         removed=first_run.removed,
         victims=(*drained, *run.victims),
         unknown_kinds=unknown_kinds,
-        updates=[update.rollout for update in updates],
+        updates=[update.rollout for update in updates if not update.rollout.resumed],
         by_group=bool(groups),
         autoscaled=scaler is not None,
     )

@@ -19,7 +19,7 @@ from kwhatif.simulation.placement.cluster_simulation import ClusterSimulation
 from kwhatif.simulation.placement.group_outcomes import gang_outcomes
 from kwhatif.simulation.placement.placing import PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
-from kwhatif.simulation.placement.rollout_progress import RolloutProgress, roll_out_all
+from kwhatif.simulation.placement.rollout_progress import RolloutProgress, plans_of, roll_out_all
 from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.scenario import PreparedScenario
@@ -83,8 +83,8 @@ def simulate_timeline(
         groups=(*simulation.groups(), *gang_outcomes(session, pods_to_schedule, placements)),
         by_group=takes_groups(session.driver),
         autoscaled=scaler is not None,
-        rollouts=tuple(update.plan for update in updates),
-        updates=rollouts,
+        rollouts=plans_of(updates),
+        updates=[rollout for rollout in rollouts if not rollout.resumed],
         removed=run.removed,
         left=(*simulation.pods_left(), *aside, *simulator.unclaimed),
         pending=(*origins.pending(run.placements, unclaimed, {}), *final.pending),
@@ -162,7 +162,7 @@ def place_pods(
     if replayed or session.setup.extenders is not None:
         # Replayed pods have their own order, and extenders are not called twice for the same run.
         return in_turn(replayed=replayed, scaler=scaler)
-    if rollouts:
+    if any(not rollout.resumed for rollout in rollouts):
         return over_time()
     begin = StartingPoint(session, pods_to_schedule)
     run = PlacementRun(session, spares_futile=bool(replaced), until_eviction=True)
@@ -170,7 +170,8 @@ def place_pods(
         run.schedule_taken_up([(item, info) for item, (_, info) in zip(pods_to_schedule, replaced, strict=True)])
     else:
         run.schedule_all(pods_to_schedule)
-    if not (run.evicted or run.would_move() or (scaler is not None and run.without_node)):
+    goes_on = bool(rollouts) and any(placement.good for placement in run.placements)
+    if not (run.evicted or run.would_move() or goes_on or (scaler is not None and run.without_node)):
         return in_turn(scaler=scaler, first_run=run, at_rest=True)
     begin.return_to()
     prepare()

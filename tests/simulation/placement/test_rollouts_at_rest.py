@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,4 +199,43 @@ def test_the_story_of_an_update_has_each_step(tmp_path: Path) -> None:
         (30.0, "gone"),
         (30.0, "bound"),
         (60.0, "gone"),
+    ]
+
+
+def images_of(path: Path) -> list[tuple[str, bool]]:
+    """The images of the pods of a written cluster, each with whether it has a node."""
+    pods = json.loads(path.read_text())["objects"]["Pod"]
+    return sorted((pod["spec"]["containers"][0]["image"], bool(pod["spec"].get("nodeName"))) for pod in pods)
+
+
+def test_an_update_that_hung_before_goes_on_when_its_pod_finds_a_node(tmp_path: Path) -> None:
+    """A later question: nobody updates the Deployment again, and there is a node more."""
+    there = [plain_node("n1", cpu="2"), namespace_named("default"), *running(deployment("web", 2))]
+    hung, done = tmp_path / "hung.json", tmp_path / "done.json"
+    first = kwhatif.place(
+        [deployment("web", 2, image="app:2")], snapshot=write_cluster(tmp_path, *there), write_snapshot=hung
+    )
+    assert first.rollouts[0].unfinished
+    assert images_of(hung) == [("app:1", True), ("app:1", True), ("app:2", False)]
+    more: Any = {"edits": [{"addNodes": {"count": 1, "like": "n1"}}], "with_pending": True}
+    second = kwhatif.place(snapshot=hung, write_snapshot=done, **more)
+    assert images_of(done) == [("app:2", True), ("app:2", True)]
+    assert ([placement.good for placement in second.placements], second.rollouts) == ([True, True], ())
+    still = kwhatif.place(snapshot=hung, with_pending=True)
+    assert [placement.good for placement in still.placements] == [False], "its pod waits, and so does the controller"
+
+
+def test_an_ordered_set_makes_its_next_pod_when_the_one_that_waits_finds_a_node(tmp_path: Path) -> None:
+    ordered = deployment("db", 3)
+    ordered |= {"kind": "StatefulSet"}
+    ordered["spec"] = {**ordered["spec"], "serviceName": "db"}
+    del ordered["spec"]["strategy"]
+    waiting = plain_pod("db-0", cpu="1", namespace="default")
+    waiting["metadata"] |= {"labels": {"app": "db"}, "ownerReferences": [owner_reference("StatefulSet", "db")]}
+    cluster = write_cluster(tmp_path, plain_node("n1", cpu="2"), namespace_named("default"), ordered, waiting)
+    result = kwhatif.place(snapshot=cluster, with_pending=True)
+    assert [(placement.pod, placement.node) for placement in result.placements] == [
+        ("default/db-0", "n1"),
+        ("default/db-1", "n1"),
+        ("default/db-2", ""),
     ]
