@@ -1,5 +1,5 @@
-"""Workloads of a snapshot whose controllers wait for a pod of theirs: an ordered StatefulSet makes its next pod, an update
-its next step, once the one that waits has a node and is ready.
+"""Workloads of a snapshot whose controllers wait for a pod of theirs: an ordered StatefulSet makes its next pod, an
+update its next step, once the one that waits has a node and is ready.
 
 Upstream: pkg/controller/{statefulset,deployment,daemon}, which all act when one of their pods changes.
 """
@@ -25,13 +25,11 @@ _IN_STEPS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
 def waiting_workloads(snapshot: Snapshot) -> list[WorkloadKey]:
     """The workloads of which a pod waits for a node: kind, namespace, name."""
     waiting = [pod for pod in snapshot.objects.list_all(Pod) if not (pod.spec.node_name or pod.is_finished)]
-    owners = Owners(snapshot, {pod.namespace for pod in waiting}) if waiting else None
-    keys: dict[WorkloadKey, None] = {}
-    for pod in waiting if owners is not None else ():
-        owner = owners.workload_of(pod)
-        if owner.kind in _IN_STEPS:
-            keys[owner.kind, owner.namespace, owner.name] = None
-    return list(keys)
+    if not waiting:
+        return []
+    owners = Owners(snapshot, {pod.namespace for pod in waiting})
+    workloads = dict.fromkeys(map(owners.workload_of, waiting))
+    return [(one.kind, one.namespace, one.name) for one in workloads if one.kind in _IN_STEPS]
 
 
 def goes_on(workload: Object, world: ObjectStore, nodes: Sequence[Object], features: Features) -> bool:

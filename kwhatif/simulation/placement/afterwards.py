@@ -140,7 +140,7 @@ def store_volumes(objects: Objects, cluster: Cluster, *, claims_are_known: bool 
         by_name[name] = replace(volume, spec=replace(volume.spec, claim_ref=ref))
     volumes = [by_name.get(volume.name, volume) for volume in objects.list_all(PersistentVolume)]
     if claims_are_known:
-        volumes = [_released(volume) if _claim_is_gone(volume, storage) else volume for volume in volumes]
+        volumes = [_release(volume) if _claim_is_gone(volume, storage) else volume for volume in volumes]
     objects.put_if_any(PersistentVolume, [*volumes, *made])
     settle_volumes(objects, (volume for volume in volumes if volume.name in by_name))
 
@@ -151,7 +151,7 @@ def _claim_is_gone(volume: PersistentVolume, storage: Storage) -> bool:
     return was_bound and ref is not None and (ref.namespace or "", ref.name or "") not in storage.claims
 
 
-def _released(volume: PersistentVolume) -> PersistentVolume:
+def _release(volume: PersistentVolume) -> PersistentVolume:
     """A volume whose claim was deleted: it goes to nobody else until somebody has cleaned it up."""
     return replace(volume, status=VolumePhase(phase="Released"))
 
