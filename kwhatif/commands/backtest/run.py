@@ -70,7 +70,7 @@ class AgreementCounts(msgspec.Struct):
         self.times.append((decision.at, bool(repeated.agreement)))
         passing = len(repeated.guess.sampled)
         if decision.node and passing != 1:
-            self.choices.update(decisions=1, agreeing=bool(repeated.agreement))
+            self.choices.update(decisions=1, agreeing=int(bool(repeated.agreement)))
             # Any of the best nodes would have been taken for agreement.
             self.chance += len(repeated.guess.best) / passing if passing else 0.0
         if decision.text:

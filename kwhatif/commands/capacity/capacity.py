@@ -248,7 +248,7 @@ class _Filling:
 
     def _unit(self, number: int) -> bool:
         self._tried = number
-        if number == 1:
+        if number == 1 and not self._asks:
             for info in self._pods(number):
                 self._count_requests(info)
         placed, without = self._attempt_unit(number)
@@ -306,7 +306,7 @@ class _Filling:
 
     def count_victims_of_next(self, originals: Sequence[Pod]) -> int:
         """How many pods the unit that did not fit would evict so that it does; 0 if that is of no use."""
-        if self._has_groups or self._scaler is not None:
+        if self._has_groups:
             return 0
         tried, victims = self._session.sandbox(), 0
         for original, info in zip(originals, self._pods(self._tried), strict=True):

@@ -8,27 +8,32 @@ pods stay as they are then, even if a LimitRange or a PriorityClass of the chang
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
+from msgspec import to_builtins
 
 from kwhatif.admission.object_store import ObjectStore
 from kwhatif.admission.response import Object, StoredObject
 from kwhatif.admission.server import ApiServer
+from kwhatif.api.decode import convert
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.api.objects import part_of, section
+from kwhatif.api.quantity import plain_quantity
 from kwhatif.api.workloads_and_storage import PersistentVolumeClaim
 from kwhatif.cluster.storage import claim_names
-from kwhatif.commands.gate.context import Context
+from kwhatif.commands.gate.context import Context, body_in
 from kwhatif.commands.gate.rule import P, Rule
 from kwhatif.commands.gate.units import location_of, plain_text, subject_of
 from kwhatif.commands.snapshot.diff.diff import field_changes
+from kwhatif.commands.snapshot.diff.result import FieldChange
 from kwhatif.results.amounts import format_count
 from kwhatif.results.gate import Change, Finding, Subject
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.objects import complete_object
 from kwhatif.simulation.ownership import Owners
+from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.workloads.controllers import makes_pods
 from kwhatif.workloads.objects import same_template
@@ -66,7 +71,7 @@ def compare_manifests(
                 change_set.changes.append(_change("unchanged", manifest))
                 change_set.unchanged.append(manifest)
                 continue
-            details = _details(was, now)
+            details = _details(field_changes(was, now))
         change_set.apply.append(manifest)
         change_set.changes.append(_change("added" if old is None else "changed", manifest, details))
     for manifest in before.values():
@@ -140,11 +145,11 @@ def _same(was: Object, now: Object) -> bool:
     return one == other
 
 
-def _details(was: Object, now: Object) -> tuple[str, ...]:
+def _details(changes: Iterable[FieldChange]) -> tuple[str, ...]:
     """The fields that differ, in words."""
     texts = [
         f"{field_change.path}: {plain_text(field_change.before)} -> {plain_text(field_change.after)}"
-        for field_change in field_changes(was, now)
+        for field_change in changes
         if not field_change.path.startswith(_NOT_TOLD)
     ]
     more = len(texts) - _MOST_DETAILS
@@ -156,7 +161,28 @@ def differences_from(live: Object, manifest: Manifest, templates: Sequence[Workl
     was, now = (
         {"spec": section(obj, "spec")} for obj in (_store(live, templates), _stored_form_of(manifest, templates))
     )
-    return _details(was, now)
+    return _details(field_changes(was, now))
+
+
+_NOT_APPLIED = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+
+def differences_without_pods(snapshot: Snapshot, manifest: Manifest) -> tuple[str, ...] | None:
+    """The same for an object without pods: the fields that its manifest sets to another value; None if it is new.
+
+    Fields that the manifest leaves out count as unchanged, since the API server has filled them in.
+    """
+    subject, wanted = subject_of(manifest), manifest.raw
+    live = body_in(snapshot, subject)
+    if live is None and (kind := KINDS.get(subject.kind)) is not None:
+        named = subject.namespace, subject.name
+        there = next((obj for obj in snapshot.objects.list_all(kind) if (obj.namespace, obj.name) == named), None)
+        if there is not None:
+            live, wanted = (to_builtins(obj, enc_hook=plain_quantity) for obj in (there, convert(wanted, kind)))
+    if live is None:
+        return None
+    was, now = ({name: value for name, value in obj.items() if name not in _NOT_APPLIED} for obj in (live, wanted))
+    return _details(change for change in field_changes(was, now) if change.after is not None)
 
 
 def remove(draft: Draft, removed: Collection[Subject], owners: Owners) -> None:

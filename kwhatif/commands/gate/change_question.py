@@ -39,6 +39,10 @@ _POLICY = replace(
 )
 
 
+_BEARING_ON_PODS = frozenset({"LimitRange", "PodDisruptionBudget", "PriorityClass", "ResourceQuota"})
+"""Kinds that make no pods, and whose change alone is a question."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChangeQuestion(Question[R_co]):
     """What the questions about a change have in common."""
@@ -198,6 +202,9 @@ class ChangeQuestion(Question[R_co]):
             # What lies outside of the repository is in none of its revisions.
             with suppress(InputError):
                 yield f"./{tree_of_path('', path).path if in_revision else path}"
+
+    def needs_pods(self, scenario: LoadedScenario) -> bool:
+        return not any(manifest.obj.kind in _BEARING_ON_PODS for manifest in scenario.manifests)
 
     def expand(self, scenario: LoadedScenario, scenarios: Sequence[LoadedScenario]) -> ChangeScenario:
         from kwhatif.commands.gate.change import find_unlisted

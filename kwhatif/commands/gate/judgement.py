@@ -79,7 +79,7 @@ def _judgement(rolled_out: RolledOutChange, settings: GateSettings, context: Con
     judgement = _Judgement(context, settings)
     open_ends = [*proposal.unknown_kinds, *proposal.read.gaps]
     nothing = (
-        proposal.read.base is not None
+        (proposal.read.base is not None or not context.units)
         and not open_ends
         and not _affects_pods(context.units, changes)
         and not any(

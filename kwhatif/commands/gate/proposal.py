@@ -20,7 +20,13 @@ from kwhatif.clock import read_clock
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.commands.chances.trials import ChancesBase, TrialOutcome, outcomes_of
-from kwhatif.commands.gate.change import ChangeSet, compare_manifests, differences_from, remove
+from kwhatif.commands.gate.change import (
+    ChangeSet,
+    compare_manifests,
+    differences_from,
+    differences_without_pods,
+    remove,
+)
 from kwhatif.commands.gate.context import Context, body_in
 from kwhatif.commands.gate.units import subject_of, subject_of_workload, units_of
 from kwhatif.results.base import Fidelity
@@ -38,6 +44,7 @@ from kwhatif.simulation.placement.scaled_out import PodsOf, ScaledOutChange, fin
 from kwhatif.simulation.scenario import LoadedScenario, PreparedScenario
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.workloads.controllers import makes_pods
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -181,21 +188,28 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
         counts.update(owners.workload_of(pod) for pod in pods if not pod.is_finished)
     units = {unit.subject: unit for unit in context.units}
     manifests = {subject_of(change): change for change in proposal.changes.apply}
+    templates = template_paths(proposal.inputs.manifest_options)
     waiting: dict[Subject, set[str]] = {}
     for pod in pods if changes else ():
         if not pod.spec.node_name and not pod.is_finished and pod.key not in context.run.removed:
             waiting.setdefault(owners.workload_of(pod), set()).add(pod.key)
     for change in changes:
         before, unit = counts[change.subject], units.get(change.subject)
-        if unit is None:
-            yield replace(change, pods_before=before, pods_after=0 if change.what == "removed" else before)
-            continue
         what, details, replicas = change.what, change.details, change.replicas
+        manifest = manifests.get(change.subject)
+        if proposal.read.base is None and manifest is not None and not makes_pods(manifest.raw, templates):
+            there = differences_without_pods(proposal.before, manifest)
+            if there is not None:
+                what, details = "changed" if there else "unchanged", there
+        if unit is None:
+            after = 0 if what == "removed" else before
+            yield replace(change, what=what, details=details, pods_before=before, pods_after=after)
+            continue
         if proposal.read.base is None and unit.plan is not None:
             what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
-            live, manifest = body_in(proposal.before, change.subject), manifests.get(change.subject)
+            live = body_in(proposal.before, change.subject)
             if what == "changed" and live is not None and manifest is not None:
-                details = differences_from(live, manifest, template_paths(proposal.inputs.manifest_options))
+                details = differences_from(live, manifest, templates)
         # What is there, what waits, be it since before or since the change, and what comes.
         running = {info.key for info, _ in context.running(unit)}
         left = {placement.pod for placement in unit.pending} | waiting.get(change.subject, set())

@@ -102,7 +102,8 @@ class Gate(ChangeQuestion[GateResult]):
         return {"seed": self.seed, "detailed": detailed, "observer": cast("ChangeScenario", scenario).cycles}
 
     def needs_pods(self, scenario: LoadedScenario) -> bool:
-        return not any(manifest.obj.kind in self.settings.kinds_without_pods for manifest in scenario.manifests)
+        judged = self.settings.kinds_without_pods
+        return super().needs_pods(scenario) and not any(manifest.obj.kind in judged for manifest in scenario.manifests)
 
     def needs_pod_list(self, scenario: PreparedScenario) -> bool:
         from kwhatif.api.workloads_and_storage import PodDisruptionBudget

@@ -92,7 +92,10 @@ def _subjects(result: ReviewResult) -> Iterator[tuple[str, list[str]]]:
     )
     yield (
         "Quotas",
-        [f"{quota.quota}: {quota.resource} {quota.before} -> {quota.after} of {quota.hard}" for quota in result.quotas],
+        [
+            f"{quota.quota}: {quota.resource} {quota.before} -> {quota.after} of {quota.at_most}"
+            for quota in result.quotas
+        ],
     )
     yield "Costs", list(_costs(result))
     yield "At risk", list(_risks(result))

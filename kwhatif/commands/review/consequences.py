@@ -135,15 +135,18 @@ def _disruptions_by_budget(snapshot: Snapshot) -> dict[str, int]:
 
 
 def changed_quotas(context: Context, before: Snapshot, after: Snapshot) -> Iterator[QuotaChange]:
-    """What pods use of the quotas of the namespaces in which the change has workloads."""
-    spaces = {unit.subject.namespace for unit in context.units}
+    """What pods use of the quotas of the namespaces in which the change has workloads, or quotas."""
+    changed = [change.subject for change in context.changes if change.subject.kind == "ResourceQuota"]
+    spaces = {subject.namespace for subject in (*changed, *(unit.subject for unit in context.units))}
     if not after.whole.get("ResourceQuota") or not spaces:
         return
     usage_before = _usage(context, before, spaces)
     for key, (used, hard) in _usage(context, after, spaces).items():
-        was = usage_before.get(key, (used, hard))[0]
-        if was != used:
-            yield QuotaChange(quota=key[0], resource=key[1], before=was, after=used, hard=hard)
+        was, hard_before = usage_before.get(key, (used, ""))
+        if (was, hard_before) != (used, hard):
+            yield QuotaChange(
+                quota=key[0], resource=key[1], before=was, after=used, hard=hard, hard_before=hard_before or None
+            )
 
 
 def _usage(context: Context, snapshot: Snapshot, spaces: Set[str]) -> dict[tuple[str, str], tuple[str, str]]:

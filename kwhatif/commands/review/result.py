@@ -47,13 +47,20 @@ class BudgetChange(ResultStruct, frozen=True, kw_only=True):
 
 
 class QuotaChange(ResultStruct, frozen=True, kw_only=True):
-    """What pods use of a ResourceQuota, as the API server writes amounts."""
+    """What pods use of a ResourceQuota, as the API server writes amounts; ``hard_before`` is None if it is new."""
 
     quota: str
     resource: str
     before: str
     after: str
     hard: str
+    hard_before: str | None = None
+
+    @property
+    def at_most(self) -> str:
+        """``20``, or ``30 -> 20`` where that changes."""
+        before = self.hard_before
+        return self.hard if before in (None, self.hard) else f"{before} -> {self.hard}"
 
 
 class EvictedByChange(ResultStruct, frozen=True, kw_only=True):

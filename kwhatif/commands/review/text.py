@@ -81,7 +81,7 @@ def _sections(result: ReviewResult) -> Iterator[Block]:
         for budget in result.budgets
     ]
     limits += [
-        (f"quota {quota.quota}", quota.resource, quota.before, quota.after, quota.hard) for quota in result.quotas
+        (f"quota {quota.quota}", quota.resource, quota.before, quota.after, quota.at_most) for quota in result.quotas
     ]
     yield from build_table("BUDGETS AND QUOTAS", ("object", "what", "before", "after", "at most"), limits)
     yield from _costs(result)

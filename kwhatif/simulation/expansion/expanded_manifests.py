@@ -305,6 +305,8 @@ class Rollout:
         if self.resumed:
             # That is nothing which the question has brought about.
             return
+        # The last refusal of an object is the one that holds.
+        self._forget_failure(body)
         failed = FailedCreate(owner=self.name, message=message, pods=pods, origin=self.origin)
         self._failures[part_of(body, "kind"), name_of(body)] = failed
         if failed not in self._done.failed:
@@ -320,7 +322,7 @@ class Rollout:
             self._done.failed[place] = replace(failed[0], pods=failed[0].pods + missing)
 
     def _forget_failure(self, obj: Object) -> None:
-        """A controller's later try went well."""
+        """A controller has tried again."""
         created = self._failures.pop((part_of(obj, "kind"), name_of(obj)), None)
         if created is not None and created not in self._failures.values():
             self._done.failed.remove(created)

@@ -370,6 +370,11 @@ def test_only_decisions_that_had_a_choice_count_and_against_what_any_node_that_p
     )
 
 
+def test_one_choice_that_differs_is_counted_as_0_and_not_as_a_truth_value(tmp_path: Path) -> None:
+    result = of_snapshot(tmp_path, bound("p", "b", 2, "2"), bound("odd", "b", 3), last=1)
+    assert "with a choice of nodes 0 of 1 binding, 0.0%" in text_of(backtest_blocks(result))
+
+
 def test_only_so_many_of_the_last_are_asked_about(tmp_path: Path) -> None:
     result = of_snapshot(tmp_path, *(bound(f"p{i}", "ab"[i % 2], i) for i in range(6)), last=4)
     assert result.agreement[0].total == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -339,6 +340,27 @@ def test_one_copy_buys_what_place_buys() -> None:
     bought = kwhatif.capacity(**autoscaled("more.yaml"), limit=1).outcome
     placed = kwhatif.place(**autoscaled("more.yaml")).outcome
     assert (bought.added_nodes, bought.cost) == (placed.added_nodes, placed.cost)
+
+
+def growing(directory: Path, most: int) -> dict[str, Any]:
+    """A pod of 3 CPU, and a node of 4 that one without priority fills, in a group that grows to ``most`` such nodes."""
+    full = snapshot_of([node("a", cpu="4", labels={"pool": "g"})], [pod("low", on="a", cpu="4", priority=-5)])
+    group = {"name": "g", "max": most, "nodes": {"labels": {"pool": "g"}}}
+    groups = directory / "groups.json"
+    groups.write_text(json.dumps({"apiVersion": "kwhatif.dev/v1", "kind": "NodeGroups", "groups": [group]}))
+    return {"manifests": [workload(cpu="3", replicas=1).raw], "snapshot": full, "autoscale": str(groups)}
+
+
+def test_what_a_pod_requests_is_counted_once_though_nodes_were_added_for_the_first_copy(tmp_path: Path) -> None:
+    result = kwhatif.capacity(**growing(tmp_path, 2))
+    assert (result.fits, {left.resource: left.each for left in result.left_over}) == (1, {"cpu": 3000})
+
+
+def test_copies_that_autoscalers_add_no_node_for_may_still_evict_others_as_place_has_it(tmp_path: Path) -> None:
+    counted = kwhatif.capacity(**growing(tmp_path, 1))
+    assert counted.outcome.verdict == "Does not fit: 0 times; one more by evicting 1 pod."
+    (victim,) = kwhatif.place(**growing(tmp_path, 1)).placements[0].victims
+    assert victim.pod == "default/low"
 
 
 def test_no_node_has_room_left_for_the_pod_that_it_refuses() -> None:

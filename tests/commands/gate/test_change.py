@@ -9,7 +9,7 @@ import pytest
 
 from kwhatif.results.gate import Change, GateResult
 from kwhatif.snapshot.format.model import Snapshot
-from tests.builders import Json, node
+from tests.builders import Json, budget, node
 from tests.commands.gate.judging import found, judged, new, snapshot_of, workload
 from tests.simulation.edits.editing import of
 
@@ -80,6 +80,37 @@ def test_objects_without_pods_are_a_change_but_nothing_to_judge() -> None:
     assert told(result) == [("changed", "ConfigMap shop/s", 0, 0)]
     assert result.changes[0].details == ("data.a: 1 -> 2",)
     assert result.note.startswith("nothing to judge")
+
+
+def quota_of(cpu: str) -> Json:
+    metadata = {"name": "q", "namespace": "shop"}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": {"requests.cpu": cpu}}}
+
+
+@pytest.mark.parametrize("base", [None, [quota_of("4")]], ids=["of everything", "of a change"])
+def test_a_quota_cut_below_its_use_is_a_finding_though_no_pod_changes(base: list[Json] | None) -> None:
+    snapshot = cluster()
+    snapshot.whole["ResourceQuota"] = [quota_of("4")]
+    result = judged(snapshot, quota_of("1500m"), base=base, rules={"quota": {}})
+    assert found(result) == [("quota", "ResourceQuota shop/q", "the quota allows less than is used")]
+    assert result.findings[0].message.startswith("pods use 2 requests.cpu of 1500m. Those that run stay")
+    assert judged(snapshot, quota_of("2"), base=base, rules={"quota": {}}).verdict == "pass"
+
+
+def test_without_a_base_objects_without_pods_are_compared_with_those_of_the_cluster() -> None:
+    snapshot = cluster()
+    snapshot.whole["ResourceQuota"] = [quota_of("4")]
+    snapshot.objects.add(budget("web", {}, namespace="shop", allowed=1, least=1))
+    metadata = {"name": "web", "namespace": "shop"}
+    spec = {"minAvailable": 2}
+    least = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+    other = {"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": []}}
+    changes = judged(snapshot, quota_of("4"), least, other).changes
+    assert [(change.what, change.details) for change in changes] == [
+        ("unchanged", ()),
+        ("changed", ("spec.minAvailable: 1 -> 2",)),
+        ("added", ()),
+    ]
 
 
 def test_unchanged_workloads_are_not_judged_and_changed_ones_are_rolled_out() -> None:

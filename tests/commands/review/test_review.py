@@ -29,13 +29,29 @@ def web(replicas: int = 4, cpu: str = "1", **spec: Any) -> Json:
     return new("Deployment", "web", replicas, cpu=cpu, **spec)
 
 
-def reviewed(head: list[Json], base: list[Json], *objects: Any, whole: tuple[Json, ...] = (), **more: Any) -> Any:
+def reviewed(
+    head: list[Json], base: list[Json] | None, *objects: Any, whole: tuple[Json, ...] = (), **more: Any
+) -> Any:
     """A change where ``web`` has four pods of 1 CPU, one on each node of 2 CPUs."""
     nodes = [node(f"n{i}", cpu="2", zone="ab"[i % 2], labels=POOL) for i in range(4)]
     pods = [of("ReplicaSet", "web", f"web-x-{i}", f"n{i}", cpu="1") for i in range(4)]
     stored = [workload("Deployment", "web", 4, cpu="1"), workload("ReplicaSet", "web", 4, owner="web", cpu="1")]
     snapshot = snapshot_of(nodes, pods, objects, whole=[*stored, *whole])
     return kwhatif.review(head, base=base, snapshot=snapshot, **more)
+
+
+def test_a_change_without_pods_shows_what_its_quota_and_its_budget_come_to() -> None:
+    def quota(cpu: str) -> Json:
+        metadata = {"name": "team", "namespace": "shop"}
+        spec = {"hard": {"requests.cpu": cpu}}
+        return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}
+
+    metadata = {"name": "web", "namespace": "shop"}
+    spec = {"minAvailable": 4, "selector": {"matchLabels": {"app": "web"}}}
+    least = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+    text = brief_text(reviewed([quota("3"), least], None, whole=(quota("6"),)), Screen())
+    assert "shop/team: requests.cpu 4 -> 4 of 6 -> 3" in text
+    assert "shop/web allows 0 disruptions, no before" in text
 
 
 def risks(result: ReviewResult) -> dict[tuple[str, str], tuple[int | None, int]]:

@@ -144,6 +144,17 @@ def test_all_pods_that_an_update_misses_are_counted_once(edits: list[Json], tmp_
     assert "2 pods not created" in found.verdict
 
 
+def test_a_pod_that_is_refused_for_the_same_quota_at_another_moment_is_missing_once(tmp_path: Path) -> None:
+    heavy = deployment("web", 4, "3")
+    heavy["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 2}}
+    metadata, spec = {"name": "most", "namespace": "default"}, {"hard": {"requests.cpu": "7"}}
+    most = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}
+    there = [plain_node("n1", "99"), *running(deployment("web", 4, "1"))]
+    result = kwhatif.place(heavy, snapshot=write_cluster(tmp_path, namespace_named("default"), most, *there))
+    (rollout,) = result.rollouts
+    assert (rollout.creates, rollout.keeps, [failed.pods for failed in result.failed]) == (2, 0, [2])
+
+
 def test_a_drained_pod_that_nobody_makes_again_leaves_room(tmp_path: Path) -> None:
     nodes = [plain_node("n1", "4"), plain_node("n2", "4")]
     cluster = write_cluster(tmp_path, namespace_named("default"), IMPORTANT, quota(2), *nodes, *FULL[1:])

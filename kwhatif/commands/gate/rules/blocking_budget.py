@@ -51,10 +51,10 @@ class BlockingBudget(Rule[BlockingBudgetParameters]):
             if unit is None or not self.given.selects(unit):
                 continue
             self.checked += 1
-            for finding in (self._check_evictions(unit, budget, covered), self._check_overlap(unit, covered, selected)):
-                if finding is not None:
-                    count += 1
-                    yield finding
+            problems = (self._check_evictions(unit, budget, covered), self._check_overlap(unit, covered, selected))
+            findings = [finding for finding in problems if finding is not None]
+            count += bool(findings)
+            yield from findings
         self.summary = f"{count} of {format_count(self.checked, 'budget')} in the way"
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:

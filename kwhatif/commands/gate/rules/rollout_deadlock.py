@@ -32,18 +32,11 @@ class RolloutDeadlock(Rule[Parameters]):
                 continue
             waiting = unit.pending
             said = f" {waiting[0].pod}: {waiting[0].message}" if waiting else ""
-            left = plan.steps[-1].live_old if plan.steps else 0
-            runs = "runs" if left == 1 else "run"
             yield self.finding_about(
                 unit,
                 "the update gets stuck",
-                f"{plan.unfinished}. When it stands still, {format_count(left, 'old pod')} still {runs}.{said}",
-                numbers={
-                    "steps": len(plan.steps),
-                    "pending": len(waiting),
-                    "oldPodsLeft": left,
-                    "newPods": plan.creates,
-                },
+                f"{plan.unfinished}.{said}",
+                numbers={"steps": len(plan.steps), "pending": len(waiting), "newPods": plan.creates},
                 hint=f"--explain {waiting[0].pod} says why no node takes it" if waiting else "",
                 pod=waiting[0].pod if waiting else "",
             )

@@ -137,7 +137,7 @@ def test_an_update_that_waits_for_room_only_its_old_pods_could_leave_is_stuck() 
     head = new("Deployment", "web", 2, cpu="3500m", strategy=strategy(1, 0))
     finding = only(ask("rollout-deadlock", running_web(), head).findings)
     assert finding.title == "the update gets stuck"
-    assert finding.numbers["oldPodsLeft"] == 2
+    assert finding.message.startswith("0 of 2 updated pods are available, 2 old pods remain. shop/web-")
 
 
 def test_of_a_workload_that_grows_the_replicas_that_fit_are_the_hint_and_those_wanted_are_told_apart() -> None:
@@ -568,6 +568,11 @@ def test_a_new_budget_that_allows_no_eviction_of_healthy_pods_is_found_though_no
 )
 def test_budgets_that_come_or_change_are_judged(base: list[Json], head: list[Json], verdict: str) -> None:
     assert ask("blocking-budget", _running_web(12), *head, base=base).verdict == verdict
+
+
+def test_a_budget_that_is_in_the_way_twice_is_one_budget() -> None:
+    result = ask("blocking-budget", _running_web(12), _budget_of(1), _budget_of(12, "also"), base=[])
+    assert (len(result.findings), result.rules[0].summary) == (3, "2 of 2 budgets in the way")
 
 
 def test_a_workload_that_shrinks_below_its_budget_is_found_where_its_manifest_stands() -> None:
