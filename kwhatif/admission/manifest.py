@@ -223,6 +223,13 @@ def _check_applied_value(value: Any, type_: FieldType, types: Types, path: str) 
             yield from _check_applied_scalar(value, type_.name, path)
 
 
+def _usual_keys(type_: FieldType, types: Types) -> dict[str, Any]:
+    """What stands for a key that an item omits: a key that is always written has a zero value for a default."""
+    fields = types.fields(type_.name)
+    zeros = {key: "" if field.name == "string" else 0 for key, field in fields.items() if field.written}
+    return zeros | _DEFAULT_KEYS
+
+
 def _items(value: Sequence[Any], type_: FieldType, types: Types, path: str) -> Iterator[str]:
     assert type_.item is not None
     seen: set[str] = set()
@@ -231,14 +238,15 @@ def _items(value: Sequence[Any], type_: FieldType, types: Types, path: str) -> I
         if type_.keys == ("*",):
             place = f"[={json.dumps(item)}]"
         elif type_.keys and isinstance(item, dict):
-            missing = [key for key in type_.keys if item.get(key) is None and key not in _DEFAULT_KEYS]
+            usual = _usual_keys(type_.item, types)
+            missing = [key for key in type_.keys if item.get(key) is None and key not in usual]
             if missing and len(missing) == len(type_.keys):
                 yield (
                     f"{path}: element {i}: associative list with keys has an element that omits key field "
                     f"{json.dumps(missing[0])} (and doesn't have default value)"
                 )
                 continue
-            keys = ((key, item.get(key, _DEFAULT_KEYS.get(key))) for key in type_.keys)
+            keys = ((key, usual.get(key) if item.get(key) is None else item[key]) for key in type_.keys)
             place = "[" + ",".join(f"{key}={json.dumps(part)}" for key, part in keys if part is not None) + "]"
         if type_.keys:
             if place in seen:

@@ -66,7 +66,7 @@ class Request:
 
     def forbidden(self, why: str, *causes: StatusCause) -> RequestRefusal:
         """403, in the words that admission steps use."""
-        name = name_of(self.object) or "Unknown!"
+        name = name_of(self.object) or "Unknown"
         if self.uses_generate_name and not self.name_is_complete:
             name = part_of(self.object, "metadata").get("generateName") or name
         return RequestRefusal(403, "Forbidden", f'{resource_name(self.object)} "{name}" is forbidden: {why}', causes)

@@ -183,8 +183,15 @@ def _stateful_set(request: Request, spec: Object) -> None:
     if not strategy.get("type"):
         strategy["type"] = _ROLLING
         within(strategy, "rollingUpdate")
-    if strategy["type"] == _ROLLING and isinstance(strategy.get("rollingUpdate"), dict):
-        _quietly(strategy["rollingUpdate"], "partition", 0)
+    rolling = strategy.get("rollingUpdate")
+    if strategy["type"] == _ROLLING and isinstance(rolling, dict):
+        _quietly(rolling, "partition", 0)
+    was = section(request.old, "spec", "updateStrategy", "rollingUpdate").get("maxUnavailable")
+    kept = request.features.max_unavailable_stateful_set or was is not None
+    if isinstance(rolling, dict) and rolling.get("maxUnavailable") is not None and not kept:
+        del rolling["maxUnavailable"]
+        what = "dropped, since feature gate MaxUnavailableStatefulSet is off"
+        request.record_change(STEP, "spec.updateStrategy.rollingUpdate.maxUnavailable", what)
     retention = within(spec, "persistentVolumeClaimRetentionPolicy")
     for key in ("whenDeleted", "whenScaled"):
         retention[key] = retention.get(key) or "Retain"

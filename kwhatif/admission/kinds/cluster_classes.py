@@ -52,13 +52,13 @@ def check_parameters(problems: Problems, parameters: Object, path: str = "parame
 
 
 def _topologies(problems: Problems, terms: list[Object], path: str) -> None:
-    """No two of them have the same values by label."""
-    seen: list[dict[str, set[str]]] = []
+    """No two of them have the same values by label. Upstream's list of those before begins with as many empty ones."""
+    seen: list[dict[str, set[str]]] = [{} for _ in terms]
     for i, term in enumerate(terms):
         where = f"{path}[{i}].matchLabelExpressions"
         _TOPOLOGY(problems, term, f"{path}[{i}]")
         values = {item.get("key") or "": set(item.get("values") or ()) for item in each(term, "matchLabelExpressions")}
-        if values in seen:
+        for _ in range(seen.count(values)):
             problems.duplicate(where, "")
         seen.append(values)
 

@@ -78,6 +78,9 @@ def _check_docker(problems: Problems, data: Mapping[str, Any], key: str) -> None
     if key not in data:
         problems.required(f"data[{key}]")
         return
+    if data[key] == "":
+        problems.invalid(f"data[{key}]", "<secret contents redacted>", "unexpected end of JSON input")
+        return
     try:
         content = None if data[key] is None else json.loads(b64decode(data[key]))
     except (ValueError, binascii.Error):

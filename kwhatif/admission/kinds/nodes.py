@@ -24,8 +24,9 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 def _defaults(request: Request, spec: Object) -> None:
     """The first of a node's networks has a field of its own."""
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
-        spec["podCIDRs"] = [spec["podCIDR"]]
+    first = spec.get("podCIDR")
+    if first and (spec.get("podCIDRs") or [""])[0] != first:
+        spec["podCIDRs"] = [first]
 
 
 def _check(problems: Problems, obj: Object) -> None:

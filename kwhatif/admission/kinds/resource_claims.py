@@ -12,13 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.request import each, within
-from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import dns_label
-from kwhatif.admission.validation.metadata import object_table
+from kwhatif.admission.request import Request, each, within
+from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.admission.validation.field_rules import dns_label, is_extended
+from kwhatif.admission.validation.metadata import check_template_metadata, object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import each_item, table
 from kwhatif.admission.validation.volume_sources import check_driver_name
+from kwhatif.api.objects import part_of, section
 from kwhatif.cel.declarations import ANY, BOOL, QUANTITY, STRING, Kind, map_of
 from kwhatif.cel.program import Program
 from kwhatif.cel.values import CompileError
@@ -54,6 +55,7 @@ def _problem(text: str) -> str:
 _MOST = 32
 _LONGEST_NAME, _LONGEST_PARAMETERS = 32, 10 * 1024
 _REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+_ADMIN = "resource.kubernetes.io/admin-access"
 _ONE = "exactly one of `exactly` or `firstAvailable` is required"
 _ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
@@ -156,6 +158,27 @@ def check_qualified(problems: Problems, name: str, path: str) -> None:
             problems.invalid(path, rest, _NO_IDENTIFIER)
 
 
+def extended_name(name: str) -> list[str]:
+    return [] if is_extended(name) else ["must be a valid extended resource name"]
+
+
+def _admin_access(request: Request) -> RequestRefusal | None:
+    """Whoever asks for the devices of others does so in a namespace that is labelled for it."""
+    spec = part_of(request.object, "spec")
+    if request.kind == "ResourceClaimTemplate":
+        spec = part_of(spec, "spec")
+    wanted = [bool(section(one, "exactly").get("adminAccess")) for one in each(section(spec, "devices"), "requests")]
+    home = request.store.get("Namespace", "", request.namespace)
+    if request.old is not None or True not in wanted or home is None:
+        return None
+    if section(home, "metadata", "labels").get(_ADMIN) == "true":
+        return None
+    problems = Problems(request.features)
+    path = f"spec.devices.requests[{wanted.index(True)}].adminAccess"
+    problems.forbidden(path, f"admin access to devices requires the `{_ADMIN}: true` label on the containing namespace")
+    return problems.refusal(request.object)
+
+
 def _parameters(problems: Problems, parameters: Any, path: str) -> None:
     if len(go_json(parameters).encode()) > _LONGEST_PARAMETERS:
         problems.too_long(path, _LONGEST_PARAMETERS)
@@ -210,14 +233,25 @@ _CLASS = f"""
     {_SELECTORS.replace("selectors[]", "spec.selectors[]")}
     spec.config[]              most {_MOST}
     spec.config[]              opaque
+    spec.extendedResourceName  extended_name
 """
 STRATEGIES = {
     "ResourceClaim": Strategy(
-        defaults=lambda request, spec: _complete(spec), check=object_table("spec.devices devices", devices=_DEVICES)
+        defaults=lambda request, spec: _complete(spec),
+        check=object_table("spec.devices devices", devices=_DEVICES),
+        allocate=_admin_access,
     ),
     "ResourceClaimTemplate": Strategy(
         defaults=lambda request, spec: _complete(within(spec, "spec")),
-        check=object_table("spec.spec.devices devices", devices=_DEVICES),
+        check=object_table(
+            """
+            spec.metadata                part & check_template_metadata
+            spec.spec.devices            devices
+            """,
+            check_template_metadata,
+            devices=_DEVICES,
+        ),
+        allocate=_admin_access,
     ),
-    "DeviceClass": Strategy(check=object_table(_CLASS, _expression, opaque=_OPAQUE)),
+    "DeviceClass": Strategy(check=object_table(_CLASS, *(_expression, extended_name), opaque=_OPAQUE)),
 }

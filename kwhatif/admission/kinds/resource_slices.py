@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from kwhatif.admission.kinds.resource_claims import check_qualified
 from kwhatif.admission.kinds.strategy import Strategy
-from kwhatif.admission.request import each
+from kwhatif.admission.request import Request, each
 from kwhatif.admission.response import Object
 from kwhatif.admission.validation.field_rules import dns_subdomain
 from kwhatif.admission.validation.metadata import object_table
@@ -67,9 +67,7 @@ def _pool_name(problems: Problems, name: str, path: str) -> None:
 
 def _is_advanced(device: Object) -> bool:
     """Of devices with taints, counters or lists among their attributes there may not be as many."""
-    values = section(device, "attributes").values()
-    lists = any((value or {}).get(key) is not None for value in values for key in _LISTS)
-    return bool(device.get("taints") or device.get("consumesCounters") or lists)
+    return bool(device.get("taints") or device.get("consumesCounters") or _lists_of(device))
 
 
 # --- where devices are
@@ -226,6 +224,20 @@ def _range(problems: Problems, range_: Object, default: Quantity, whole: Quantit
             problems.invalid(f"{path}.step", str(value), why)
 
 
+def _defaults(request: Request, spec: Object) -> None:
+    """What the gate DRAListTypeAttributes is about is dropped, as it is off by default, unless it was set."""
+    if any(_lists_of(device) for device in each((request.old or {}).get("spec"), "devices")):
+        return
+    for device in each(spec, "devices"):
+        for attribute, key in _lists_of(device):
+            del attribute[key]
+
+
+def _lists_of(device: Object) -> list[tuple[Object, str]]:
+    values = section(device, "attributes").values()
+    return [(value, key) for value in values for key in _LISTS if value and value.get(key) is not None]
+
+
 def _warnings(obj: Object, old: Object | None) -> Iterator[str]:
     driver = part_of(obj, "spec").get("driver") or ""
     if driver != driver.lower():
@@ -300,4 +312,4 @@ _SLICE = object_table(
     *(check_driver_name, _pool_name, _places, _devices),
     counters=each_item(table(_COUNTERS.replace("NAME", "name"))),
 )
-STRATEGIES = {"ResourceSlice": Strategy(check=_SLICE, warnings=_warnings)}
+STRATEGIES = {"ResourceSlice": Strategy(_defaults, _SLICE, warnings=_warnings)}

@@ -82,6 +82,8 @@ def _source(problems: Problems, spec: Object, path: str) -> None:
             continue
         first = first or key
         _CHECKS[key](problems, source, f"spec.{SOURCE_PATHS.get(key, key)}")
+        if key in _NAMESPACES:
+            _NAMESPACES[key](problems, source, f"spec.{key}")
         if key == "local" and spec.get("nodeAffinity") is None:
             problems.required("spec.nodeAffinity", "Local volume requires node affinity")
     if not first:
@@ -111,6 +113,21 @@ _LOCAL = table("""
     path                         required
     path                         if_nonempty & no_backsteps
 """)
+# What of a volume's source is in a namespace, which a pod's has from the pod.
+_NAMESPACES = {
+    "glusterfs": table(
+        """
+        endpointsNamespace       if_nonempty & dns_label
+        endpointsNamespace       invalid if unnamed: if the endpointnamespace is set, it must be a valid namespace name
+        """,
+        unnamed=lambda source: source.get("endpointsNamespace") == "",
+    ),
+    "cinder": table("secretRef?.namespace required"),
+    "azureFile": table(
+        "secretNamespace missing if unnamed", unnamed=lambda source: source.get("secretNamespace") == ""
+    ),
+    "storageos": table("secretRef?.namespace required"),
+}
 _CHECKS = {**SOURCE_CHECKS, "csi": _CSI, "local": _LOCAL}
 _VOLUME = object_table(
     """
@@ -170,9 +187,30 @@ def _volume_warnings(obj: Object, old: Object | None) -> Iterator[str]:
     yield from (text for key, text in _GONE.items() if spec.get(key) is not None)
 
 
+_DATA_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+_SOURCE_FIELDS = ("apiGroup", "kind", "name")
+
+
 def _default_claim(request: Request, spec: Object) -> None:
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
+    before = section(request.old, "spec")
+    _drop_data_sources(spec, before)
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = {key: source[key] for key in _SOURCE_FIELDS if key in source}
+    elif source is None and reference is not None and not reference.get("namespace"):
+        spec["dataSource"] = {key: reference[key] for key in _SOURCE_FIELDS if key in reference}
+
+
+def _drop_data_sources(spec: Object, before: Object) -> None:
+    """Without a word, a source in another namespace is dropped, and one that only newer fields can name."""
+    if section(spec, "dataSourceRef").get("namespace") and before.get("dataSourceRef") is None:
+        del spec["dataSourceRef"]
+    if spec.get("dataSourceRef") is None and before.get("dataSource") is before.get("dataSourceRef") is None:
+        source = section(spec, "dataSource")
+        if (source.get("apiGroup") or "", source.get("kind") or "") not in _DATA_SOURCES:
+            spec.pop("dataSource", None)
 
 
 def _claim_warnings(obj: Object, old: Object | None) -> Iterator[str]:

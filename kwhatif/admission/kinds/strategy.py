@@ -61,8 +61,7 @@ _USUAL = Strategy(has_spec=False)
 _FREELY_NAMED = Strategy(check=check_usual_metadata, has_spec=False)
 _FLOWS = "flowcontrol.apiserver.k8s.io"
 _RBAC = "rbac.authorization.k8s.io"
-_FREE_GROUPS = (_RBAC, "events.k8s.io", "apiregistration.k8s.io", "certificates.k8s.io")
-_FREE_KINDS = (("", "Event"),)
+_FREE_GROUPS = (_RBAC, "apiregistration.k8s.io", "certificates.k8s.io")
 
 _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "workloads": (
@@ -95,6 +94,7 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
     "nodes": (("", "Node"),),
     "other_kinds.certificates": (("certificates.k8s.io", "CertificateSigningRequest"),),
     "other_kinds.api_services": (("apiregistration.k8s.io", "APIService"),),
+    "other_kinds.events": (("", "Event"), ("events.k8s.io", "Event")),
     "other_kinds.flow_control": tuple((_FLOWS, kind) for kind in ("FlowSchema", "PriorityLevelConfiguration")),
     "resource_slices": (("resource.k8s.io", "ResourceSlice"),),
     "other_kinds.endpoints": (
@@ -127,6 +127,6 @@ def strategy_of(obj: Object) -> Strategy:
 def _load_strategy(group: str, kind: str) -> Strategy:
     home = _HOMES.get((group, kind))
     if home is None:
-        return _FREELY_NAMED if group in _FREE_GROUPS or (group, kind) in _FREE_KINDS else _USUAL
+        return _FREELY_NAMED if group in _FREE_GROUPS else _USUAL
     strategies: dict[str, Strategy] = import_module(f"kwhatif.admission.{home}").STRATEGIES
     return strategies[kind]

@@ -11,7 +11,8 @@ from kwhatif.admission.kinds.strategy import Strategy
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.request import each
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.metadata import check_metadata
+from kwhatif.admission.validation.field_rules import dns_label, label_key
+from kwhatif.admission.validation.metadata import check_metadata, object_table, standard_finalizer
 from kwhatif.admission.validation.workloads import CHECKERS
 from kwhatif.api.objects import section
 
@@ -91,6 +92,9 @@ _WARNINGS: dict[str, Callable[[Object, Object | None], Iterator[str]]] = {
     "CronJob": _of_cron_job,
     "PodTemplate": _of_template,
 }
+_NAMESPACE = object_table(
+    "spec.finalizers each finalizer", finalizer=lambda text: label_key(text) + standard_finalizer(text), names=dns_label
+)
 _SILENT = Strategy().warnings
 _AT_ONCE = Strategy().allocate
 
@@ -98,7 +102,7 @@ STRATEGIES = {
     kind: Strategy(
         defaults=defaults,
         allocate=copy_app_armor if kind == "Pod" else _AT_ONCE,
-        check=partial(check_metadata, label=True) if kind == "Namespace" else CHECKERS.get(kind, check_metadata),
+        check=_NAMESPACE if kind == "Namespace" else CHECKERS.get(kind, check_metadata),
         warnings=_WARNINGS.get(kind, _SILENT),
         has_spec=kind not in ("PodTemplate", "ControllerRevision"),
     )

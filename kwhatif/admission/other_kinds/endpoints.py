@@ -23,7 +23,7 @@ from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain
 from kwhatif.admission.validation.metadata import object_table
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.rows import table
-from kwhatif.api.objects import part_of, section
+from kwhatif.api.objects import section
 
 _MOST_ENDPOINTS = 1000
 _MANAGED_BY = {
@@ -205,19 +205,23 @@ def _slice_warnings(obj: Object, old: Object | None) -> Iterator[str]:
 # --- leases
 
 
+def _lease_defaults(request: Request, spec: Object) -> None:
+    """What the gate CoordinatedLeaderElection is about is dropped, as it is off by default, unless it was set."""
+    before = section(request.old, "spec")
+    for key in ("strategy", "preferredHolder"):
+        if before.get(key) is None:
+            spec.pop(key, None)
+
+
 _LEASE = object_table(
     """
     spec.leaseDurationSeconds    at_least 1: must be greater than 0
     spec.leaseTransitions        at_least 0
-    spec.strategy                label_key if _is_qualified @ spec.strategy.strategy
-    spec.strategy                one_of OldestEmulationVersion unless _is_qualified @ spec.strategy.strategy
-    spec.preferredHolder         if_nonempty & forbidden unless spec.strategy:
-            may only be specified if `strategy` is defined
-    """,
-    _is_qualified=lambda obj: "/" in (part_of(obj, "spec").get("strategy") or ""),
+    """
 )
+
 STRATEGIES = {
     "Endpoints": Strategy(_endpoints_defaults, _ENDPOINTS, warnings=_endpoints_warnings, has_spec=False),
     "EndpointSlice": Strategy(_slice_defaults, _SLICE, warnings=_slice_warnings, has_spec=False),
-    "Lease": Strategy(check=_LEASE),
+    "Lease": Strategy(_lease_defaults, _LEASE),
 }

@@ -21,7 +21,8 @@ from kwhatif.admission.validation.rows import table
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 from kwhatif.cel.declarations import Kind
 
-_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+_MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 # fmt: off
 _RESERVED = frozenset([
@@ -253,8 +254,8 @@ def _check_policy(
 def _check_mutable(problems: Problems, constraints: Object, path: str) -> None:
     for rule in each(constraints, "resourceRules"):
         for operation in rule.get("operations") or ():
-            if operation not in ("CREATE", "UPDATE"):
-                problems.not_supported(f"{path}.resourceRules.operations", operation, ("CREATE", "UPDATE"))
+            if operation not in _MUTABLE:
+                problems.not_supported(f"{path}.resourceRules.operations", operation, _MUTABLE)
 
 
 def _check_validations(problems: Problems, obj: Object, spec: Object, scenery: ExpressionEnvironment) -> None:

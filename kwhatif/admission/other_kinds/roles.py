@@ -31,7 +31,7 @@ _RULES = """
 _AGGREGATION = """
     aggregationRule?.clusterRoleSelectors      required:
             at least one clusterRoleSelector required if aggregationRule is non-nil
-    aggregationRule?.clusterRoleSelectors[]    check_label_selector
+    aggregationRule?.clusterRoleSelectors[]    _selector
 """
 _BINDING = f"""
     roleRef.apiGroup             one_of {_GROUP}
@@ -43,6 +43,13 @@ _BINDING = f"""
     subjects[].apiGroup          text & one_of {_GROUP} if kind=User|Group
     subjects[].kind              text & one_of ServiceAccount User Group
 """
+
+
+def _selector(problems: Problems, selector: Object, path: str) -> None:
+    before = len(problems.causes)
+    check_label_selector(problems, selector, path)
+    if len(problems.causes) > before:
+        problems.invalid(path, None, "invalid label selector.")
 
 
 def _core(problems: Problems, group: str, path: str) -> None:
@@ -58,9 +65,7 @@ def _binding_defaults(request: Request, obj: Object) -> None:
 
 
 def _role(rows: str) -> Strategy:
-    return Strategy(
-        check=object_table(rows, names=path_segment, check_label_selector=check_label_selector), has_spec=False
-    )
+    return Strategy(check=object_table(rows, _selector, names=path_segment), has_spec=False)
 
 
 def _binding(kinds: str, more: str = "") -> Strategy:

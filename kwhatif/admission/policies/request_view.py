@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from kwhatif.admission.defaulting.unread_defaults import unread_defaults
 from kwhatif.admission.object_store import name_of
 from kwhatif.admission.policies.matching import operation_of, resource_of
 from kwhatif.admission.policies.policy_expressions import EvaluationError
@@ -20,6 +21,7 @@ from kwhatif.admission.request import Request
 from kwhatif.admission.response import Object
 from kwhatif.api.field_types import FieldType, Types, newest_types
 from kwhatif.api.objects import section
+from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.cel.syntax import parse
 from kwhatif.cel.tree import Ident, Node, Select, inner_nodes
 from kwhatif.cel.values import CompileError
@@ -71,9 +73,12 @@ def _seen_alike(obj: Object) -> Object:
 def _struct_to_unstructured(value: Object, name: str, types: Types) -> Object:
     """What Go writes of a struct."""
     fields = types.fields(name)
+    defaults = unread_defaults(value, name)
     struct = {key: item for key, item in value.items() if key not in fields}
     for key, type_ in fields.items():
         item = value.get(key)
+        if key in defaults and (item is None or not (item or type_.pointer)):
+            item = defaults[key]
         if item is not None and (type_.written or type_.pointer or not _empty(item, type_)):
             struct[key] = _value(item, type_, types)
         elif item is None and type_.written:
@@ -86,11 +91,21 @@ def _value(value: Any, type_: FieldType, types: Types) -> Any:
         if isinstance(value, list):
             return [_value(item, type_.item, types) for item in value]
         return {key: _value(item, type_.item, types) for key, item in value.items()}
+    if type_.name == "quantity":
+        return _canonical(value)
     return (
         _struct_to_unstructured(value, type_.name, types)
         if type_.shape == "struct" and isinstance(value, dict)
         else value
     )
+
+
+def _canonical(amount: Any) -> Any:
+    """A quantity as Go writes it: a text, ``1`` where a manifest has ``1000m``."""
+    try:
+        return str(Quantity.from_json(amount))
+    except QuantityError:
+        return amount
 
 
 def _zero(type_: FieldType, types: Types) -> Any:

@@ -205,7 +205,6 @@ def _format_manager(entry: Object) -> str:
         text += f' with subresource "{entry["subresource"]}"'
     if entry.get("operation") == "Update":
         text += f" using {entry.get('apiVersion') or ''}"
-        text += f" at {entry['time']}" if entry.get("time") else ""
     return text
 
 

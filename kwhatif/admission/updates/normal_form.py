@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kwhatif.admission.defaulting.unread_defaults import pull_policy
 from kwhatif.admission.response import Object
 from kwhatif.api.quantity import Quantity, QuantityError
 
@@ -59,7 +60,7 @@ def plain(value: Any) -> Any:
             continue
         if key in DEFAULTS and bare == DEFAULTS[key]:
             continue
-        if key == "imagePullPolicy" and bare == _pull_policy(str(value.get("image") or "")):
+        if key == "imagePullPolicy" and bare == pull_policy(str(value.get("image") or "")):
             continue
         kept[key] = bare
     return kept
@@ -95,9 +96,3 @@ def _amount(text: object) -> object:
         return str(Quantity.from_json(text).milli_value())
     except QuantityError:
         return text
-
-
-def _pull_policy(image: str) -> str:
-    """The default for an image: the newest is pulled always."""
-    tag = image.rpartition("/")[2].partition(":")[2]
-    return "Always" if tag in ("", "latest") and "@" not in image else "IfNotPresent"

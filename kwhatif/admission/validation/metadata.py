@@ -27,6 +27,7 @@ from kwhatif.api.objects import section
 _MOST_ANNOTATIONS = 256 * 1024
 _ANY_FINALIZERS = frozenset(
     {"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "coordination.k8s.io"}
+    | {"node.k8s.io", "policy"}
 )
 """Groups of Kubernetes' own whose objects may have finalizers without a domain, as custom resources may."""
 _ORPHANS, _CASCADE = "orphan", "foregroundDeletion"
@@ -84,6 +85,21 @@ def check_annotations(problems: Problems, annotations: Mapping[str, Any] | None,
         problems.too_long(path, _MOST_ANNOTATIONS)
 
 
+_TEMPLATE = (
+    *("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"),
+)
+
+
+def check_template_metadata(problems: Problems, metadata: Object, path: str) -> None:
+    """Of a template only labels and annotations may be set."""
+    check_annotations(problems, metadata.get("annotations"), f"{path}.annotations")
+    check_labels(problems, metadata.get("labels"), f"{path}.labels")
+    for key in _TEMPLATE:
+        if metadata.get(key):
+            problems.forbidden(f"{path}.{'uID' if key == 'uid' else key}", "cannot be set")
+
+
 def _check(problems: Problems, obj: Object, rule: Callable[[str], list[str]]) -> None:
     metadata = section(obj, "metadata")
     name, begun = metadata.get("name") or "", metadata.get("generateName") or ""
@@ -129,11 +145,15 @@ def _owners(problems: Problems, owners: list[Object], path: str) -> None:
 
 
 def _kubernetes_finalizers(problems: Problems, finalizers: list[str], path: str) -> None:
-    """Of those without a domain there are but three."""
     for i, finalizer in enumerate(finalizers):
-        if "/" not in (finalizer or "") and finalizer not in (_ORPHANS, _CASCADE, "kubernetes"):
-            why = "name is neither a standard finalizer name nor is it fully qualified"
-            problems.invalid(f"{path}[{i}]", finalizer or "", why)
+        problems.invalid(f"{path}[{i}]", finalizer or "", *standard_finalizer(finalizer or ""))
+
+
+def standard_finalizer(finalizer: str) -> list[str]:
+    """Of those without a domain there are but three."""
+    if "/" in finalizer or finalizer in (_ORPHANS, _CASCADE, "kubernetes"):
+        return []
+    return ["name is neither a standard finalizer name nor is it fully qualified"]
 
 
 def _finalizers(problems: Problems, finalizers: list[str], path: str) -> None:

@@ -190,9 +190,6 @@ _POD_SPEC = table(
 )
 
 
-_MISMATCH = "`selector` does not match template `labels`"
-
-
 def check_template(problems: Problems, owner: Object, path: str) -> None:
     """The template of ``owner`` at ``path``."""
     template = section(owner, "template")
@@ -210,8 +207,13 @@ def labels_match(problems: Problems, spec: Object, selector: Object | None) -> N
     """A selector must select the pods of the template beside it."""
     labels = section(spec, "template", "metadata").get("labels")
     if not matches(selector, labels):
-        shown = labels and dict(sorted(labels.items()))
-        problems.invalid("spec.template.metadata.labels", shown or None, _MISMATCH)
+        labels_mismatch(problems, spec)
+
+
+def labels_mismatch(problems: Problems, spec: Object) -> None:
+    labels = section(spec, "template", "metadata").get("labels")
+    shown = None if labels is None else dict(sorted(labels.items()))
+    problems.invalid("spec.template.metadata.labels", shown, "`selector` does not match template `labels`")
 
 
 def format_selector(selector: Object) -> Object:

@@ -49,6 +49,8 @@ def check_pod_resources(problems: Problems, spec: Object, path: str) -> None:
     if whole.get("claims") is not None:
         problems.forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
     _requirements(problems, whole, path, _pod_name)
+    names = [str(claim["name"]) for claim in each(spec, "resourceClaims") if claim.get("name")]
+    _claims(problems, each(whole, "claims"), f"{path}.claims", names)
     requests, limits = amounts(whole.get("requests")), amounts(whole.get("limits"))
     why = "must be greater than or equal to aggregate container"
     for name, needed in sorted(of_containers(spec, "requests").items()):

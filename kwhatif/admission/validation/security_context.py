@@ -237,7 +237,7 @@ check_pod_security = table(
     {_WINDOWS.replace("windowsOptions", "securityContext.windowsOptions")}
     securityContext.appArmorProfile           _app_armor_profile
     securityContext.supplementalGroupsPolicy  one_of Merge Strict
-    securityContext.seLinuxChangePolicy       one_of MountOption Recursive
+    securityContext.seLinuxChangePolicy       one_of Recursive
     """,
     **_RULES,
 )

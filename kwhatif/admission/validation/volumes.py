@@ -1,52 +1,48 @@
-"""Validation of a pod's volumes and of claims, including ``dataSource`` and ``dataSourceRef``, each of which sets the
-other.
+"""Validation of a pod's volumes and of claims.
 
-Upstream: pkg/apis/core/validation/validation.go, pkg/api/persistentvolumeclaim/util.go.
+Upstream: pkg/apis/core/validation/validation.go.
 """
 
 from __future__ import annotations
 
 from kwhatif.admission.container_amounts import amounts
 from kwhatif.admission.response import Object
-from kwhatif.admission.validation.field_rules import check_labels, dns_label, dns_subdomain
-from kwhatif.admission.validation.metadata import check_annotations
+from kwhatif.admission.validation.field_rules import dns_label, dns_subdomain
+from kwhatif.admission.validation.metadata import check_template_metadata
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.validation.scheduling_constraints import check_label_selector
 from kwhatif.admission.validation.volume_sources import SOURCE_CHECKS, SOURCE_PATHS
 from kwhatif.api.objects import section
 from kwhatif.api.quantity import Quantity
 
-_CLAIM = ("", "PersistentVolumeClaim")
-_SNAPSHOT = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+_REFERENCE = ("apiGroup", "kind", "name")
 _DEFAULT_GROUP = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
 
 
 def check_data_sources(problems: Problems, spec: Object, path: str) -> None:
-    """Sources of other kinds than claims and snapshots, and those of other namespaces, are dropped without a check."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and _kind(source) not in (_CLAIM, _SNAPSHOT):
-        source = None
-    if reference is not None and reference.get("namespace"):
-        reference = None
-    source, reference = source or reference, reference or source
+    if source is not None:
+        _check(problems, source, f"{path}.dataSource")
+    if reference is not None:
+        _check(problems, reference, f"{path}.dataSourceRef")
+        if reference.get("namespace"):
+            problems.invalid(
+                f"{path}.dataSourceRef.namespace", reference["namespace"], *dns_label(reference["namespace"])
+            )
     if source is None or reference is None:
         return
-    _check(problems, source, f"{path}.dataSource")
-    _check(problems, reference, f"{path}.dataSourceRef")
-    if (_kind(source), source.get("name")) != (_kind(reference), reference.get("name")):
-        problems.invalid(path, f"{path}.dataSource", "must match dataSourceRef")
-
-
-def _kind(source: Object) -> tuple[str, str]:
-    return source.get("apiGroup") or "", source.get("kind") or ""
+    if reference.get("namespace"):
+        problems.invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified")
+    elif any(source.get(key) != reference.get(key) for key in _REFERENCE):
+        problems.invalid(path, {}, "must match dataSourceRef")
 
 
 def _check(problems: Problems, source: Object, path: str) -> None:
-    group, kind = _kind(source)
+    group, kind = source.get("apiGroup") or "", source.get("kind") or ""
     for key in ("name", "kind"):
         if not source.get(key):
             problems.required(f"{path}.{key}")
-    if not group and kind != _CLAIM[1]:
+    if not group and kind != "PersistentVolumeClaim":
         problems.invalid(path, kind, _DEFAULT_GROUP)
     if group:
         problems.invalid(f"{path}.apiGroup", group, *dns_subdomain(group))
@@ -55,11 +51,6 @@ def _check(problems: Problems, source: Object, path: str) -> None:
 _SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 _PULLS = ("Always", "IfNotPresent", "Never")
 _LONGEST_PORTAL = 64
-_METADATA = (
-    *("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp"),
-    *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields"),
-)
-_SPELT = {"uid": "uID"}
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 # In the order in which upstream looks for them, and as its paths have them where they come second.
 _SOURCES = {key: _SECOND.get(key, key) for key in ("emptyDir", *SOURCE_CHECKS, "ephemeral", "image")}
@@ -174,12 +165,7 @@ def _ephemeral(problems: Problems, source: Object, volume: str, path: str, pod: 
     if template is None:
         problems.required(where)
     else:
-        metadata = section(template, "metadata")
-        check_annotations(problems, metadata.get("annotations"), f"{where}.metadata.annotations")
-        check_labels(problems, metadata.get("labels"), f"{where}.metadata.labels")
-        for key in _METADATA:
-            if metadata.get(key):
-                problems.forbidden(f"{where}.metadata.{_SPELT.get(key, key)}", "cannot be set")
+        check_template_metadata(problems, section(template, "metadata"), f"{where}.metadata")
         check_claim_spec(problems, section(template, "spec"), f"{where}.spec")
     if pod and volume:
         name = f"{pod}-{volume}"

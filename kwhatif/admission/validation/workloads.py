@@ -22,6 +22,7 @@ from kwhatif.admission.validation.pods import (
     check_template,
     format_selector,
     labels_match,
+    labels_mismatch,
     not_negative,
     only_always,
 )
@@ -139,7 +140,12 @@ def _replication_controller(problems: Problems, obj: Object) -> None:
     if not selector:
         problems.required("spec.selector")
     not_negative(problems, spec, "replicas")
-    labels_match(problems, spec, {"matchLabels": selector})
+    if spec.get("template") is None:
+        problems.required("spec.template")
+        return
+    labels = section(spec, "template", "metadata", "labels")
+    if any(labels.get(key) != value for key, value in selector.items()):
+        labels_mismatch(problems, spec)
     check_template(problems, spec, "spec.template")
     only_always(problems, spec, "ReplicationController")
 

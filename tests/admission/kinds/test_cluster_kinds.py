@@ -156,8 +156,6 @@ REFUSED: list[tuple[str, Json, str, str]] = [
     ),
     ("a port name twice", endpoint_slice("10.0.0.1", ports=[{"port": 1}, {"port": 2}]), "ports[1].name", "Duplicate"),
     ("a lease for no time", lease(leaseDurationSeconds=0), "spec.leaseDurationSeconds", "must be greater than 0"),
-    ("a favourite without a strategy", lease(preferredHolder="me"), "spec.preferredHolder", "`strategy` is defined"),
-    ("a strategy there is not", lease(strategy="Newest"), "spec.strategy.strategy", "OldestEmulationVersion"),
     (
         "a token for too short a time",
         storage("CSIDriver", spec={"tokenRequests": [{"audience": "a", "expirationSeconds": 5}]}),

@@ -169,15 +169,39 @@ def test_a_patch_that_cannot_be_applied(operation: Json, problem: str) -> None:
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
 
 
+OF_ALL_PODS: Json = {"dnsPolicy": "ClusterFirst", "securityContext": {}}
+
+
 @pytest.mark.parametrize(
     ("name", "obj", "seen_as"),
     [
         (
             "What is given as zero is there only behind a pointer",
             POD | {"spec": {"hostNetwork": False, "priority": 0, "containers": [], "nodeSelector": {}, "affinity": {}}},
-            {"priority": 0, "containers": [], "affinity": {}},
+            {"priority": 0, "containers": [], "affinity": {}, **OF_ALL_PODS},
         ),
-        ("A list that Go always writes is null without items", POD | {"spec": {}}, {"containers": None}),
+        (
+            "A list that Go always writes is null without items",
+            POD | {"spec": {}},
+            {"containers": None, **OF_ALL_PODS},
+        ),
+        (
+            "What the API server fills in is there, and an amount is a text as Go writes it",
+            POD | {"spec": {"containers": [{"name": "c", "image": "a", "resources": {"requests": {"cpu": 1}}}]}},
+            {
+                "containers": [
+                    {
+                        "name": "c",
+                        "image": "a",
+                        "resources": {"requests": {"cpu": "1"}},
+                        "imagePullPolicy": "Always",
+                        "terminationMessagePath": "/dev/termination-log",
+                        "terminationMessagePolicy": "File",
+                    }
+                ],
+                **OF_ALL_PODS,
+            },
+        ),
         (
             "Structs are written, and in them what always is",
             {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {}, "spec": {"replicas": 0}},
@@ -185,8 +209,9 @@ POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
                 "replicas": 0,
                 "selector": None,
                 "serviceName": "",
-                "template": {"metadata": {}, "spec": {"containers": None}},
+                "template": {"metadata": {}, "spec": {"containers": None, **OF_ALL_PODS}},
                 "updateStrategy": {},
+                "revisionHistoryLimit": 10,
             },
         ),
         (
