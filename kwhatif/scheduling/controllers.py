@@ -7,7 +7,7 @@ daemon sets wait until its name (or node) is free. Upstream: pkg/controller/{rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.cluster.unbound_spec import unbound_spec
 from kwhatif.cluster.unknown_storage import stand_in_for_unknown
 from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
+from kwhatif.workloads.stateful_set import REVISION
 from kwhatif.workloads.volumes import complete_provisioning, provision_claim
 
 GRACE_PERIOD = 30
@@ -55,11 +56,13 @@ class Replacements(msgspec.Struct):
     """Makes replacements with names that are stable and readable: ``web-5d4c-r1``.
 
     Names (``namespace/name``) that are ``taken`` are passed over. ``evicting``: they may evict others, as their
-    priority and preemptionPolicy say; else they never do.
+    priority and preemptionPolicy say; else they never do. ``renewed`` are the pods that come in the place of those of
+    an older revision, by the key and the revision of these.
     """
 
     taken: Callable[[str], bool] = msgspec.field(default=lambda key: False)
     evicting: bool = True
+    renewed: Mapping[tuple[str, str], Pod] = {}
     _made: dict[str, int] = {}
     _shapes: dict[int, PodShape] = {}
     _specs: dict[int, PodSpec] = {}
@@ -78,6 +81,10 @@ class Replacements(msgspec.Struct):
         they are looked through once.
         """
         complete_provisioning(old.pod, cluster)
+        if self._renewal_of(old.pod) is not None:
+            policy = again.spec.preemption_policy if self.evicting else "Never"
+            again = replace(again, spec=replace(again.spec, preemption_policy=policy))
+            return cluster.shapes.info(with_claims(again, cluster))
         shape = self._shapes.get(old.shape.index)
         if not self.evicting:
             spec = self._specs.get(old.shape.index) or replace(again.spec, preemption_policy="Never")
@@ -123,7 +130,10 @@ class Replacements(msgspec.Struct):
     def _make_namesake(self, pod: Pod) -> Pod:
         key = f"again/{pod.key}"
         number = self._made[key] = self._made.get(key, 0) + 1
-        return _fresh(pod, pod.name, f"-again{number}")
+        return _fresh(self._renewal_of(pod) or pod, pod.name, f"-again{number}")
+
+    def _renewal_of(self, pod: Pod) -> Pod | None:
+        return self.renewed.get((pod.key, (pod.metadata.labels or {}).get(REVISION, ""))) if self.renewed else None
 
 
 def _fresh(pod: Pod, name: str, suffix: str) -> Pod:

@@ -41,7 +41,8 @@ class Simulator:
     ``on_gone`` when a pod has left for good, ``on_group_cycle`` after each cycle of a group.
 
     A deleted pod is gone after ``leaves_after`` seconds, a bound one completes after ``works_for``, if ever. With
-    ``begins`` (seconds since 1970 at time zero) bound pods get a start time.
+    ``begins`` (seconds since 1970 at time zero) bound pods get a start time. Names are ``taken``, and pods ``renewed``,
+    as for ``Replacements``.
     """
 
     driver: Driver
@@ -62,6 +63,7 @@ class Simulator:
     works_for: Callable[[PodInfo], float | None] = lambda pod: None
     begins: float | None = None
     taken: Callable[[str], bool] = lambda key: False
+    renewed: Mapping[tuple[str, str], Pod] = field(default_factory=dict)
     given_up: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
 
@@ -72,7 +74,7 @@ class Simulator:
         self._queued: dict[str, QueuedPod] = {}
         self._held: dict[str, QueuedPod] = {}
         self._patience, self._cycles = RetryLimit(), 0
-        self._replacements = Replacements(taken=self.taken)
+        self._replacements = Replacements(taken=self.taken, renewed=self.renewed)
         self.queue = SchedulingQueue(
             lambda queued: self.driver.queue_key(queued.info, queued.order),
             lambda queued: self.driver.scheduler_for(queued.info).gate(queued.info),

@@ -193,7 +193,7 @@ class StatefulSetRollout(Rollout):
 
     @property
     def partition(self) -> int:
-        return integer(section(self.new, "spec", "updateStrategy", "rollingUpdate").get("partition"), 0)
+        return _partition_of(self.new)
 
     @property
     def on_delete(self) -> bool:
@@ -294,7 +294,7 @@ class StatefulSetRollout(Rollout):
             yield self._at[self.ordinals[place]]
 
     def _make(self, ordinal: int) -> bool:
-        behind = not self.on_delete and ordinal < start_of(self.new) + self.partition
+        behind = is_behind(self.new, ordinal)
         revision = self.current if behind else self.update
         source = self.old if behind else self.new
         pod = stateful_pod(self.new, section(source, "spec", "template"), revision, ordinal)
@@ -327,11 +327,22 @@ class StatefulSetRollout(Rollout):
         return "; ".join(parts)
 
 
+def is_behind(stateful_set: Object, ordinal: int) -> bool:
+    """Whether a partition keeps the pod of an ordinal at the revision before the update."""
+    on_delete = section(stateful_set, "spec", "updateStrategy").get("type") == "OnDelete"
+    return not on_delete and ordinal < start_of(stateful_set) + _partition_of(stateful_set)
+
+
+def _partition_of(stateful_set: Object) -> int:
+    return integer(section(stateful_set, "spec", "updateStrategy", "rollingUpdate").get("partition"), 0)
+
+
 def _ordinal(member: RolloutPod) -> int:
-    return _ordinal_of(member.name)
+    return ordinal_of(member.name)
 
 
 @lru_cache(maxsize=1 << 16)
-def _ordinal_of(name: str) -> int:
+def ordinal_of(name: str) -> int:
+    """The ordinal of a pod by its name; -1 if it has none."""
     ordinal = parse_int(name.rpartition("-")[2])
     return -1 if ordinal is None else ordinal

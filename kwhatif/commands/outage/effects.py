@@ -34,6 +34,7 @@ from kwhatif.results.outcome import EvictedPod
 from kwhatif.scheduling.controllers import Replacements, is_made_elsewhere
 from kwhatif.scheduling.selected_budgets import SelectedBudgets
 from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.expansion.unfinished_workloads import pods_made_anew
 from kwhatif.simulation.ownership import Owners
 from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.placement.conclusion import conclude, words_of_never_made
@@ -167,7 +168,7 @@ class FailureEffects(msgspec.Struct, dict=True):
 
     @cached_property
     def _replacements(self) -> Replacements:
-        return Replacements(taken=self._names.__contains__)
+        return Replacements(taken=self._names.__contains__, renewed=pods_made_anew(self.session.snapshot))
 
     def failure_of(self, node_failure: NodeFailure) -> Failure:
         """The effects of this failure."""

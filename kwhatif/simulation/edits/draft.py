@@ -27,6 +27,7 @@ from kwhatif.cluster.storage import claim_names
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.place import FailedCreate
 from kwhatif.scheduling.controllers import Replacements
+from kwhatif.simulation.expansion.unfinished_workloads import pods_made_anew
 from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
@@ -55,7 +56,7 @@ class Draft:
         self.first_moments: list[str] = []
         self.moves_pods = False
         self._keys = set(self.snapshot.objects.keys_of("Pod"))
-        self.replacements = Replacements(taken=self._keys.__contains__)
+        self.replacements = Replacements(taken=self._keys.__contains__, renewed=pods_made_anew(snapshot))
 
     @property
     def nodes(self) -> list[Node]:

@@ -1,22 +1,29 @@
 """Workloads of a snapshot whose controllers wait for a pod of theirs: an ordered StatefulSet makes its next pod, an
-update its next step, once the one that waits has a node and is ready.
+update its next step, once the one that waits has a node and is ready. And its pods that are made again meanwhile come
+as the update has them.
 
 Upstream: pkg/controller/{statefulset,deployment,daemon}, which all act when one of their pods changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kwhatif.admission.object_store import ObjectStore, name_of, namespace_of
-from kwhatif.admission.response import Object
+from kwhatif.admission.response import Object, RequestRefusal
+from kwhatif.admission.server import ApiServer
 from kwhatif.api.core import Pod
+from kwhatif.api.decode import convert
 from kwhatif.api.objects import section
+from kwhatif.simulation.expansion.snapshot_objects import build_object_store
 from kwhatif.simulation.ownership import Owners
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import Features
+from kwhatif.workloads.objects import labels_of
 from kwhatif.workloads.pod_autoscalers import WorkloadKey
+from kwhatif.workloads.replica_set import owned_by
 from kwhatif.workloads.rollout import plan_rollout
+from kwhatif.workloads.stateful_set import REVISION, is_behind, ordinal_of, stateful_pod
 
 _IN_STEPS = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
 """Kinds whose controllers wait for pods to become ready."""
@@ -49,3 +56,38 @@ def goes_on(workload: Object, world: ObjectStore, nodes: Sequence[Object], featu
     plan.expect({name_of(pod) for pod in pods})
     plan.rest()
     return next(plan, None) is not None
+
+
+def pods_made_anew(snapshot: Snapshot) -> Mapping[tuple[str, str], Pod]:
+    """What a StatefulSet makes in the place of a pod of an older revision: the pod of its update, unless a partition
+    holds that back. By ``namespace/name`` and revision of the older pod.
+
+    Upstream: newVersionedStatefulSetPod of pkg/controller/statefulset/stateful_set_utils.go.
+    """
+    kinds = ("Pod", "StatefulSet", "PriorityClass", "LimitRange")
+    return snapshot.objects.share(pods_made_anew, kinds, lambda: _make_anew(snapshot))
+
+
+def _make_anew(snapshot: Snapshot) -> dict[tuple[str, str], Pod]:
+    between = [
+        stateful_set
+        for stateful_set in snapshot.whole.get("StatefulSet", ())
+        if (status := section(stateful_set, "status")).get("currentRevision") != status.get("updateRevision")
+        and section(stateful_set, "spec", "template")
+    ]
+    made: dict[tuple[str, str], Pod] = {}
+    if not between:
+        return made
+    server = ApiServer(build_object_store(snapshot, set(map(namespace_of, between))))
+    for stateful_set in between:
+        namespace, update = namespace_of(stateful_set), str(section(stateful_set, "status").get("updateRevision"))
+        for pod in owned_by(stateful_set, list(server.world.all("Pod", namespace))):
+            ordinal, revision = ordinal_of(name_of(pod)), labels_of(pod).get(REVISION, "")
+            if ordinal < 0 or revision == update or is_behind(stateful_set, ordinal):
+                continue
+            server.world.remove("Pod", namespace, name_of(pod))
+            template = section(stateful_set, "spec", "template")
+            answer = server.create(stateful_pod(stateful_set, template, update, ordinal))
+            if not isinstance(answer, RequestRefusal):
+                made[f"{namespace}/{name_of(pod)}", revision] = convert(answer.object, Pod)
+    return made

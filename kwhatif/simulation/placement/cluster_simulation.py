@@ -26,6 +26,7 @@ from kwhatif.scheduling.controllers import Replacements, grace_of
 from kwhatif.scheduling.pod_group_results import PodGroupCycle
 from kwhatif.scheduling.simulator import Simulator
 from kwhatif.simulation.autoscalers.scaler import Scaler
+from kwhatif.simulation.expansion.unfinished_workloads import pods_made_anew
 from kwhatif.simulation.placement.afterwards import pending_pod_of
 from kwhatif.simulation.placement.group_outcomes import gated_groups, outcome_of
 from kwhatif.simulation.placement.placements import placement_of, skip_pod, skip_reason_of
@@ -115,7 +116,8 @@ class ClusterSimulation:
         session.make_pods_in_turn()
         there = {info.key for info, _ in session.cluster.pods()}
         self._names = there
-        self.simulator = Simulator(session.driver, recreate=recreate, taken=self._names.__contains__)
+        renewed = pods_made_anew(session.snapshot)
+        self.simulator = Simulator(session.driver, recreate=recreate, taken=self._names.__contains__, renewed=renewed)
         self._growth = NodesOverTime(session, self.simulator, scaler)
         self._arrived: dict[str, tuple[PodToSchedule, PodInfo]] = {}
         self._uids: dict[str, str] = {}
@@ -190,8 +192,8 @@ class ClusterSimulation:
         """
         self._evicted_before += evicted
         self._causes |= {info.uid: causes[info.key] for info, _ in evicted if info.key in causes}
-        replacements = Replacements(taken=self._names.__contains__)
         simulator = self.simulator
+        replacements = Replacements(taken=self._names.__contains__, renewed=simulator.renewed)
         for victim, _ in evicted:
             pod = None if victim.shape.terminating else replacements.replace_on_eviction(victim)
             pod = pod or replacements.replace_after_deletion(victim)

@@ -12,6 +12,7 @@ from kwhatif.cluster.shapes import PodInfo
 from kwhatif.results.outcome import Cause
 from kwhatif.scheduling.attempt import MAX_FAILURES
 from kwhatif.scheduling.controllers import REPLACED_ON_EVICTION, Replacements
+from kwhatif.simulation.expansion.unfinished_workloads import pods_made_anew
 from kwhatif.simulation.placement.placing import AttemptedPod, PlacementRun
 from kwhatif.simulation.placement.pod_origins import PodOrigins
 from kwhatif.simulation.placement.run import Run
@@ -40,7 +41,7 @@ class RecreatedPods:
         self.session, self.run = run.session, run
         if names is None:
             names = self.session.snapshot.objects.keys_of("Pod")
-        self._controllers = Replacements(taken=names.__contains__)
+        self._controllers = Replacements(taken=names.__contains__, renewed=pods_made_anew(self.session.snapshot))
         self.pods_to_schedule: list[PodToSchedule] = []
         self.waiting: list[AttemptedPod] = []
         self.replacements: dict[str, AttemptedPod] = {}

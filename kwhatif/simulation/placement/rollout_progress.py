@@ -62,14 +62,14 @@ class RolloutProgress:
             return False
         for claim in self.rollout.claims(step):
             simulation.claim(claim)
+        removes = [self._key_of(name) for name in sorted(step.removes)]
+        uids = [simulation.uid_of(key) or self._run.uid_of(key) for key in removes]
+        self._run.removed |= set(removes)
         for _, item in self._create_pods(step):
-            # It may have the name of one that had to go.
+            # It may have the name of one that has to go.
             self._run.removed.discard(item.pod.key)
             simulation.take(item)
-        for place, name in enumerate(sorted(step.removes)):
-            key = self._key_of(name)
-            self._run.removed.add(key)
-            uid = simulation.uid_of(key) or self._run.uid_of(key)
+        for place, uid in enumerate(uids):
             if uid is not None:
                 simulation.simulator.remove_after(uid, place * _BETWEEN)
         for claim_key in self.rollout.delete_claims(step):
