@@ -38,6 +38,7 @@ from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.placement.verdict import words_of_good, words_of_growth
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.workloads.job_failures import Job, JobFailures, job_of
 
 
 def drain_nodes(
@@ -170,6 +171,7 @@ class _Drain:
         self._recreated = RecreatedPods(self.placed)
         self.emptied: list[PodInfo] = []
         self._reports: list[tuple[DrainedPod, AttemptedPod | None]] = []
+        self._jobs = JobFailures(session.snapshot.whole.get("Job", ()))
         self.warnings: dict[str, list[str]] = {}
         self.waited: set[str] = set()
 
@@ -191,7 +193,11 @@ class _Drain:
         """Empty one node. One with a pod that must not be touched is left as it is, as kubectl leaves it."""
         turns = _NodeProgress([])
         preempted = {victim.uid for victim in self.placed.evicted}
-        there = [pod for pod in self._pods.pop(name, ()) if pod.identity not in preempted]
+        there = [
+            pod
+            for pod in self._pods.pop(name, ())
+            if pod.identity not in preempted and job_of(pod) not in self._jobs.failed
+        ]
         for pod in sorted(there, key=lambda pod: (pod.namespace, pod.name)):
             intent = self._filters.intent(pod)
             if intent.warns:
@@ -249,13 +255,23 @@ class _Drain:
             pod_and_row = self._session.running(pod)
             self.emptied += [pod_and_row[0]] if pod_and_row is not None else []
             self.placed.remove(pod.key)
+        if failing := self._jobs.lose(going):
+            self._delete_pods_of(failing)
         for pod in going:
-            taken = self._recreated.make_replacement(pod)
-            reason = "" if taken is not None else _why_not_again(pod)
+            fails = job_of(pod) in self._jobs.failed
+            taken = None if fails else self._recreated.make_replacement(pod)
+            reason = "" if taken is not None else _JOB_FAILS if fails else _why_not_again(pod)
             report = _report_pod(pod, node, "evicted", reason, turn=turn, budget=self.budgets.names_of(pod))
             self._reports.append((report, taken))
         self.placed.retry_all(self._recreated.waiting)
         self._become_ready()
+
+    def _delete_pods_of(self, failing: Collection[Job]) -> None:
+        """Delete the pods of jobs that have failed, also those that were made in the place of others."""
+        for pod in [info.pod for info, _ in self._session.cluster.pods() if job_of(info.pod) in failing]:
+            self.placed.remove(pod.key)
+        waiting = self._recreated.waiting
+        self._recreated.waiting = [pod for pod in waiting if job_of(pod.item.pod) not in failing]
 
     def _wait_for_nodes(self) -> bool:
         """Whether replacements became ready, since nodes were added for them."""
@@ -303,6 +319,9 @@ def _report_pod(pod: Pod, node: str, outcome: str, reason: str = "", *, turn: in
     return DrainedPod(
         pod=pod.key, node=node, outcome=outcome, reason=reason, turn=turn, budget=budget, owner=owner_of(pod)
     )
+
+
+_JOB_FAILS = "its job fails for it, beyond its backoffLimit"
 
 
 def _why_not_again(pod: Pod) -> str:

@@ -45,6 +45,7 @@ from kwhatif.simulation.placement.runs import place_pods
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.simulation.study import StudyBase
 from kwhatif.snapshot.format.model import Snapshot
+from kwhatif.workloads.job_failures import Job, JobFailures, job_of
 from kwhatif.workloads.objects import integer, name_of, namespace_of
 
 STATEFUL_SET = "StatefulSet"
@@ -177,10 +178,14 @@ class FailureEffects(msgspec.Struct, dict=True):
         home = {info.uid: names[row] for row in rows for info in self.session.cluster.pods_on[row]}
         losses, members = _Losses(self.standing, home), self._members
         lost = sorted(self._failing.pods_on(node_failure.nodes), key=self._place_of)
-        again = [info for info in lost if self._try_to_recreate(info, losses)]
+        failing = self._failing_jobs([info.pod for info in lost])
+        again = [info for info in lost if self._try_to_recreate(info, losses, failing)]
         self._replacements.begin_anew()
         with pods_to_make(), self._failing.without(node_failure.nodes) as driver:
             queue = []
+            for info, _ in list(driver.cluster.pods()) if failing else ():
+                if job_of(info.pod) in failing:
+                    driver.cluster.remove_pod(info.uid)
             for old, info in self._replacements.replace_lost(again, driver.cluster):
                 if driver.scheduler(info.pod.spec.scheduler_name) is None:
                     name = info.pod.spec.scheduler_name
@@ -199,6 +204,12 @@ class FailureEffects(msgspec.Struct, dict=True):
             groups = tuple(disrupted_groups(members, driver.cluster))
         return losses.failure(node_failure, run, headroom, groups)
 
+    def _failing_jobs(self, pods: Sequence[Pod]) -> Collection[Job]:
+        """The jobs that fail for good by the loss of these pods."""
+        if not any(map(job_of, pods)):
+            return ()
+        return JobFailures(self.session.snapshot.whole.get("Job", ())).lose(pods)
+
     @cached_property
     def _places(self) -> dict[str, int]:
         return {pod.key: place for place, pod in enumerate(self.session.snapshot.objects.list_all(Pod))}
@@ -207,7 +218,7 @@ class FailureEffects(msgspec.Struct, dict=True):
         """The place of a pod in the snapshot, the order in which pods of nodes that go are made again."""
         return self._places.get(info.key, len(self._places))
 
-    def _try_to_recreate(self, info: PodInfo, losses: _Losses) -> bool:
+    def _try_to_recreate(self, info: PodInfo, losses: _Losses, failing: Collection[Job]) -> bool:
         """Whether the pod is replaced; other outcomes are recorded."""
         owner = info.shape.controller
         outcome: LossOutcome
@@ -215,7 +226,7 @@ class FailureEffects(msgspec.Struct, dict=True):
             outcome = "bound"
         elif self.unreachable and owner is not None and owner.kind == STATEFUL_SET:
             outcome = "waiting"
-        elif not is_made_elsewhere(info):
+        elif not is_made_elsewhere(info) or job_of(info.pod) in failing:
             outcome = "lost"
         else:
             return True

@@ -1,9 +1,8 @@
 """A copy of a snapshot to which edits are applied, with the reaction of controllers to removed pods.
 
-Removed pods are recreated, or count as failures of their job, which ends when it has failed too often. A job with a
-podFailurePolicy or a backoffLimitPerIndex is assumed to go on. Upstream: pkg/controller/podgc/gc_controller.go (pods of
-nodes that are gone), pkg/controller/tainteviction/taint_eviction.go (taints of effect NoExecute),
-pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit).
+Removed pods are recreated, or count as failures of their job, which ends when it has failed too often. Upstream:
+pkg/controller/podgc/gc_controller.go (pods of nodes that are gone), pkg/controller/tainteviction/taint_eviction.go
+(taints of effect NoExecute).
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import features_of
+from kwhatif.workloads.job_failures import Job, failures_left, job_of
 from kwhatif.workloads.objects import integer, name_of, namespace_of
 
 T = TypeVar("T", bound=Resource)
@@ -171,31 +171,17 @@ def _given_back(claim: ResourceClaim, removed: Collection[str]) -> ResourceClaim
     return replace(claim, status=status if rest else replace(status, allocation=None, devices=None))
 
 
-Job = tuple[str, str]
-"""Namespace and name."""
-
-_USUAL_LIMIT = 6
-
-
-def job_of(pod: Pod) -> Job | None:
-    """The job whose active pod this is."""
-    owner = pod.controller
-    over = pod.metadata.deletion_timestamp or pod.is_finished
-    return None if owner is None or owner.kind != "Job" or over else (pod.namespace, owner.name or "")
-
-
 def fail_jobs(draft: Draft, pods: Sequence[Pod]) -> set[Job]:
     """Count the loss of these pods as failures of their jobs. Returns the jobs that fail for it."""
     lost = Counter(map(job_of, pods))
     failing: set[Job] = set()
     for job in list(draft.whole("Job")):
         number = lost[namespace_of(job), name_of(job)]
-        spec, status = section(job, "spec"), section(job, "status")
-        if not number or spec.get("podFailurePolicy") or spec.get("backoffLimitPerIndex") is not None:
+        left, status = failures_left(job), section(job, "status")
+        if not number or left is None:
             continue
-        failed = integer(status.get("failed"), 0) + number
-        draft.put_whole({**job, "status": {**status, "failed": failed}})
-        if failed > integer(spec.get("backoffLimit"), _USUAL_LIMIT):
+        draft.put_whole({**job, "status": {**status, "failed": integer(status.get("failed"), 0) + number}})
+        if number > left:
             failing.add((namespace_of(job), name_of(job)))
     return failing
 
