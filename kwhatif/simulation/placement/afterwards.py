@@ -87,6 +87,8 @@ def _pods(before: Iterable[Pod], run: Run) -> list[Pod]:
     gone = {
         *run.removed,
         *(placement.pod for placement in (*run.placements, *run.replacements) if placement.outcome == "uncreated"),
+        # Among them may be pods that waited before, found a node and lost it again.
+        *(victim.pod for victim in run.victims),
     }
     pods: dict[str, Pod] = {}
     for pod in before:

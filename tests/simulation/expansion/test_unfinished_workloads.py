@@ -1,4 +1,4 @@
-"""A StatefulSet in the middle of an update makes a lost pod again as the update has it, unless a partition forbids it."""
+"""A StatefulSet in the middle of an update makes a lost pod again as the update has it, unless a partition says no."""
 
 from __future__ import annotations
 
