@@ -239,3 +239,17 @@ def test_an_ordered_set_makes_its_next_pod_when_the_one_that_waits_finds_a_node(
         ("default/db-1", "n1"),
         ("default/db-2", ""),
     ]
+
+
+def test_a_pod_that_waited_ran_and_was_evicted_again_is_written_once(tmp_path: Path) -> None:
+    """Between the old pod, which leaves, and the new one, which comes later, the room is anybody's."""
+    vip, low = running(deployment("vip", 1, important=True)), running(deployment("low", 1))
+    del low[-1]["spec"]["nodeName"]
+    low[-1]["status"] = {"phase": "Pending"}
+    update = deployment("vip", 1, image="app:2", important=True)
+    update["spec"]["strategy"] = {"type": "Recreate"}
+    after = tmp_path / "after.json"
+    there = [plain_node("n1", cpu="1"), *vip, *low]
+    result = placed(tmp_path, there, [update], with_pending=True, write_snapshot=after)
+    assert "default/low-old-0" in {victim.pod for victim in result.outcome.victims}
+    assert images_of(after) == [("app:1", False), ("app:2", True)]
