@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.happened.judge import judge_change, main
+from tests.happened.judge import judge_change, kind_of, main
 
 RECORDED = Path(__file__).parent / "changes.jsonl.gz"
 
@@ -19,7 +19,7 @@ def changes() -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize("recorded", changes(), ids=lambda one: f"{one['what']} {one['change']['kind']} {one['id']}")
+@pytest.mark.parametrize("recorded", changes(), ids=lambda one: f"{one['what']} {kind_of(one)} {one['id']}")
 def test_what_place_says_of_a_change_is_what_happens(recorded: dict[str, Any]) -> None:
     assert judge_change(recorded)[0] == []
 

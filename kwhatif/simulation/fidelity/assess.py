@@ -193,6 +193,8 @@ def _assess_alone(run: Run) -> Fidelity:
     snapshot, setup = session.snapshot, session.setup
     freed = {rollout.namespace for rollout in rollouts if rollout.plan is not None and rollout.plan.removed_pods}
     freed |= {victim.pod.partition("/")[0] for victim in run.victims}
+    # Pods that edits took from their nodes left their share of a quota, too, before they were made again.
+    freed |= {item.pod.namespace for item in asked if item.ran_before}
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
