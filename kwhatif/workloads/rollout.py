@@ -94,6 +94,11 @@ class Plan(Iterator[Step]):
         return self._rollout.replica_sets if isinstance(self._rollout, DeploymentRollout) else ()
 
     @property
+    def stateful_set(self) -> Object | None:
+        """The stateful set with the revisions that its status has by now; None for other workloads."""
+        return self._rollout.with_revisions() if isinstance(self._rollout, StatefulSetRollout) else None
+
+    @property
     def ties(self) -> Sequence[tuple[Object, Object]]:
         """Pairs of pods that the rules for deletion do not tell apart, of which the first went first, by chance."""
         return [(one.pod, other.pod) for one, other in self._rollout.ties] if self._rollout else []

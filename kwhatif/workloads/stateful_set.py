@@ -314,6 +314,14 @@ class StatefulSetRollout(Rollout):
     def is_new(self, revision: str) -> bool:
         return revision == self.update != self.current
 
+    def with_revisions(self) -> Object:
+        """The set, whose status says where its update is. Upstream: completeRollingUpdate of stateful_set_utils.go."""
+        pods = [self._pod_at(ordinal) for ordinal in self.ordinals]
+        is_over = all(pod is not None and pod.available and pod.revision == self.update for pod in pods)
+        current = self.update if is_over and not self.on_delete else self.current
+        revisions = {"currentRevision": current, "updateRevision": self.update}
+        return {**self.new, "status": {**section(self.new, "status"), **revisions}}
+
     def remaining_work(self) -> str:
         late = []
         for ordinal in self.ordinals:

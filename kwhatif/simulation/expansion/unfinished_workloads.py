@@ -64,20 +64,20 @@ def pods_made_anew(snapshot: Snapshot) -> Mapping[tuple[str, str], Pod]:
 
     Upstream: newVersionedStatefulSetPod of pkg/controller/statefulset/stateful_set_utils.go.
     """
-    kinds = ("Pod", "StatefulSet", "PriorityClass", "LimitRange")
-    return snapshot.objects.share(pods_made_anew, kinds, lambda: _make_anew(snapshot))
-
-
-def _make_anew(snapshot: Snapshot) -> dict[tuple[str, str], Pod]:
     between = [
         stateful_set
         for stateful_set in snapshot.whole.get("StatefulSet", ())
         if (status := section(stateful_set, "status")).get("currentRevision") != status.get("updateRevision")
         and section(stateful_set, "spec", "template")
     ]
-    made: dict[tuple[str, str], Pod] = {}
     if not between:
-        return made
+        return {}
+    kinds = ("Pod", "StatefulSet", "PriorityClass", "LimitRange")
+    return snapshot.objects.share(pods_made_anew, kinds, lambda: _make_anew(between, snapshot))
+
+
+def _make_anew(between: Sequence[Object], snapshot: Snapshot) -> dict[tuple[str, str], Pod]:
+    made: dict[tuple[str, str], Pod] = {}
     server = ApiServer(build_object_store(snapshot, set(map(namespace_of, between))))
     for stateful_set in between:
         namespace, update = namespace_of(stateful_set), str(section(stateful_set, "status").get("updateRevision"))

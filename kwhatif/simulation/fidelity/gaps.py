@@ -314,7 +314,8 @@ def creation_gaps(
     snapshot, coming, quotas = session.snapshot, [], dict[str, Quotas]()
     if not pods or not snapshot.whole.get("ResourceQuota"):
         return
-    own = {item.owner for item in pods} | {rollout.name for rollout in rollouts}
+    # The controller of a pod that only lost its node may still have others to create.
+    own = {item.owner for item in pods if not item.ran_before} | {rollout.name for rollout in rollouts}
     for kind, missing_of in _MISSING.items():
         for obj in snapshot.whole.get(kind, ()):
             missing, owner, namespace = missing_of(obj), controller_of(obj), namespace_of(obj)

@@ -162,6 +162,8 @@ def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
     """The objects that the API server has stored meanwhile, with the replica sets of updates."""
     world = expanded.world
     for plan in expanded.plans:
+        if plan.stateful_set is not None:
+            world.put(plan.stateful_set)
         for obj in plan.replica_sets:
             world.put(obj)
             later.objects.put(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,20 @@ def test_a_pod_of_the_new_revision_stays_what_it_is(tmp_path: Path) -> None:
     objects = [plain_node("n1", cpu="4"), plain_node("n2", cpu="4"), *updating({"type": "OnDelete"}, old=0)]
     result = kwhatif.place(snapshot=write_cluster(tmp_path, *objects), edits=[{"removeNodes": "n1"}])
     assert [placement.node for placement in result.placements] == ["n2", "n2", "n2"]
+
+
+def test_an_update_that_hung_goes_on_in_the_written_cluster(tmp_path: Path) -> None:
+    """Its status says which revision the set is on its way to."""
+    objects = [plain_node("n1", cpu="4"), *updating({"type": "RollingUpdate"})]
+    stateful_set = objects[2]
+    update = {key: deepcopy(value) for key, value in stateful_set.items() if key != "status"}
+    stateful_set["spec"]["template"]["spec"] = plain_pod("x", cpu="1")["spec"]
+    stateful_set["status"] |= {"updateRevision": "db-old"}
+    hung, done = tmp_path / "hung.json", tmp_path / "done.json"
+    first = kwhatif.place([update], snapshot=write_cluster(tmp_path, *objects), write_snapshot=hung)
+    assert [(placement.pod, placement.node) for placement in first.placements] == [("default/db-2", "")]
+    more: Any = {"edits": [{"addNodes": {"count": 2, "like": "n1"}}], "with_pending": True}
+    second = kwhatif.place(snapshot=hung, write_snapshot=done, **more)
+    assert [placement.node for placement in second.placements] == ["n1-new-1", "n1-new-2", "n1"]
+    again = kwhatif.place([update], snapshot=done)
+    assert (again.placements, again.rollouts[0].keeps, again.rollouts[0].unfinished) == ((), 3, "")
