@@ -20,6 +20,7 @@ from kwhatif.cluster.node_bound_pods import BOUND_TO_NODES
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo, PodShape
 from kwhatif.cluster.unbound_spec import unbound_spec
 from kwhatif.cluster.unknown_storage import stand_in_for_unknown
+from kwhatif.workloads.job_failures import JobBackoffs
 from kwhatif.workloads.pod_claims import device_claims, ephemeral_claims
 from kwhatif.workloads.stateful_set import REVISION
 from kwhatif.workloads.volumes import complete_provisioning, provision_claim
@@ -57,12 +58,13 @@ class Replacements(msgspec.Struct):
 
     Names (``namespace/name``) that are ``taken`` are passed over. ``evicting``: they may evict others, as their
     priority and preemptionPolicy say; else they never do. ``renewed`` are the pods that come in the place of those of
-    an older revision, by the key and the revision of these.
+    an older revision, by the key and the revision of these. A job's come after ``backoffs``.
     """
 
     taken: Callable[[str], bool] = msgspec.field(default=lambda key: False)
     evicting: bool = True
     renewed: Mapping[tuple[str, str], Pod] = {}
+    backoffs: JobBackoffs = msgspec.field(default_factory=JobBackoffs)
     _made: dict[str, int] = {}
     _shapes: dict[int, PodShape] = {}
     _specs: dict[int, PodSpec] = {}

@@ -442,9 +442,8 @@ class Simulator:
             self.recreated[old.uid] = pod.identity
             self.stands_for[pod.identity] = self.stands_for.get(old.uid, old.uid)
             ready = with_claims_again(old, pod, self.cluster)
-            self._agenda.add(
-                self.now, EntryKind.ARRIVAL, lambda: self._enqueue(self.cluster.shapes.info(ready), "replacement")
-            )
+            at, shapes = self.now + self._replacements.backoffs.count_loss(pod), self.cluster.shapes
+            self._agenda.add(at, EntryKind.ARRIVAL, lambda: self._enqueue(shapes.info(ready), "replacement"))
 
     def _say(self, pod: PodInfo, what: str, why: str = "", node: str = "") -> None:
         self.diary.say(pod.key, what, why, node)

@@ -2,7 +2,7 @@
 again, and its others are deleted.
 
 A job with a podFailurePolicy or a backoffLimitPerIndex is assumed to go on. Upstream:
-pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit).
+pkg/controller/job/job_controller.go (isPodFailed, exceedsBackoffLimit), backoff_utils.go.
 """
 
 from __future__ import annotations
@@ -54,3 +54,18 @@ class JobFailures:
                     failing.add(job)
         self.failed |= failing
         return failing
+
+
+class JobBackoffs:
+    """How long jobs wait until they make a lost pod again; what they had lost before is in no snapshot."""
+
+    def __init__(self) -> None:
+        self._losses: Counter[Job] = Counter()
+
+    def count_loss(self, pod: Pod) -> float:
+        """Seconds until a job's ``pod`` comes in the place of another one; 0 for pods of other controllers."""
+        job = job_of(pod)
+        if job is None:
+            return 0.0
+        self._losses[job] += 1
+        return float(min(10 << min(self._losses[job] - 1, 6), 600))

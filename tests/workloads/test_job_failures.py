@@ -65,3 +65,21 @@ def _pods_of(path: Path) -> int:
 
     pods: list[Any] = load_snapshot([str(path)]).objects.list_all(Pod)
     return sum(pod.spec.node_name == "n2" for pod in pods)
+
+
+@pytest.mark.parametrize("kind", ["Job", "ReplicaSet"])
+def test_room_goes_to_others_before_a_job_makes_its_pod_again(kind: str, tmp_path: Path) -> None:
+    """Its backoff is ten seconds at least; the pod of another controller comes at once, though it was named later."""
+    owners = [{"kind": kind, "name": "early"}, {"kind": "ReplicaSet", "name": "late"}]
+    pods = [plain_pod(name, cpu="2", node="n1") for name in ("a-early", "b-late")]
+    for pod, owner in zip(pods, owners, strict=True):
+        pod["metadata"] |= {
+            "ownerReferences": [{"apiVersion": "v1", "uid": owner["name"], "controller": True, **owner}],
+            "uid": pod["metadata"]["name"],
+        }
+        pod["status"] = {"phase": "Running"}
+    cluster = write_cluster(tmp_path, plain_node("n1", cpu="4"), plain_node("n2", cpu="2"), *pods)
+    result = kwhatif.place(snapshot=cluster, edits=[{"removeNodes": "n1"}])
+    homes = {placement.pod.partition("-")[0]: placement.node for placement in result.placements}
+    first, second = ("default/late", "default/early") if kind == "Job" else ("default/early", "default/late")
+    assert homes == {first: "n2", second: ""}

@@ -132,8 +132,8 @@ class ClusterSimulation:
         if recreate and session.creations:
             self.simulator.on_gone = self.release
 
-    def arrive(self, item: PodToSchedule, info: PodInfo, cause: Cause | None = None) -> None:
-        """A pod enters the queue."""
+    def arrive(self, item: PodToSchedule, info: PodInfo, cause: Cause | None = None, after: float = 0.0) -> None:
+        """A pod enters the queue, so many seconds from now."""
         self._arrived[info.uid] = item, info
         self._uids[info.key] = info.uid
         self._names.add(info.key)
@@ -141,7 +141,7 @@ class ClusterSimulation:
             self._causes[info.uid] = cause
         # Where a cluster has no uids, names make them: a pod that was deleted may have had this one.
         self.simulator.deleted.discard(info.uid)
-        self.simulator.arrive(info, self.simulator.now)
+        self.simulator.arrive(info, self.simulator.now + after)
 
     def take(self, item: PodToSchedule) -> None:
         """A pod comes to be while time is simulated."""
@@ -204,7 +204,7 @@ class ClusterSimulation:
             simulator.recreated[victim.uid] = info.uid
             simulator.stands_for[info.uid] = victim.uid
             self._names.add(info.key)
-            simulator.arrive(info)
+            simulator.arrive(info, replacements.backoffs.count_loss(pod))
 
     def run(self, controllers: Callable[[], bool] = lambda: False) -> None:
         """Run until no pod would move."""

@@ -24,6 +24,7 @@ from kwhatif.simulation.placement.run import Run
 from kwhatif.simulation.placement.run_to_rest import settle_cluster
 from kwhatif.simulation.scenario import PreparedScenario
 from kwhatif.simulation.session import PodToSchedule, Session
+from kwhatif.workloads.job_failures import JobBackoffs, job_of
 
 
 def simulate_timeline(
@@ -51,8 +52,10 @@ def simulate_timeline(
     arriving = [(item, info) for item in pods_to_schedule if (info := run.take_up(item)) is not None]
     pods = list(pods_to_schedule)
     updates = [RolloutProgress(rollout, run, pods) for rollout in rollouts]
+    backoffs = JobBackoffs()
     for item, info in arriving if story else session.driver.in_order(arriving, lambda entry: entry[1]):
-        simulation.arrive(item, info, "evicted" if emptied else None)
+        after = backoffs.count_loss(info.pod) if emptied or item.ran_before else 0.0
+        simulation.arrive(item, info, "evicted" if emptied else None, after)
     # 2. The queue is worked off. Whenever it rests, updates take a step with the pods that became ready, until none has
     # a step left.
     simulation.run(lambda: sum(update.advance_in(simulation) for update in updates) > 0)
@@ -171,7 +174,9 @@ def place_pods(
     else:
         run.schedule_all(pods_to_schedule)
     goes_on = bool(rollouts) and any(placement.good for placement in run.placements)
-    if not (run.evicted or run.would_move() or goes_on or (scaler is not None and run.without_node)):
+    # Pods that jobs have lost come later than others: who waits may have come first.
+    waits = scaler is not None or any(job_of(item.pod) for item in pods_to_schedule if replaced or item.ran_before)
+    if not (run.evicted or run.would_move() or goes_on or (waits and run.without_node)):
         return in_turn(scaler=scaler, first_run=run, at_rest=True)
     begin.return_to()
     prepare()
