@@ -220,6 +220,7 @@ class ChangeQuestion(Question[R_co]):
             reading=scenario.inputs.manifest_options,
             version=scenario.scheduler_options.kubernetes_version,
             gates=scenario.gates,
+            resumes=self.with_pending,
         )
         expanded = as_asked(scenario.snapshot)
         more_than_once = scenario.snapshot.copy() if expanded.rollouts or expanded.scaled else None
