@@ -159,7 +159,7 @@ class PreparedScenario(LoadedScenario):
     def refusal_fields(self) -> dict[str, Any]:
         """The fields of a result about pods that were never created."""
         # The controller of a workload that an edit has scaled tries again when its manifest comes.
-        again = {rollout.name for rollout in self.expanded.rollouts}
+        again = {rollout.name for rollout in self.expanded.rollouts if not rollout.resumed}
         edited = (failed_create for failed_create in self.edited.failed if failed_create.owner not in again)
         return {
             "refusals": tuple(self.expanded.refusals),

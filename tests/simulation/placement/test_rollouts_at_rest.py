@@ -253,3 +253,20 @@ def test_a_pod_that_waited_ran_and_was_evicted_again_is_written_once(tmp_path: P
     result = placed(tmp_path, there, [update], with_pending=True, write_snapshot=after)
     assert "default/low-old-0" in {victim.pod for victim in result.outcome.victims}
     assert images_of(after) == [("app:1", False), ("app:2", True)]
+
+
+def test_pods_that_a_quota_refuses_are_named_also_where_others_of_the_workload_wait(tmp_path: Path) -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "default"},
+        "spec": {"hard": {"pods": "3"}},
+    }
+    there = running(deployment("web", 2))
+    del there[-1]["spec"]["nodeName"]
+    there[-1]["status"] = {"phase": "Pending"}
+    more: Any = {"edits": [{"scale": {"kind": "Deployment", "name": "web", "replicas": 5}}], "with_pending": True}
+    result = placed(tmp_path, [plain_node("n1", cpu="8"), quota, *there], [], **more)
+    assert [placement.good for placement in result.placements] == [True, True]
+    assert sum(failed.pods for failed in result.failed) == 2
+    assert result.exit_code == 1
