@@ -79,7 +79,7 @@ class Storage:
         for volume in self.listed:
             self._by_class.setdefault(storage_class_of(volume), []).append(volume)
             ref = volume.spec.claim_ref
-            if ref is not None and volume.status.phase != "Released":
+            if ref is not None:
                 kept.setdefault((ref.namespace or "", ref.name or ""), []).append(volume)
         self._kept = {claim: tuple(volumes) for claim, volumes in kept.items()}
         self._keys_of_driver: dict[str, set[str]] | None = None

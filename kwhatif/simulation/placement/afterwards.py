@@ -155,7 +155,11 @@ def _claim_is_gone(volume: PersistentVolume, storage: Storage) -> bool:
 
 def _release(volume: PersistentVolume) -> PersistentVolume:
     """A volume whose claim was deleted: it goes to nobody else until somebody has cleaned it up."""
-    return replace(volume, status=VolumePhase(phase="Released"))
+    ref = volume.spec.claim_ref
+    assert ref is not None
+    # The next claim of this name may get the same uid here, and would find the volume kept for it.
+    of_the_deleted = replace(ref, uid=f"{ref.uid or ''}-deleted")
+    return replace(volume, spec=replace(volume.spec, claim_ref=of_the_deleted), status=VolumePhase(phase="Released"))
 
 
 def _store_whole(later: Snapshot, expanded: ExpandedManifests) -> None:
