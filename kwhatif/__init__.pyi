@@ -866,6 +866,7 @@ def review(
     accept: str | Sequence[str] = (),
     recursive: bool = True,
     with_pending: bool = False,
+    workers: int | None = None,
     now: datetime | None = None,
     pod_template_paths: str | Sequence[str] | None = None,
     admission_plugins: str | Sequence[str] | None = None,

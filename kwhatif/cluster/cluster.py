@@ -420,6 +420,11 @@ class Cluster(NodeInfos):
         twin._tallies = twin._tallies.renumber(np.arange(len(self)), len(twin))
         return twin
 
+    def change_nodes(self, nodes: Sequence[Node]) -> None:
+        """Nodes that are there have other taints from now on, or take pods or not. Rows stay."""
+        self.columns = self.columns.with_changed_nodes(nodes)
+        self.journal.extend(row for node in nodes if (row := self.columns.row(node.name)) is not None)
+
     def replace_nodes(self, nodes: Sequence[Node]) -> None:
         """Add, update or remove nodes: the whole list, in the order they joined. Rows are renumbered."""
         homes: dict[str, list[PodInfo]] = {name: list(infos) for name, infos in self._elsewhere.items()}

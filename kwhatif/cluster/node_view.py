@@ -6,13 +6,13 @@ left this node?" cases at once: only the view differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shape_table import ShapeTable
-from kwhatif.cluster.shapes import HostPort, PodShape
+from kwhatif.cluster.shapes import HostPort, PodInfo, PodShape
 from kwhatif.cluster.tally import Tally
 from kwhatif.cluster.types import AnyArray, BoolArray, Int64Array, IntpArray
 
@@ -62,6 +62,32 @@ class PodDelta:
         twin.ports = None if self.ports is None else self.ports[places]
         twin.requested, twin.count = self.requested[places], self.count[places]
         return twin
+
+
+def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, Sequence[PodInfo]]:
+    """Row -> pods nominated there that take precedence over this pod."""
+    preceding = cluster.nominated.preceding(pod)
+    return {row: infos for node, infos in preceding.items() if (row := cluster.columns.row(node)) is not None}
+
+
+def change_of(cluster: Cluster, rows: IntpArray, pods: Sequence[Sequence[PodInfo]], sign: int) -> PodDelta:
+    """The change of pods that come to (+1) or leave (-1) each of ``rows``."""
+    width = max((len(some) for some in pods), default=0)
+    shapes = np.zeros((len(rows), width), np.intp)
+    signs = np.zeros((len(rows), width), np.int64)
+    ports = None
+    for place, some in enumerate(pods):
+        for k, info in enumerate(some):
+            shapes[place, k], signs[place, k] = info.shape.index, sign
+            if info.shape.ports:
+                columns = cluster.port_columns(info.shape.ports)
+                if ports is None or ports.shape[1] < cluster.ports.shape[1]:
+                    fresh = cluster.ports[rows].copy()
+                    if ports is not None:
+                        fresh[:, : ports.shape[1]] = ports
+                    ports = fresh
+                ports[place, columns] = sign > 0
+    return PodDelta(cluster.shapes, shapes, signs, ports)
 
 
 class NodeView:

@@ -292,9 +292,13 @@ _handed_over: list[bytes] = []
 
 
 def _begin_work(base: bytes, parent: int) -> None:
+    _handed_over[:] = [base]
+    follow_parent(parent)
+
+
+def follow_parent(parent: int) -> None:
     """Ctrl-C is handled by the parent, which ends its workers; a worker whose parent has gone ends itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _handed_over[:] = [base]
     threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
 
 

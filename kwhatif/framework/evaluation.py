@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import NodeView, PodDelta
+from kwhatif.cluster.node_view import NodeView, PodDelta, change_of, nominated_pods
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.interface import Plugin, Scope
@@ -158,7 +158,7 @@ class Evaluation:
     def begin(self, pod: PodInfo) -> None:
         """Run PreFilter for a pod of this shape."""
         self.troubled = False
-        self._static.catch_up(pod)
+        self._follow_nodes(pod)
         self._listen(pod)
         for plugin in self._asked_each_time:
             outcome = self._framework.run_pre_filter(plugin, pod, self.cluster)
@@ -170,6 +170,13 @@ class Evaluation:
         states = ((plugin, self._state(plugin)) for plugin in self._cluster_filters)
         self._looking = [(plugin, state) for plugin, state in states if not isinstance(state, Skip)]
         self._filters.clear()
+
+    def _follow_nodes(self, pod: PodInfo) -> None:
+        """Bring up to date what depends on which nodes there are, and on their taints."""
+        self._static.catch_up(pod)
+        if self._everything.columns is not self.cluster.columns:
+            self._everything = NodeView(self.cluster)
+            self._normalized = (*self._static.normalized, *self._rows.normalized)
 
     def _listen(self, pod: PodInfo) -> None:
         """Find the plugins of scope CLUSTER that never filter or score such pods."""
@@ -247,6 +254,7 @@ class Evaluation:
         Only nodes that changed since the last call are evaluated, of those that may take such pods at all.
         """
         journal = self.cluster.journal
+        self._follow_nodes(pod)
         changed = self.cluster.list_changed_rows(self._none_passed) if self._none_passed >= 0 else []
         if self._none_passed < 0 or (changed and self._static.ok[changed].any()):
             self.refresh(pod)
@@ -409,32 +417,6 @@ class Evaluation:
                 describe = partial(self._framework.describe_score, plugin, pod, seen, state)
                 table.append(PluginScore(plugin.name, weight, raw, normalized, describe))
         return table
-
-
-def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, Sequence[PodInfo]]:
-    """Row -> pods nominated there that take precedence over this pod."""
-    preceding = cluster.nominated.preceding(pod)
-    return {row: infos for node, infos in preceding.items() if (row := cluster.columns.row(node)) is not None}
-
-
-def change_of(cluster: Cluster, rows: IntpArray, pods: Sequence[Sequence[PodInfo]], sign: int) -> PodDelta:
-    """The change of pods that come to (+1) or leave (-1) each of ``rows``."""
-    width = max((len(some) for some in pods), default=0)
-    shapes = np.zeros((len(rows), width), np.intp)
-    signs = np.zeros((len(rows), width), np.int64)
-    ports = None
-    for place, some in enumerate(pods):
-        for k, info in enumerate(some):
-            shapes[place, k], signs[place, k] = info.shape.index, sign
-            if info.shape.ports:
-                columns = cluster.port_columns(info.shape.ports)
-                if ports is None or ports.shape[1] < cluster.ports.shape[1]:
-                    fresh = cluster.ports[rows].copy()
-                    if ports is not None:
-                        fresh[:, : ports.shape[1]] = ports
-                    ports = fresh
-                ports[place, columns] = sign > 0
-    return PodDelta(cluster.shapes, shapes, signs, ports)
 
 
 def _is_silent(plugin: AnyPlugin, pod: PodInfo, cluster: Cluster) -> bool:

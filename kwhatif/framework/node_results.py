@@ -118,21 +118,53 @@ class NodeScopeResults(NodeResults):
     def __init__(self, panel: PluginSet, pod: PodInfo) -> None:
         super().__init__(panel, pod)
         self.passes_all = bool(self.ok.all())
-        self._comings, self._same = panel.cluster.membership_version, 0
+        self._comings, self._columns = panel.cluster.membership_version, panel.cluster.columns
+        self._even: list[tuple[RawScore, int]] = []
         one = NodeView(panel.cluster, np.zeros(1, np.intp))
         for held in list(self.normalized):
             if len(held.raw) and (held.raw == held.raw[0]).all():
                 score = panel.framework.run_normalize(held.plugin, pod, one, held.state, held.raw[:1])
-                self._same += held.weight * int(score[0])
                 self.normalized.remove(held)
+                held.raw = held.raw[:1].copy()
+                self._even.append((held, held.weight * int(score[0])))
         self.local += self._same
 
+    @property
+    def _same(self) -> int:
+        """What the scores that are the same everywhere come to."""
+        return sum(score for _, score in self._even)
+
     def catch_up(self, pod: PodInfo) -> None:
-        """Recompute scores that depend on which nodes there are, if a node was added or removed."""
+        """Recompute what nodes that changed come to, and scores that depend on which nodes there are, if a node was
+        added or removed.
+        """
+        if self._columns is not self._cluster.columns:
+            self._read_changed_nodes(pod)
         if self._comings != self._cluster.membership_version:
             self._comings = self._cluster.membership_version
             if any(plugin.depends_on_node_count for plugin, _, _ in self._scorers):
                 self.local = self._scores(pod, NodeView(self._cluster)) + self._same
+
+    def _read_changed_nodes(self, pod: PodInfo) -> None:
+        before, self._columns = self._columns.nodes, self._cluster.columns
+        changed = [row for row, node in enumerate(self._columns.nodes) if node is not before[row]]
+        rows = np.array(changed, np.intp)
+        view = NodeView(self._cluster, rows)
+        for held, score in list(self._even):
+            raw = self._framework.run_score(held.plugin, pod, view, held.state)
+            if (raw != held.raw[0]).any():
+                # It is not the same everywhere any more.
+                self._even.remove((held, score))
+                held.raw = np.full(len(self.ok), held.raw[0])
+                self.normalized.append(held)
+                self.local = self.local - score
+        for held in self.normalized:
+            held.raw[rows] = self._framework.run_score(held.plugin, pod, view, held.state)
+        # Those who follow them look for other arrays.
+        self.ok, self.local = self.ok.copy(), self.local.copy()
+        self.ok[rows] = self._run_filters(pod, view)
+        self.local[rows] = self._scores(pod, view) + self._same
+        self.passes_all = bool(self.ok.all())
 
 
 class RowScopeResults(NodeResults):

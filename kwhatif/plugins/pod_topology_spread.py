@@ -14,6 +14,7 @@ import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.cluster_cache import cached_per_cluster
+from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.node_view import NodeView
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.tally import Tally, TallySpec
@@ -71,8 +72,16 @@ UNCONSTRAINED = Spread(())
 class SpreadIndex(msgspec.Struct, eq=False):
     """Per-cluster data: live counts by template and by whatever else the constraints depend on, and by shape."""
 
+    columns: NodeColumns | None = None
     tallied: dict[Hashable, tuple[tuple[Constraint, Tally], ...]] = msgspec.field(default_factory=dict)
     of_shape: dict[int, Spread] = msgspec.field(default_factory=dict)
+
+    def follow(self, columns: NodeColumns) -> None:
+        """Start anew where taints have changed: on which nodes pods count may depend on them."""
+        if self.columns is not columns:
+            self.columns = columns
+            self.tallied.clear()
+            self.of_shape.clear()
 
 
 class Scores(msgspec.Struct, frozen=True):
@@ -123,6 +132,7 @@ class PodTopologySpread(Plugin[Spread, Scores]):
     def _spread(self, shape: PodShape, cluster: Cluster, when_unsatisfiable: str) -> Spread:
         """The pod's constraints with this ``whenUnsatisfiable``."""
         index = _spread_index_of(cluster, self, when_unsatisfiable)
+        index.follow(cluster.columns)
         spread = index.of_shape.get(shape.index)
         if spread is None:
             key = (shape.template, self._source.compile_key(shape, cluster, when_unsatisfiable))

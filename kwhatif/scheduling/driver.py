@@ -23,7 +23,7 @@ from kwhatif.framework.status import EXTENDER, Code, Status
 from kwhatif.scheduling.attempt import Attempt
 from kwhatif.scheduling.binary_heap import BinaryHeap, has_lesser_key
 from kwhatif.scheduling.node_sampling import ParallelSearch
-from kwhatif.scheduling.profile import SharedState
+from kwhatif.scheduling.profile import Profile, SharedState
 from kwhatif.scheduling.queue import Hints, without_hints
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
@@ -110,16 +110,18 @@ class Driver:
             profile.extenders = profile.extenders.without_binding()
         for plugin in profile.framework.all_plugins:
             plugin.handle.clock, plugin.handle.activate = self._moment, self._activate
-        seed, detailed = self._options.get("seed"), self._options.get("detailed", False)
-        by_name = self._options.get("ties_by_name", False)
+        return self._scheduler_of(profile)
+
+    def _scheduler_of(self, profile: Profile) -> Scheduler:
+        options = self._options
         return Scheduler(
             self.cluster,
             profile,
             self.shared,
-            seed=seed,
-            detailed=detailed,
-            ties_by_name=by_name,
-            observer=self._options.get("observer"),
+            seed=options.get("seed"),
+            detailed=options.get("detailed", False),
+            ties_by_name=options.get("ties_by_name", False),
+            observer=options.get("observer"),
         )
 
     def _moment(self) -> float:
@@ -178,12 +180,18 @@ class Driver:
             if scheduler.batch is not None:
                 scheduler.batch.forget()
 
-    def restart(self) -> None:
+    def restart(self, *, undone: bool = False) -> None:
         """Reset to a process that has done nothing yet: no pod is held, and searches begin where the first one
-        began.
+        began. If all that it did is ``undone`` in its cluster, what it knows of the nodes still holds.
         """
         self.shared = SharedState(prefers=self.shared.prefers)
+        before = dict(self._schedulers) if undone else {}
         self._schedulers.clear()
+        for name, scheduler in before.items():
+            if scheduler is not None:
+                scheduler.profile.start_over()
+                self._schedulers[name] = again = self._scheduler_of(scheduler.profile)
+                again.keep_evaluations(scheduler)
         self._hints.clear()
         self._failures = RepeatedFailures()
         self._race_by_seed()

@@ -31,6 +31,12 @@ class Profile(msgspec.Struct):
     extenders: Extenders | None = None
     preemption: Preemption | None = None
 
+    def start_over(self) -> None:
+        """No pod waits, and preemption draws nothing any more."""
+        self.waiting.clear()
+        if self.preemption is not None:
+            self.preemption.random = None
+
 
 class SharedState(msgspec.Struct):
     """What the schedulers of one process share besides their cluster.

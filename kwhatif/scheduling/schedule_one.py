@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
+from kwhatif.cluster.columns import NodeColumns
 from kwhatif.cluster.shapes import PodInfo, PodShape
 from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.evaluation import Evaluation
@@ -61,7 +62,7 @@ class _RepeatableShape(msgspec.Struct, frozen=True):
     """
 
     shape: PodShape
-    valid_for: tuple[int, int]
+    valid_for: tuple[int, int, NodeColumns]
     evaluation: Evaluation
     nodes_to_find: int
     states: States
@@ -124,6 +125,10 @@ class Scheduler:
         self._evaluations.clear()
         self._repeatable = None
         self.binding.find_rows()
+
+    def keep_evaluations(self, before: Scheduler) -> None:
+        """Go on with the evaluations of another scheduler of this profile and cluster."""
+        self._evaluations = before._evaluations
 
     def take_over(self, before: Scheduler) -> None:
         """Take over the pods that another scheduler of this name holds."""
@@ -195,7 +200,7 @@ class Scheduler:
         repeatable, cluster = self._repeatable, self.cluster
         if repeatable is None or repeatable.shape is not pod.shape or pod.nominated or cluster.nominated:
             return None
-        if repeatable.valid_for != (len(cluster.shapes.templates), cluster.membership_version):
+        if repeatable.valid_for != (len(cluster.shapes.templates), cluster.membership_version, cluster.columns):
             return None
         if cluster.too_many_tallies or cluster.placement is not None or (in_queue and repeatable.gated):
             return None
@@ -219,7 +224,7 @@ class Scheduler:
             return None
         if pod.shape.drift or not self._nodes.is_whole:
             return None
-        valid_for = len(cluster.shapes.templates), cluster.membership_version
+        valid_for = len(cluster.shapes.templates), cluster.membership_version, cluster.columns
         turns = cluster.creation_turns
         gated = bool(self.framework.active_plugins(pod).pre_enqueue) or (turns is not None and turns.concerns(pod))
         return _RepeatableShape(

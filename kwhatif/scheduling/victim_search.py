@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwhatif.cluster.columns import bytes_of_rows
-from kwhatif.cluster.node_view import NodeView, PodDelta
+from kwhatif.cluster.node_view import NodeView, PodDelta, change_of, nominated_pods
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import BoolArray, IntpArray
-from kwhatif.framework.evaluation import change_of, nominated_pods
 from kwhatif.framework.status import Diagnosis, Status, fit_message
 from kwhatif.framework.victim_rules import VictimRules
 from kwhatif.results.outcome import NO_VICTIMS

@@ -231,13 +231,13 @@ class Session:
     def change_nodes(self, nodes: Sequence[Node]) -> None:
         """Nodes that are there change while pods are placed: whether they take pods, and their taints."""
         cluster = self.cluster
-        cluster.columns = cluster.columns.with_changed_nodes(nodes)
-        cluster.journal.extend(row for node in nodes if (row := cluster.columns.row(node.name)) is not None)
-        # What was worked out of taints is of the nodes as they were.
-        cluster.memory = {}
-        cluster.drop_tallies()
-        for scheduler in self.driver.in_use:
-            scheduler.start_over()
+        cluster.change_nodes(nodes)
+        if not all(scheduler.framework.is_in_tree for scheduler in self.driver.in_use):
+            # What others worked out of taints is of the nodes as they were.
+            cluster.memory = {}
+            cluster.drop_tallies()
+            for scheduler in self.driver.in_use:
+                scheduler.start_over()
 
     def running(self, pod: Pod) -> tuple[PodInfo, int] | None:
         """The pod of the cluster with this identity or name, and the row of its node."""

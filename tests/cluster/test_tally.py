@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from kwhatif.api.selectors import Selector
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.cluster_cache import cached_per_cluster
-from kwhatif.cluster.node_view import NodeView
+from kwhatif.cluster.node_view import NodeView, change_of
 from kwhatif.cluster.shapes import Selection
 from kwhatif.cluster.tally import TallySpec, Weighing
-from kwhatif.framework.evaluation import change_of
 from tests.builders import HOSTNAME, ZONE, cluster_of, node, pod, pods_on
 from tests.strategies import GeneratedCluster, scenarios
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwhatif.cluster.node_view import NodeView, PodDelta
-from kwhatif.framework.evaluation import change_of
+from kwhatif.cluster.node_view import NodeView, PodDelta, change_of
 from tests.builders import GIB, ZONE, cluster_of, node, nodes_in_zones, pod, pods_on
 from tests.strategies import GeneratedCluster, scenarios
 

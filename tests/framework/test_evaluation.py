@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from kwhatif.api.core import Taint
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.framework.evaluation import Evaluation
@@ -30,6 +32,12 @@ from tests.builders import (
 )
 from tests.framework.plugins import Quiet, framework_of, made_up, with_quiet
 from tests.strategies import GeneratedCluster, profiles, scenarios
+
+TAINTS = [
+    Taint(key="a", effect="NoSchedule"),
+    Taint(key="b", value="x", effect="PreferNoSchedule"),
+    Taint(key="b", value="y", effect="NoExecute"),
+]
 
 
 def opinion(evaluation: Evaluation, info: PodInfo, rows: np.ndarray) -> dict[str, Any]:
@@ -80,6 +88,42 @@ def test_an_evaluation_that_follows_is_a_fresh_one(
         for info in (asked, *waiting[:1]):
             fresh = Evaluation(framework, cluster, info)
             assert opinion(followers[info.shape.index], info, rows) == opinion(fresh, info, rows)
+
+
+@pytest.mark.long
+@given(scenarios(max_nodes=5, max_running=6, max_pending=3), profiles(), st.data())
+def test_an_evaluation_follows_taints_that_come_and_go(
+    scenario: GeneratedCluster, config: Json | None, data: st.DataObject
+) -> None:
+    cluster = scenario.cluster()
+    framework = scheduler_for(cluster, config).framework
+    pending = [cluster.shapes.info(waiting) for waiting in scenario.pending]
+    followers = {info.shape.index: Evaluation(framework, cluster, info) for info in pending}
+    rows = np.arange(len(cluster))
+    for _ in range(data.draw(st.integers(1, 3))):
+        before = data.draw(st.sampled_from(cluster.columns.nodes))
+        taints = data.draw(st.lists(st.sampled_from(TAINTS), unique=True, max_size=2))
+        spec = replace(before.spec, taints=taints, unschedulable=data.draw(st.booleans()))
+        cluster.change_nodes([replace(before, spec=spec)])
+        twin = cluster.fork()
+        fresh = scheduler_for(twin, config).framework
+        expected = [opinion(Evaluation(fresh, twin, info), info, rows) for info in pending]
+        framework.attach(cluster)
+        assert [opinion(followers[info.shape.index], info, rows) for info in pending] == expected
+
+
+def test_nodes_that_a_constraint_leaves_out_for_their_taints_are_counted_anew() -> None:
+    nodes = [node("a", labels={ZONE: "x"}), node("b", labels={ZONE: "y"})]
+    cluster = cluster_of(nodes, [pod("there", on="a", labels={"app": "web"})])
+    constraint = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "nodeTaintsPolicy": "Honor"}
+    spread = {"topologySpreadConstraints": [{**constraint, "labelSelector": {"matchLabels": {"app": "web"}}}]}
+    info = cluster.shapes.info(pod("next", labels={"app": "web"}, spec=spread))
+    _, evaluation = evaluated(cluster, info)
+    assert evaluation.passing(info).tolist() == [False, True]
+    cluster.change_nodes([replace(nodes[1], spec=replace(nodes[1].spec, taints=[TAINTS[0]]))])
+    evaluation.begin(info)
+    # Nobody is spread over a zone without a node to go to.
+    assert evaluation.passing(info).tolist() == [True, False]
 
 
 @pytest.mark.long

@@ -18,10 +18,9 @@ from msgspec.structs import replace
 import kwhatif.legacy.plugins
 import kwhatif.plugins
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import NodeView, PodDelta
+from kwhatif.cluster.node_view import NodeView, PodDelta, change_of
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import Int64Array
-from kwhatif.framework.evaluation import change_of
 from kwhatif.framework.interface import HOOKS, MAX_SCORE, Handle, Plugin, Scope, extension_points, overrides
 from kwhatif.framework.status import SKIP, PreFilterResult, Rejection, Skip, Status
 from kwhatif.plugins.outoftree.coscheduling import Coscheduling

@@ -7,7 +7,7 @@ import pytest
 
 from kwhatif.api.core import Pod
 from kwhatif.api.meta import Resource
-from kwhatif.framework.evaluation import change_of
+from kwhatif.cluster.node_view import change_of
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP
 from tests.asking import EVICTION_MIGHT_HELP, HOPELESS, details, pre_filter, refusals, refused, rejections

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kwhatif.api.core import Pod
-from kwhatif.framework.evaluation import change_of
+from kwhatif.cluster.node_view import change_of
 from kwhatif.framework.interface import ClusterEvent, EventOccurrence
 from kwhatif.framework.status import SKIP, Status
 from tests.asking import EVICTION_MIGHT_HELP, details, pre_filter, refusals, refused, rejections

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import structs
 
 from kwhatif.commands.gate.change_question import ChangeQuestion, sides_of
 from kwhatif.commands.review.result import ReviewResult
 from kwhatif.results.gate import GateFiles
+from kwhatif.simulation.flag import Flag
 from kwhatif.simulation.inputs import Notes
 from kwhatif.simulation.question import Answer
 from kwhatif.simulation.scenario import PreparedScenario
@@ -28,6 +29,10 @@ class Review(ChangeQuestion[ReviewResult]):
 
     It reads a change as the gate does, without rules. Each line names the command that says more.
     """
+
+    workers: Annotated[
+        int | None, Flag("--workers", metavar="N", least=1, help="Number of processes. Default: one a processor.")
+    ] = None
 
     exit_1_when = "a pod of the change, or one that it evicts, finds no node"
     examples = (_CHANGE, f"{_CHANGE} -o markdown")
@@ -62,7 +67,7 @@ class Review(ChangeQuestion[ReviewResult]):
         fidelity = assess(run)
         context = rolled_out.context(fidelity)
         after = snapshot_after_run(proposal.session.snapshot, proposal.edited.covered, proposal.expanded, run)
-        search = RiskSearch(rolled_out, after, context, commands)
+        search = RiskSearch(rolled_out, after, context, commands, self.workers)
         risks = search.risks()
         files = proposal.read.files or GateFiles()
         concluded = structs.replace(run, **proposal.refusal_fields)

@@ -7,9 +7,9 @@ cluster without the change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace as replace_fields
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 from msgspec.structs import replace
@@ -26,8 +26,8 @@ from kwhatif.commands.upgrade.replacement import Replacement, replace_pool
 from kwhatif.commands.upgrade.replacing_nodes import NodeChanges, add_new_nodes
 from kwhatif.commands.upgrade.result import Obstacle
 from kwhatif.commands.upgrade.strategies import plan_of
+from kwhatif.fleet.forks import run_in_forks
 from kwhatif.results.amounts import format_count
-from kwhatif.results.disruption import Failure
 from kwhatif.simulation.autoscaler_selection import find_autoscalers
 from kwhatif.simulation.edits.draft import Draft
 from kwhatif.simulation.expansion.expanded_manifests import ExpandedManifests
@@ -37,6 +37,9 @@ from kwhatif.simulation.placement.autoscalers import Autoscalers
 from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.workloads.deployment import surge_of
+
+Trial = Callable[[], Risk | None]
+"""Tries one thing, and says what it leaves without a node."""
 
 MOST_NODES = 20
 """Of the nodes with pods of the change, so many with the most are lost one by one."""
@@ -54,13 +57,17 @@ class RiskSearch(msgspec.Struct, dict=True):
     after: Snapshot
     context: Context
     commands: Commands
+    processes: int | None = None
     examined: list[str] = []
 
     def risks(self) -> tuple[Risk, ...]:
         """What leaves pods without a node, the worst first."""
         if not self._pods_by_node:
             return ()
-        risks = [*self._outages(), *self._upgrades(), *self._rollouts()]
+        outages, upgrades, rollouts = list(self._outages()), list(self._upgrades()), list(self._rollouts())
+        # What takes longest comes first.
+        tried = run_in_forks([*upgrades, *outages, *rollouts], self.processes)
+        risks = [risk for risk in tried if risk is not None]
         worse = [risk for risk in risks if risk.after > (risk.before or 0)]
         if len(worse) < len(risks):
             same = len(risks) - len(worse)
@@ -92,7 +99,7 @@ class RiskSearch(msgspec.Struct, dict=True):
 
     # --- lost nodes and zones
 
-    def _outages(self) -> Iterator[Risk]:
+    def _outages(self) -> Iterator[Trial]:
         nodes = {node.name: node for node in self._after.cluster.columns.given}
         zones: dict[str, list[str]] = {}
         for name, node in nodes.items():
@@ -107,21 +114,27 @@ class RiskSearch(msgspec.Struct, dict=True):
         self.examined.append(
             f"the loss of each of {lost} and {format_count(len(failures) - len(most), 'zone')} with pods of the change"
         )
-        effects = FailureEffects(self._after, autoscalers=self._autoscalers_of(self._after))
-        before = FailureEffects(self._before, autoscalers=self._autoscalers_of(self._before))
-        for node_failure in failures:
-            failure = effects.failure_of(node_failure)
-            if failure.stuck:
-                yield self._outage(failure, before.failure_of(node_failure).stuck)
+        return (partial(self._outage, node_failure) for node_failure in failures)
 
-    def _outage(self, failure: Failure, before: int) -> Risk:
+    @cached_property
+    def _effects(self) -> FailureEffects:
+        return FailureEffects(self._after, autoscalers=self._autoscalers_of(self._after))
+
+    @cached_property
+    def _effects_before(self) -> FailureEffects:
+        return FailureEffects(self._before, autoscalers=self._autoscalers_of(self._before))
+
+    def _outage(self, node_failure: NodeFailure) -> Risk | None:
+        failure = self._effects.failure_of(node_failure)
+        if not failure.stuck:
+            return None
         workloads = [
             hit.workload for hit in failure.hits if hit.pending or hit.uncreated or hit.waiting or hit.homeless
         ]
         return Risk(
             kind="zone" if failure.kind == ZONE else "node",
             name=failure.name,
-            before=before,
+            before=self._effects_before.failure_of(node_failure).stuck,
             after=failure.stuck,
             what=f"{format_count(failure.stuck, 'pod')} of {format_count(len(workloads), 'workload')} "
             f"{'finds' if failure.stuck == 1 else 'find'} no other node",
@@ -130,7 +143,7 @@ class RiskSearch(msgspec.Struct, dict=True):
 
     # --- upgrades
 
-    def _upgrades(self) -> Iterator[Risk]:
+    def _upgrades(self) -> Iterator[Trial]:
         pools: dict[tuple[str, str], list[Node]] = {}
         for node in self.context.cluster.columns.given:
             pools.setdefault((pool_of(node), pool_selector_of(node)), []).append(node)
@@ -141,16 +154,21 @@ class RiskSearch(msgspec.Struct, dict=True):
                 self.examined.append(f"not the upgrade of pool {pool}: it has {len(nodes)} nodes")
                 continue
             self.examined.append(f"the upgrade of pool {pool} by one node more at a time")
-            done = _upgrade_pool(self._after, nodes)
-            if obstacles := _obstacles(done):
-                yield Risk(
-                    kind="upgrade",
-                    name=pool,
-                    before=self._hindering_before(nodes),
-                    after=len({obstacle.pod for obstacle in obstacles}),
-                    what=f"{done.phase} on {obstacles[0].pod}: {obstacles[0].reason}",
-                    command=self.commands.upgrade(selector),
-                )
+            yield partial(self._upgrade, pool, selector, nodes)
+
+    def _upgrade(self, pool: str, selector: str, nodes: list[Node]) -> Risk | None:
+        done = _upgrade_pool(self._after, nodes)
+        obstacles = _obstacles(done)
+        if not obstacles:
+            return None
+        return Risk(
+            kind="upgrade",
+            name=pool,
+            before=self._hindering_before(nodes),
+            after=len({obstacle.pod for obstacle in obstacles}),
+            what=f"{done.phase} on {obstacles[0].pod}: {obstacles[0].reason}",
+            command=self.commands.upgrade(selector),
+        )
 
     def _hindering_before(self, nodes: list[Node]) -> int:
         """How many pods hinder the upgrade of these nodes without the change; autoscalers add some for it alone."""
@@ -160,7 +178,7 @@ class RiskSearch(msgspec.Struct, dict=True):
 
     # --- the next rollout
 
-    def _rollouts(self) -> Iterator[Risk]:
+    def _rollouts(self) -> Iterator[Trial]:
         """Deployments of the change whose next update would find no room for all pods of its surge."""
         looked = 0
         for unit in self.context.units:
@@ -171,19 +189,23 @@ class RiskSearch(msgspec.Struct, dict=True):
             if unit.subject.kind != "Deployment" or not running or stored is None or not (surge := surge_of(stored)):
                 continue
             looked += 1
-            autoscalers = self._autoscalers_of(self._after)
-            scaler = None if autoscalers is None else autoscalers()
-            fits = room_for(self._after.sandbox(), _next_of(running[-1][0].pod), (), surge, scaler)
-            if fits < surge:
-                yield Risk(
-                    kind="rollout",
-                    name=f"{unit.subject.namespace}/{unit.subject.name}",
-                    after=surge - fits,
-                    what=f"its next update finds room for {fits} of {format_count(surge, 'surge pod')}",
-                    command=self.commands.gate,
-                )
+            yield partial(self._rollout, f"{unit.subject.namespace}/{unit.subject.name}", running[-1][0].pod, surge)
         if looked:
             self.examined.append(f"room for the surge of the next update of {format_count(looked, 'Deployment')}")
+
+    def _rollout(self, name: str, pod: Pod, surge: int) -> Risk | None:
+        autoscalers = self._autoscalers_of(self._after)
+        scaler = None if autoscalers is None else autoscalers()
+        fits = room_for(self._after.sandbox(), _next_of(pod), (), surge, scaler)
+        if fits >= surge:
+            return None
+        return Risk(
+            kind="rollout",
+            name=name,
+            after=surge - fits,
+            what=f"its next update finds room for {fits} of {format_count(surge, 'surge pod')}",
+            command=self.commands.gate,
+        )
 
 
 def _upgrade_pool(session: Session, nodes: list[Node]) -> Replacement:

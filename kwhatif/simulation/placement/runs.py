@@ -116,7 +116,7 @@ class StartingPoint:
             session.cluster.go_back(self._checkpoint)
         elif self._copy is not None:
             session.replace_cluster(self._copy)
-        session.driver.restart()
+        session.driver.restart(undone=self._checkpoint is not None)
 
 
 def place_pods(
