@@ -17,6 +17,7 @@ DEFAULTS: dict[str, Any] = {
     "apiVersion": "v1",
     "count": 1,
     "defaultMode": 420,
+    "divisor": "0",
     "dnsPolicy": "ClusterFirst",
     "enableServiceLinks": True,
     "expirationSeconds": 3600,

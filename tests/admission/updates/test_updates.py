@@ -269,3 +269,12 @@ def test_a_refusal_for_what_a_manifest_leaves_out_is_doubted_where_nobody_says_w
     assert "".join(doubt.what for doubt in server.doubts) == doubted
     assert isinstance(server.send(verb, job(completions=4), namespace="shop"), RequestRefusal)
     assert len(server.doubts) == bool(doubted), "what the manifest says itself is refused without a doubt"
+
+
+def test_a_divisor_that_the_api_server_filled_in_is_no_change_of_a_pod() -> None:
+    def showing(**reference: str) -> Object:
+        field = {"resourceFieldRef": {"resource": "limits.cpu", **reference}}
+        return pod(containers=[{"name": "c", "image": "a:1", "env": [{"name": "CPU", "valueFrom": field}]}])
+
+    server = ApiServer(ObjectStore([showing(divisor="0")]))
+    assert isinstance(server.send("replace", showing(), namespace="shop"), StoredObject)
