@@ -73,7 +73,7 @@ def day(nodes: int, pods: int, deployments: int, race: int | None = None) -> Ite
     setup = Setup(load_configuration(None, source=""), features_of())
     driver = Driver(Cluster.load(objects, setup.features), setup)
     if race is not None:
-        driver.take_chances(Random(race))
+        driver.take_chances(Random(race), nodes_in_order=True)
     bound: list[Spec] = []
     for number in range(deployments):
         app = f"app-{number}"

@@ -1,6 +1,6 @@
 """How well the race of a search is told: what is said to happen in so many of the cases, and what happened.
 
-    calibration.py [--fit] [--runs N] [--unknown-start] [--svg FILE] RECORDING...
+    calibration.py [--fit] [--runs N] [--unknown-start | --blind] [--svg FILE] RECORDING...
 
 A RECORDING is a day (``kwhatif snapshot record``), or a file of scenarios with ``ties: real``
 (docs/contributing/conformance.md),
@@ -11,7 +11,8 @@ that finds the same cluster in every run.
 Up to 100 nodes a search looks at all of them, and where it begins is known. Above, that is unknown: the first search of
 a day may begin at any node, each as likely, and the next one where those before ended that led to the recorded node.
 Bindings to a node that no search leads to do not count; standard error has their number. With ``--unknown-start`` days
-of up to 100 nodes are treated in the same way.
+of up to 100 nodes are treated in the same way. With ``--blind`` nothing is followed: each search begins at any node, of
+a list in any order, as in a trial of ``chances``.
 
 For each case the race is played ``--runs`` times, and every node that was ever taken is a claim: that it is taken in so
 many of the cases. One JSON line a tenth of probability: the mean of what was ``said``, how many ``claims`` there are by
@@ -32,6 +33,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -93,6 +95,42 @@ class Case:
         return Claims(self.chances(BEGINS_AFTER, runs), self.taken)
 
 
+class BlindSearches:
+    """Each search begins at any node of a list in any order, whatever those before came to."""
+
+    unreachable = 0
+
+    def __init__(self, cluster: RecordedCluster, runs: int) -> None:
+        self._cluster, self._runs, self._random = cluster, runs, Random(runs)
+
+    def take(self, pod: Pod, node: str) -> Claims | None:
+        """The claims about a pod that was bound to this node; None if its search was no choice among equals, or cannot
+        have led there.
+        """
+        asked = [self._ask(pod) for _ in range(self._runs)]
+        row = self._cluster.session.cluster.columns.row(node)
+        if row is None or row not in {each.row for each in asked}:
+            self.unreachable += 1
+            return None
+        return claims_of(asked, row)
+
+    def pass_over(self, pod: Pod) -> None:
+        """A pod was refused."""
+
+    def _ask(self, pod: Pod) -> Attempt:
+        cluster = self._cluster
+        cluster.session.driver.take_chances(self._random)
+        return cluster.ask(pod)
+
+
+def claims_of(searches: Sequence[Attempt], row: int) -> Claims | None:
+    """How often each node was taken, of which ``row`` really was; None if there was no choice among equals."""
+    if len({best for each in searches for best in each.best.tolist()}) < 2:
+        return None
+    rows = Counter(each.row for each in searches if each.row is not None)
+    return Claims({each: count / len(searches) for each, count in rows.items()}, {row: 1})
+
+
 class SearchFilter:
     """Where the next search begins, as a particle filter: ``runs`` starts, evenly drawn at first; then those where
     searches end that led to what was recorded.
@@ -128,10 +166,7 @@ class SearchFilter:
                 return None
             half = self._runs // 2
             self._starts = spread_ends(asked, half) + spread_ends(elsewhere, self._runs - half)
-        if len({best for each in asked for best in each.best.tolist()}) < 2:
-            return None
-        rows = Counter(each.row for each in asked if each.row is not None)
-        return Claims({each: count / self._runs for each, count in rows.items()}, {row: 1})
+        return claims_of(asked, row)
 
     def pass_over(self, pod: Pod) -> None:
         """A pod was refused: the next search begins where its own ended, elsewhere if it looked at some nodes only."""
@@ -164,13 +199,14 @@ def spread_ends(searches: Sequence[Attempt], count: int) -> list[int]:
     return [ends[place * len(ends) // count] for place in range(count)]
 
 
-def claims_of_day(path: str, runs: int, *, unknown_start: bool) -> Iterator[Claims]:
+def claims_of_day(path: str, runs: int, *, unknown_start: bool = False, blind: bool = False) -> Iterator[Claims]:
     """Those about the bindings of a recorded day whose pods had several best nodes, at whatever number of nodes."""
     recording, replay = replay_of(path)
-    if not (unknown_start or is_sampled(recording)):
+    if not (blind or unknown_start or is_sampled(recording)):
         yield from (case.claims(runs) for case in cases_of_day(path))
         return
-    searches, bindings = SearchFilter(replay.cluster, runs), 0
+    searches: BlindSearches | SearchFilter = (BlindSearches if blind else SearchFilter)(replay.cluster, runs)
+    bindings = 0
     for decision in decisions(recording, list(read_pod_versions(recording))):
         bindings += bool(decision.node)
         claims = claims_of_decision(replay, searches, decision)
@@ -179,7 +215,9 @@ def claims_of_day(path: str, runs: int, *, unknown_start: bool) -> Iterator[Clai
     print(f"{path}: no search leads to the node in {searches.unreachable} of {bindings} bindings", file=sys.stderr)
 
 
-def claims_of_decision(replay: Replay, searches: SearchFilter, decision: Decision) -> Claims | None:
+def claims_of_decision(
+    replay: Replay, searches: BlindSearches | SearchFilter, decision: Decision
+) -> Claims | None:
     """Those about one binding, in the state guessed best; none about a refusal."""
     for moment in replay.moments(decision):
         with replay.state(decision, moment) as pod:
@@ -326,6 +364,7 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--unknown-start", action="store_true")
+    parser.add_argument("--blind", action="store_true")
     parser.add_argument("--svg", type=Path)
     wanted = parser.parse_args()
     pairs = [path.partition("=") for path in wanted.recordings]
@@ -343,7 +382,7 @@ def main() -> None:
         if race:
             claims += (case.claims(wanted.runs) for case in cases_of_race(path, race))
         else:
-            claims += claims_of_day(path, wanted.runs, unknown_start=wanted.unknown_start)
+            claims += claims_of_day(path, wanted.runs, unknown_start=wanted.unknown_start, blind=wanted.blind)
     rows = calibrate(claims)
     for line in rows:
         print(json.dumps(line))

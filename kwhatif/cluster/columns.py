@@ -12,6 +12,7 @@ import copy
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import zip_longest
+from random import Random
 
 import msgspec
 import numpy as np
@@ -211,6 +212,12 @@ class NodeColumns:
     def row(self, name: str) -> int | None:
         """The row of the node called ``name``."""
         return self._rows.get(name)
+
+    def shuffle(self, random: Random) -> IntpArray:
+        """intp[N]: the rows as a scheduler lists the nodes that heard of them in any order."""
+        rows = list(range(len(self)))
+        random.shuffle(rows)
+        return np.array([rows[place] for place in scheduler_order([self.nodes[row] for row in rows])], np.intp)
 
     def order_of(self, there: BoolArray) -> IntpArray:
         """intp[n]: the rows of some nodes (bool[N]) as the scheduler would list them if there were no others."""

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.cluster import Cluster
 from kwhatif.cluster.shapes import PodInfo
+from kwhatif.cluster.types import IntpArray
 from kwhatif.framework.interface import ALL_EVENTS, Plugin
 from kwhatif.framework.status import EXTENDER, Code, Status
 from kwhatif.scheduling.attempt import Attempt
@@ -223,14 +224,16 @@ class Driver:
         for scheduler in self.in_use:
             scheduler.start_over()
 
-    def take_chances(self, random: Random) -> None:
-        """Randomise from now on what is random upstream: where the search for nodes begins, which nodes its workers
-        find and in which order, the choice among the best, and which candidates preemption tries and takes.
+    def take_chances(self, random: Random, *, nodes_in_order: bool = False) -> None:
+        """Randomise from now on what is random upstream: the order in which the scheduler heard of the nodes, where the
+        search for nodes begins, which nodes its workers find and in which order, the choice among the best, and which
+        candidates preemption tries and takes. ``nodes_in_order``: the scheduler was there before the nodes.
         """
         self.set_up_all()
         for scheduler in self.in_use:
             scheduler.draw_from(random)
-        self._race(random)
+        in_order = nodes_in_order or not self.cluster.shapes.features.nodes_come_in_any_order
+        self._race(random, None if in_order else self.cluster.columns.shuffle(random))
         self.begin_anew(random.randrange(max(len(self.cluster.node_order), 1)))
 
     def _race_by_seed(self) -> None:
@@ -238,10 +241,10 @@ class Driver:
         if seed is not None and self.cluster.shapes.features.best_node_is_top_of_a_heap:
             self._race(Random(seed))
 
-    def _race(self, random: Random) -> None:
+    def _race(self, random: Random, order: IntpArray | None = None) -> None:
         """Let the workers of searches race from now on."""
         race = np.random.Generator(np.random.PCG64(random.getrandbits(64)))
-        self.shared.search = ParallelSearch(race, self.setup.configuration.parallelism)
+        self.shared.search = ParallelSearch(race, self.setup.configuration.parallelism, order=order)
 
     @property
     def undoable(self) -> bool:

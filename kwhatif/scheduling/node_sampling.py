@@ -72,27 +72,36 @@ def chunk_size(nodes: int, workers: int) -> int:
 
 class ParallelSearch:
     """A search with ``workers`` goroutines, whose race ``random`` decides; all but one begin late, by ``late`` visits
-    on average.
+    on average. ``order`` intp[n] has the places in the order of the scheduler's list; those that came since are last.
     """
 
-    def __init__(self, random: np.random.Generator, workers: int = 16, late: float = BEGINS_AFTER) -> None:
+    def __init__(
+        self,
+        random: np.random.Generator,
+        workers: int = 16,
+        late: float = BEGINS_AFTER,
+        order: IntpArray | None = None,
+    ) -> None:
         self._random, self._workers, self._late = random, workers, late
+        self._order = np.zeros(0, np.intp) if order is None else order
 
     def __call__(self, ok: BoolArray, start: int, enough: int) -> tuple[IntpArray, int]:
         """The places of ``ok`` that are found, in the order in which they are found, and how many were visited."""
         size = len(ok)
-        in_turn: BoolArray = np.concatenate([ok[start:], ok[:start]])
+        order = self._order[self._order < size]
+        turns = np.roll(np.concatenate([order, np.arange(len(order), size)]), -start)
+        in_turn: BoolArray = ok[turns]
         passing_rows = np.flatnonzero(in_turn)
         if not len(passing_rows):
             return passing_rows, size
         begun, done = self._times(size)
         if len(passing_rows) <= enough:
-            return (passing_rows[done[passing_rows].argsort(kind="stable")] + start) % size, size
+            return turns[passing_rows[done[passing_rows].argsort(kind="stable")]], size
         # The first feasible node too many is not kept, and ends the search.
         end = np.partition(done[passing_rows], enough)[enough]
         kept = passing_rows[done[passing_rows] < end]
         looked_in_vain = int(np.count_nonzero(~in_turn & (begun < end)))
-        return (kept[done[kept].argsort(kind="stable")] + start) % size, len(kept) + looked_in_vain
+        return turns[kept[done[kept].argsort(kind="stable")]], len(kept) + looked_in_vain
 
     def _times(self, size: int) -> tuple[Float64Array, Float64Array]:
         """float64[n] each: when the visit of each node begins and when it ends, in the order of the search."""

@@ -7,7 +7,7 @@ the recording.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 import msgspec
@@ -18,6 +18,7 @@ from kwhatif.api.devices import ClaimStatus, ResourceClaim
 from kwhatif.api.kinds import KINDS
 from kwhatif.api.meta import Resource
 from kwhatif.api.workloads_and_storage import PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
+from kwhatif.cluster.columns import zone_key_of
 from kwhatif.cluster.storage import storage_class_of
 from kwhatif.commands.backtest.pod_lives import LifeReader, PodLives
 from kwhatif.scheduling.attempt import Attempt
@@ -26,6 +27,38 @@ from kwhatif.simulation.session import PodToSchedule, Session
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.read.objects import resource_of
 from kwhatif.snapshot.recording import Change, Recording, rfc3339
+
+
+class _NodeTree:
+    """The order in which the scheduler lists the nodes while they come and go.
+
+    A node stands behind those of its zone that came before, and a zone behind those that had a node before. It keeps
+    its place while it has nodes, also when its first one goes. Upstream: pkg/scheduler/backend/cache/node_tree.go.
+    """
+
+    def __init__(self) -> None:
+        self._turns: dict[tuple[str, tuple[str, str]], int] = {}
+        self._zones: dict[tuple[str, str], int] = {}
+
+    def put(self, old: Resource | None, new: Resource | None, nodes: Iterable[Resource]) -> None:
+        """A node came, changed or went; ``nodes`` are there now. One whose change is taken back has its former turn."""
+        if isinstance(new, Node):
+            zone = zone_key_of(new)
+            turn = self._turns.setdefault((new.metadata.uid or new.name, zone), len(self._turns))
+            self._zones.setdefault(zone, turn)
+        if isinstance(old, Node):
+            there = {zone_key_of(node) for node in nodes if isinstance(node, Node)}
+            self._zones = {zone: turn for zone, turn in self._zones.items() if zone in there}
+
+    def sort(self, nodes: Iterable[Resource]) -> list[Resource]:
+        """The nodes zone by zone."""
+
+        def turn_of(node: Resource) -> tuple[int, int]:
+            assert isinstance(node, Node)
+            zone = zone_key_of(node)
+            return self._zones[zone], self._turns[node.metadata.uid or node.name, zone]
+
+        return sorted(nodes, key=turn_of)
 
 
 class ChangingObjects:
@@ -39,6 +72,9 @@ class ChangingObjects:
             kind: {(obj.namespace, obj.name): obj for obj in listed}
             for kind, listed in session.snapshot.objects.by_kind().items()
         }
+        self._tree = _NodeTree()
+        for node in session.snapshot.objects.list_all(Node):
+            self._tree.put(None, node, ())
         session.driver.set_up_all()
         self.readers = {kind: frozenset(plugins) for kind, plugins in session.dependencies_by_kind().items()}
         """Kind -> the plugins that read it, besides Node and Pod."""
@@ -54,6 +90,8 @@ class ChangingObjects:
             del listed[key]
         else:
             listed[key] = obj
+        if kind == Node.__name__:
+            self._tree.put(old, obj, listed.values())
         if kind != Pod.__name__:
             self._changed.add(kind)
         return old
@@ -66,7 +104,8 @@ class ChangingObjects:
         """Have the schedulers read what changed; returns the changed kinds."""
         changed, self._changed = self._changed, set()
         for kind in changed:
-            self._session.snapshot.objects.put(KINDS[kind], self._listed[kind].values())
+            listed = self._listed[kind].values()
+            self._session.snapshot.objects.put(KINDS[kind], self._tree.sort(listed) if kind == Node.__name__ else listed)
         if not changed.isdisjoint({Node.__name__, *self.readers}):
             self._session.driver.reread(changed)
         return changed

@@ -42,6 +42,11 @@ class CycleRules:
         "schedule_one.go (newSortedNodeScores)",
         "of several best nodes the top of a heap is taken, which follows from the order found; before, one was drawn",
     )
+    nodes_come_in_any_order = FILTER.since(
+        "1.35",
+        "staging client-go/tools/cache/reflector.go (watchList)",
+        "a scheduler that starts lists the nodes that are there in any order; before, by name",
+    )
     opportunistic_batching = FILTER.gate(
         "OpportunisticBatching",
         "a pod that looks like the one before, whose node is full now, is tried first on the node that came next then",
