@@ -227,6 +227,7 @@ def _left_to_chance(session: Session, *, has_groups: bool) -> Iterator[str]:
     workers = format_count(session.setup.configuration.parallelism, "worker")
     if session.setup.features.best_node_is_top_of_a_heap:
         yield f"which of several best nodes is taken: by the order in which {workers} of a search find nodes"
+        yield "the order in which the scheduler lists the nodes: any, since it heard of them in any when it started"
     else:
         yield "which of several best nodes is taken: each as likely as any other"
     yield "the order in which pods come: any, but for those of a StatefulSet; the queue sorts by priority first"
