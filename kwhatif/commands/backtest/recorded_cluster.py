@@ -105,7 +105,9 @@ class ChangingObjects:
         changed, self._changed = self._changed, set()
         for kind in changed:
             listed = self._listed[kind].values()
-            self._session.snapshot.objects.put(KINDS[kind], self._tree.sort(listed) if kind == Node.__name__ else listed)
+            self._session.snapshot.objects.put(
+                KINDS[kind], self._tree.sort(listed) if kind == Node.__name__ else listed
+            )
         if not changed.isdisjoint({Node.__name__, *self.readers}):
             self._session.driver.reread(changed)
         return changed

@@ -45,6 +45,8 @@ def test_nodes_are_in_the_order_of_the_schedulers_tree(
     features = features_of()
     cluster = RecordedCluster(Session(start, Setup(default_configuration(), features)))
     for name, zone in steps:
-        cluster.apply("Node", ("", name), None if zone is None else decode_json(json.dumps(zoned(name, zone)).encode(), Node))
+        cluster.apply(
+            "Node", ("", name), None if zone is None else decode_json(json.dumps(zoned(name, zone)).encode(), Node)
+        )
     cluster.ask(decode_json(json.dumps(pod("p", 11)).encode(), Pod))
     assert "".join(cluster.names) == listed
