@@ -94,6 +94,16 @@ def scheduler_order(nodes: Sequence[Node]) -> list[int]:
     return [index for turn in zip_longest(*by_zone.values()) for index in turn if index is not None]
 
 
+def _in_turns(rows: IntpArray, zones: IntpArray) -> IntpArray:
+    """The rows of nodes, given as they joined, as the scheduler lists them; ``zones`` are the numbers of theirs."""
+    by_zone = np.argsort(zones, kind="stable")
+    _, begin, first = np.unique(zones[by_zone], return_index=True, return_inverse=True)
+    turn = np.arange(len(rows)) - begin[first]
+    # Zones take turns in the order in which their first nodes joined.
+    in_turns: IntpArray = rows[by_zone[np.lexsort((by_zone[begin][first], turn))]]
+    return in_turns
+
+
 _MEMO_LIMIT = 4096
 
 
@@ -215,9 +225,8 @@ class NodeColumns:
 
     def shuffle(self, random: Random) -> IntpArray:
         """intp[N]: the rows as a scheduler lists the nodes that heard of them in any order."""
-        rows = list(range(len(self)))
-        random.shuffle(rows)
-        return np.array([rows[place] for place in scheduler_order([self.nodes[row] for row in rows])], np.intp)
+        places = np.random.Generator(np.random.PCG64(random.getrandbits(64))).permutation(len(self))
+        return _in_turns(self._rows_as_given[places], self._zones_as_given[places])
 
     def order_of(self, there: BoolArray) -> IntpArray:
         """intp[n]: the rows of some nodes (bool[N]) as the scheduler would list them if there were no others."""
@@ -227,12 +236,7 @@ class NodeColumns:
             return np.flatnonzero(there)
         rows, zones = self._rows_as_given, self._zones_as_given
         some = there[rows]
-        rows, zones = rows[some], zones[some]
-        by_zone = np.argsort(zones, kind="stable")
-        _, begin, first = np.unique(zones[by_zone], return_index=True, return_inverse=True)
-        turn = np.arange(len(rows)) - begin[first]
-        # Zones take turns in the order in which their first nodes joined.
-        return rows[by_zone[np.lexsort((by_zone[begin][first], turn))]]
+        return _in_turns(rows[some], zones[some])
 
     @cached_property
     def _rows_as_given(self) -> IntpArray:
