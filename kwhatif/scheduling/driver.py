@@ -13,7 +13,6 @@ from random import Random
 from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
-from msgspec.structs import replace
 
 from kwhatif.api.core import Node, Pod
 from kwhatif.cluster.cluster import Cluster
@@ -26,6 +25,7 @@ from kwhatif.scheduling.binary_heap import BinaryHeap, has_lesser_key
 from kwhatif.scheduling.node_sampling import ParallelSearch
 from kwhatif.scheduling.profile import Profile, SharedState
 from kwhatif.scheduling.queue import Hints, without_hints
+from kwhatif.scheduling.repeated_failures import RepeatedFailures, State
 from kwhatif.scheduling.schedule_one import Observer, Scheduler
 from kwhatif.scheduling.setup import Setup
 
@@ -55,27 +55,6 @@ class DriverOptions(TypedDict, total=False):
     imagined: bool
     prefers: Mapping[str, str]
     observer: Observer
-
-
-State = tuple[Any, ...]
-
-
-class RepeatedFailures:
-    """Failed attempts by the shape of their pods, in one state of the cluster."""
-
-    def __init__(self) -> None:
-        self._state: State = ()
-        self._attempts: dict[int, Attempt] = {}
-
-    def find(self, state: State, pod: PodInfo) -> Attempt | None:
-        """The failure of a pod that looks like this one, as this one's."""
-        failed = self._attempts.get(pod.shape.index) if state == self._state else None
-        return None if failed is None else replace(failed, pod=pod)
-
-    def add(self, state: State, attempt: Attempt) -> None:
-        if state != self._state:
-            self._state, self._attempts = state, {}
-        self._attempts[attempt.pod.shape.index] = attempt
 
 
 class Driver:
