@@ -238,6 +238,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     # --- where they can be had
 
     def filter(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod) -> Iterator[Rejection]:
+        state.filtered = True
         stale, homeless = state.stale, state.lacks_extended_resource
         if stale:
             yield Rejection(np.ones(nodes.size, np.bool_), STALE, unresolvable=True)
@@ -329,7 +330,7 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
     # --- scores
 
     def score(self, pod: PodInfo, nodes: NodeView, state: ClaimsOfPod | None) -> Int64Array:
-        if state is None or not self.handle.features.dra_prioritized_list:
+        if state is None or not state.filtered or not self.handle.features.dra_prioritized_list:
             return np.zeros(nodes.size, np.int64)
         scores: Int64Array = nodes.take_rows(state.alternatives())
         return scores
@@ -348,6 +349,8 @@ class DynamicResources(Plugin["ClaimsOfPod", "ClaimsOfPod | None"]):
         if state is None:
             return None
         state.reserved = True
+        if not state.filtered:
+            return Status.error("claim allocation not found for node") if state.to_allocate else None
         row = state.cluster.columns.row(node)
         assert row is not None
         for claim, allocation in state.allocate(row):

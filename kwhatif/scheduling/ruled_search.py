@@ -13,11 +13,6 @@ from kwhatif.framework.victim_rules import Account, VictimRules
 from kwhatif.scheduling.preemption_candidates import VictimTable
 
 
-def expected_victim(node: str) -> str:
-    """The status of a node that the pod fits on as it is."""
-    return f'expected at least one victim pod on node "{node}"'
-
-
 class RuledSearch:
     """The rules' part in the dry run for one pod.
 
@@ -87,13 +82,3 @@ class RuledSearch:
                 self.errors.setdefault(row, f"no corresponding pod {info.pod.name} in pods of node {node}")
                 self.clean[place] = False
         return stays
-
-    def error(self, pointless: list[str]) -> str:
-        """All errors as one text, in the order of the nodes."""
-        errors = dict(self.errors)
-        for name in pointless:
-            if (row := self._table.columns.row(name)) is not None:
-                errors[row] = expected_victim(name)
-        in_order = (int(row) for row in self._table.cluster.node_order)
-        texts = list(dict.fromkeys(errors[row] for row in in_order if row in errors))
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

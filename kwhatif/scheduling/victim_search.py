@@ -29,7 +29,7 @@ from kwhatif.scheduling.preemption_candidates import (
     VictimTable,
     by_importance,
 )
-from kwhatif.scheduling.ruled_search import RuledSearch, expected_victim
+from kwhatif.scheduling.ruled_search import RuledSearch
 
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import Extenders
@@ -49,9 +49,8 @@ def wanted_candidates(nodes: int, args: Any) -> int:
 class VictimSearch:
     """The dry run for one pod.
 
-    ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far; ``pointless`` names nodes that the
-    pod fits on as they are, which only a PreFilter that speaks for Filter leads to. Nodes of which it was known before
-    what they come to, from those ``tried`` for an earlier pod, are in neither.
+    ``failures`` is a histogram of reasons over the ``failed`` nodes seen so far; ``errors`` are by row. Nodes of which
+    it was known before what they come to, from those ``tried`` for an earlier pod, are in neither.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class VictimSearch:
         self._nominated = nominated_pods(diagnosis.cluster, pod)
         self.failures: dict[str, int] = {}
         self.failed = 0
-        self.pointless: list[str] = []
+        self.errors: dict[int, str] = {}
         self._ruled = None if rules is None else RuledSearch(pod, rules, table)
 
     def run(self, args: Any, random: Random | None = None) -> Candidates:
@@ -123,11 +122,11 @@ class VictimSearch:
 
     def refusal(self) -> Status:
         """Why no node is a candidate."""
-        if self._ruled is not None and self._ruled.errors:
-            return Status.error(self._ruled.error(self.pointless))
-        if self.pointless:
-            problems = [expected_victim(name) for name in self.pointless]
-            return Status.error(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+        errors = self.errors if self._ruled is None else {**self._ruled.errors, **self.errors}
+        if errors:
+            in_order = (errors.get(row, "") for row in self._cluster.node_order.tolist())
+            texts = list(dict.fromkeys(text for text in in_order if text))
+            return Status.error(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
         return Status.unschedulable(self.message())
 
     def message(self) -> str:
@@ -171,7 +170,11 @@ class VictimSearch:
             rows, shapes, gone, violating = rows[clean], shapes[clean], gone[clean], violating[clean]
         needed = gone.any(axis=1)
         if not needed.all():
-            self.pointless += [self._cluster.columns.names[row] for row in rows[~needed]]
+            # The pod fits there as it is, which only a PreFilter that speaks for Filter leads to.
+            names = self._cluster.columns.names
+            self.errors |= {
+                row: f'expected at least one victim pod on node "{names[row]}"' for row in rows[~needed].tolist()
+            }
             rows, shapes, gone, violating = rows[needed], shapes[needed], gone[needed], violating[needed]
         return self._measure(rows, shapes, gone, violating) if len(rows) else None
 
@@ -375,6 +378,9 @@ class VictimSearch:
                 worse = ~with_them.feasible
                 kept = NodeView(self._cluster, rows[places[worse]], both.part(worse))
                 verdicts.overlay(places[worse], evaluation.verdicts_on(self._pod, kept))
+        for place in np.flatnonzero(verdicts.failed).tolist():
+            status = verdicts.status(place)
+            self.errors[int(rows[place])] = "" if status is None else status.message
         for reason, count in verdicts.histogram().items():
             self._fail(reason, count, nodes=0)
         self.failed += len(rows)

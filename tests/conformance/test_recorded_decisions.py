@@ -31,7 +31,7 @@ FAMILIES = (
         "profiles",
         "resources",
     ),
-    *("sampling", "topologyspread", "volumes"),
+    *("sampling", "topologyspread", "volumes", "edges"),
     *("ties-batching", "ties-plain", "ties-sampling"),
 )
 

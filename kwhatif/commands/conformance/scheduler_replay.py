@@ -77,6 +77,7 @@ def scheduler_answer(scenario: SchedulerScenario, setup: Setup) -> dict[str, Any
         replay = QueueReplay(driver, lambda attempt: _record(driver, attempt, everywhere.records[-1]))
         outcome = replay.run([driver.cluster.shapes.info(pod) for pod in pods])
         return {"name": scenario.name, "nodeOrder": cluster.columns.names, **outcome}
+    _nominate(driver, pods)
     answers = []
     for i, pod in enumerate(pods):
         try:
@@ -95,6 +96,15 @@ def _pods(scenario: SchedulerScenario) -> Iterator[Pod]:
         except InputError as error:
             raise inside(error, "", f"$.pods[{i}]") from None
         yield pod
+
+
+def _nominate(driver: Driver, pods: Sequence[Pod]) -> None:
+    """Nominations hold from the moment their pods enter the queue, not only once these are tried."""
+    for pod in pods:
+        info = driver.cluster.shapes.info(pod)
+        scheduler = driver.scheduler(pod.spec.scheduler_name)
+        if info.nominated and scheduler is not None and scheduler.framework.pre_enqueue(info) is None:
+            driver.cluster.nominate(info, info.nominated)
 
 
 def _answer(driver: Driver, everywhere: NodesRecorder, pod: Pod) -> dict[str, Any]:

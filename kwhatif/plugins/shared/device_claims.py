@@ -57,6 +57,7 @@ class ClaimsOfPod:
 
     claims      those it names, then the ``special`` one behind its extended resources
     pending     by identity, what other pods of the group have reserved of them in the same cycle
+    filtered    whether Filter has run, which a profile may leave out
     reserved    whether Reserve has run; ``allocated``, by identity, is what it allocated for them
     """
 
@@ -69,7 +70,7 @@ class ClaimsOfPod:
         self.claims = [*named, *([self.special] if self.special else [])]
         self.allocated: dict[str, Allocation] = {}
         self.created: ResourceClaim | None = None
-        self.reserved = False
+        self.filtered = self.reserved = False
         self._chosen: tuple[int, list[tuple[ResourceClaim, Allocation]]] | None = None
 
     def forget_nodes(self) -> None:
