@@ -11,7 +11,7 @@ import pytest
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.decode import decode_json
 from kwhatif.commands.backtest.recorded_cluster import RecordedCluster
-from kwhatif.policy.configuration_file import default_configuration, load_configuration
+from kwhatif.policy.configuration_file import default_configuration
 from kwhatif.scheduling.setup import Setup
 from kwhatif.simulation.session import Session
 from kwhatif.snapshot.load import load_recording
