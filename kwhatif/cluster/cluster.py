@@ -420,6 +420,12 @@ class Cluster(NodeInfos):
         twin._tallies = twin._tallies.renumber(np.arange(len(self)), len(twin))
         return twin
 
+    def remove_node(self, row: int) -> None:
+        """A node goes with its pods, and nobody is nominated to it any more; it keeps its row."""
+        self.nominated.remove_nodes([self.columns.names[row]])
+        self.forget_all(self.pods_on[row], row)
+        self.deactivate_node(row)
+
     def change_nodes(self, nodes: Sequence[Node]) -> None:
         """Nodes that are there have other taints from now on, or take pods or not. Rows stay."""
         self.columns = self.columns.with_changed_nodes(nodes)

@@ -234,7 +234,6 @@ class Session:
         cluster.change_nodes(nodes)
         if not all(scheduler.framework.is_in_tree for scheduler in self.driver.in_use):
             # What others worked out of taints is of the nodes as they were.
-            cluster.memory = {}
             cluster.drop_tallies()
             for scheduler in self.driver.in_use:
                 scheduler.start_over()

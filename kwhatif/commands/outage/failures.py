@@ -144,8 +144,5 @@ class FailingCluster:
             self.cluster.go_back(before)
 
     def _take_away(self, rows: Sequence[int]) -> None:
-        cluster = self.cluster
         for row in rows:
-            cluster.nominated.remove_nodes([cluster.columns.names[row]])
-            cluster.forget_all(cluster.pods_on[row], row)
-            cluster.deactivate_node(row)
+            self.cluster.remove_node(row)

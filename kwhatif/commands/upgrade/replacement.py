@@ -53,10 +53,7 @@ class PoolNodes:
 
     def leave(self, name: str) -> None:
         """Delete an old node with the pods left on it."""
-        cluster, row = self._session.cluster, self._row(name)
-        cluster.nominated.remove_nodes([name])
-        cluster.forget_all(list(cluster.pods_on[row]), row)
-        cluster.deactivate_node(row)
+        self._session.cluster.remove_node(self._row(name))
 
     def cordon(self, names: Iterable[str]) -> None:
         """These nodes take no new pods from now on."""

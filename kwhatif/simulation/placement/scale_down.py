@@ -77,9 +77,7 @@ class ShrinkingCluster(msgspec.Struct):
                 continue
             before = cluster.checkpoint()
             moving = [info for info in cluster.pods_on[row] if _is_movable(info)]
-            cluster.nominated.remove_nodes([name])
-            cluster.forget_all(cluster.pods_on[row], row)
-            cluster.deactivate_node(row)
+            cluster.remove_node(row)
             driver.begin_anew(driver.shared.next_start)
             run = PlacementRun(session)
             run.schedule_all(_recreate(moving))
