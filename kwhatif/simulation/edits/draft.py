@@ -31,7 +31,7 @@ from kwhatif.simulation.session import PodToSchedule
 from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.snapshot.load import Manifest
 from kwhatif.versions import features_of
-from kwhatif.workloads.job_failures import Job, failures_left, job_of
+from kwhatif.workloads.job_failures import Job, JobFailures, failures_left, job_of
 from kwhatif.workloads.objects import integer, name_of, namespace_of
 
 T = TypeVar("T", bound=Resource)
@@ -173,17 +173,12 @@ def _given_back(claim: ResourceClaim, removed: Collection[str]) -> ResourceClaim
 
 def fail_jobs(draft: Draft, pods: Sequence[Pod]) -> set[Job]:
     """Count the loss of these pods as failures of their jobs. Returns the jobs that fail for it."""
-    lost = Counter(map(job_of, pods))
-    failing: set[Job] = set()
-    for job in list(draft.whole("Job")):
-        number = lost[namespace_of(job), name_of(job)]
-        left, status = failures_left(job), section(job, "status")
-        if not number or left is None:
-            continue
-        draft.put_whole({**job, "status": {**status, "failed": integer(status.get("failed"), 0) + number}})
-        if number > left:
-            failing.add((namespace_of(job), name_of(job)))
-    return failing
+    lost, jobs = Counter(map(job_of, pods)), list(draft.whole("Job"))
+    for job in jobs:
+        number, status = lost[namespace_of(job), name_of(job)], section(job, "status")
+        if number and failures_left(job) is not None:
+            draft.put_whole({**job, "status": {**status, "failed": integer(status.get("failed"), 0) + number}})
+    return JobFailures(jobs).lose(pods)
 
 
 _JOB_FAILS = "of jobs that fail for it, beyond their backoffLimit"
