@@ -46,7 +46,7 @@ class _NodeTree:
             zone = zone_key_of(new)
             turn = self._turns.setdefault((new.metadata.uid or new.name, zone), len(self._turns))
             self._zones.setdefault(zone, turn)
-        if isinstance(old, Node):
+        if isinstance(old, Node) and (not isinstance(new, Node) or zone_key_of(old) != zone_key_of(new)):
             there = {zone_key_of(node) for node in nodes if isinstance(node, Node)}
             self._zones = {zone: turn for zone, turn in self._zones.items() if zone in there}
 
