@@ -131,95 +131,72 @@ def claims_of(searches: Sequence[Attempt], row: int) -> Claims | None:
     return Claims({each: count / len(searches) for each, count in rows.items()}, {row: 1})
 
 
-MACHINES = (BEGINS_AFTER, 4 * BEGINS_AFTER, 16 * BEGINS_AFTER)
-"""How late workers begin where the recorded scheduler may have run: the fewer idle processors it has, the later."""
-
-RARELY = 0.03
-"""How likely a search that leads elsewhere is thought to have been the recorded one, beside one that leads there: the
-race may have been another one, and so may the state.
-"""
-
-Beginning = tuple[int, int]
-"""The row of the node where a search begins, and which of the machines it runs on."""
-
-
 class SearchFilter:
-    """Where the next search begins, as a particle filter: any node at first; then where searches end that led to what
-    was recorded, and, rarely, where others do. So it learns on which machine the scheduler runs, too.
+    """Where the next search begins, as a particle filter: ``runs`` starts, evenly drawn at first; then those where
+    searches end that led to what was recorded.
 
     ``unreachable`` counts bindings to a node that no search leads to.
     """
 
     def __init__(self, cluster: RecordedCluster, runs: int) -> None:
         self._cluster, self._runs = cluster, runs
-        random = np.random.Generator(np.random.PCG64(runs))
-        self._searches = [ParallelSearch(random, WORKERS, late) for late in MACHINES]
-        self._beginnings = self._begin_anywhere()
+        self._random = np.random.Generator(np.random.PCG64(runs))
+        self._search = ParallelSearch(self._random, WORKERS)
+        self._starts = self._draw_starts(runs)
         self.unreachable = 0
 
     def take(self, pod: Pod, node: str) -> Claims | None:
         """The claims about a pod that was bound to this node; None if its search was no choice among equals, or cannot
         have led there.
         """
-        asked = self._ask(pod, self._beginnings)
+        asked = self._ask(pod, self._starts)
         row = self._cluster.session.cluster.columns.row(node)
         if row is None or not all(each.is_placed for each in asked):
             self.unreachable += 1
             return None
-        leads = any(each.row == row for each in asked)
-        weights = [1.0 if each.row == row else RARELY for each in asked]
-        ends = ends_of(asked, self._beginnings)
-        if not leads:
+        agreeing = [each for each in asked if each.row == row]
+        if agreeing:
+            self._starts = spread_ends(agreeing, self._runs)
+        else:
             # The order or the state is not as it was, or something rare happened: the next bindings tell.
-            anywhere = self._begin_anywhere()
-            searches = self._ask(pod, anywhere)
-            agreeing = [place for place, each in enumerate(searches) if each.row == row]
-            weights += [RARELY * len(asked) / len(agreeing) for _ in agreeing]
-            others = ends_of(searches, anywhere)
-            ends += [others[place] for place in agreeing]
-            leads = bool(agreeing)
-        self._beginnings = spread(ends, weights, self._runs)
-        # It is busier at times.
-        self._beginnings[::20] = [(start, (on + 1) % len(MACHINES)) for start, on in self._beginnings[::20]]
-        self.unreachable += not leads
-        return claims_of(asked, row) if leads else None
+            elsewhere = [each for each in self._ask(pod, self._draw_starts(self._runs)) if each.row == row]
+            if not elsewhere:
+                self._starts = spread_ends(asked, self._runs)
+                self.unreachable += 1
+                return None
+            half = self._runs // 2
+            self._starts = spread_ends(asked, half) + spread_ends(elsewhere, self._runs - half)
+        return claims_of(asked, row)
 
     def pass_over(self, pod: Pod) -> None:
         """A pod was refused: the next search begins where its own ended, elsewhere if it looked at some nodes only."""
-        first = self._beginnings[0]
-        (asked,) = self._ask(pod, [first])
+        start = self._starts[0]
+        (asked,) = self._ask(pod, [start])
         if asked.next_start is not None:
-            size, moved = len(self._cluster.names), asked.next_start - first[0]
-            self._beginnings = [((start + moved) % size, on) for start, on in self._beginnings]
+            size = len(self._cluster.names)
+            self._starts = [(each + asked.next_start - start) % size for each in self._starts]
 
-    def _begin_anywhere(self) -> list[Beginning]:
-        return [(row, row % len(MACHINES)) for row in range(len(self._cluster.names))]
+    def _draw_starts(self, number: int) -> list[int]:
+        found: list[int] = self._random.integers(len(self._cluster.names), size=number).tolist()
+        return found
 
-    def _ask(self, pod: Pod, beginnings: Sequence[Beginning]) -> list[Attempt]:
-        """The decisions about a pod whose search begins there, with racing workers."""
+    def _ask(self, pod: Pod, starts: Sequence[int]) -> list[Attempt]:
+        """The decisions about a pod whose search begins at each of these rows, with racing workers."""
         shared, size = self._cluster.session.driver.shared, len(self._cluster.names)
         one_worker: Search = shared.search
-        asked: list[Attempt] = []
-        for start, on in beginnings:
-            shared.search = self._searches[on]
-            asked.append(self._cluster.ask(pod, start % size))
-        shared.search = one_worker
-        return asked
+        shared.search = self._search
+        try:
+            return [self._cluster.ask(pod, start % size) for start in starts]
+        finally:
+            shared.search = one_worker
 
 
-def ends_of(searches: Sequence[Attempt], beginnings: Sequence[Beginning]) -> list[Beginning]:
-    """Where the search after each of these begins, on the same machine."""
-    pairs = zip(searches, beginnings, strict=True)
-    return [(start if each.next_start is None else each.next_start, on) for each, (start, on) in pairs]
-
-
-def spread(ends: Sequence[Beginning], weights: Sequence[float], count: int) -> list[Beginning]:
-    """So many of them, each as often as its weight says but for one time. (Drawn at random, one of two that are as
-    likely would die out in time.)
+def spread_ends(searches: Sequence[Attempt], count: int) -> list[int]:
+    """So many rows where searches ended, each search as often as any other but for one time. (Drawn at random, one of
+    two ends that are as likely would die out in time.)
     """
-    up_to = np.cumsum(weights)
-    places = np.searchsorted(up_to, (np.arange(count) + 0.5) * up_to[-1] / count)
-    return [ends[place] for place in places.tolist()]
+    ends = [each.next_start for each in searches if each.next_start is not None]
+    return [ends[place * len(ends) // count] for place in range(count)]
 
 
 def claims_of_day(path: str, runs: int, *, unknown_start: bool = False, blind: bool = False) -> Iterator[Claims]:
