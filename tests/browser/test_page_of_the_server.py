@@ -234,6 +234,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_not_drawn(chromium: Any, se
 def test_back_in_a_comparison_takes_back_what_a_side_asked(chromium: Any, server: Server) -> None:
     page = open_page(chromium, server, [])
     page.locator("#beside").click()
+    page.locator("#difference", has_text="Every pod ends on the same node.").wait_for()
     right = page.frame_locator("#right")
     right.locator("#find").fill("general-a-1")
     right.locator("#find").press("Enter")
