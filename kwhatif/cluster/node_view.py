@@ -6,8 +6,10 @@ left this node?" cases at once: only the view differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+import msgspec
 import numpy as np
 
 from kwhatif.cluster.cluster import Cluster
@@ -55,6 +57,15 @@ class PodDelta:
         twin.count += np.tile(np.arange(1, width + 1), size)
         return twin
 
+    def beside(self, other: PodDelta) -> PodDelta:
+        """Both changes of the same rows; host ports are left as they are."""
+        twin = object.__new__(PodDelta)
+        twin.shapes = np.concatenate([self.shapes, other.shapes], axis=1)
+        twin.signs = np.concatenate([self.signs, other.signs], axis=1)
+        twin.ports = None
+        twin.requested, twin.count = self.requested + other.requested, self.count + other.count
+        return twin
+
     def part(self, places: IntpArray | BoolArray) -> PodDelta:
         """The same change for some of the rows only."""
         twin = object.__new__(PodDelta)
@@ -64,30 +75,66 @@ class PodDelta:
         return twin
 
 
-def nominated_pods(cluster: Cluster, pod: PodInfo) -> dict[int, Sequence[PodInfo]]:
-    """Row -> pods nominated there that take precedence over this pod."""
-    preceding = cluster.nominated.preceding(pod)
-    return {row: infos for node, infos in preceding.items() if (row := cluster.columns.row(node)) is not None}
+class NominatedPods(msgspec.Struct, frozen=True, eq=False):
+    """The pods nominated to some nodes, and the change of these if the pods come.
+
+    rows      intp[n], ascending
+    pods      those nominated to each row
+    """
+
+    rows: IntpArray
+    pods: Sequence[Sequence[PodInfo]]
+    change: PodDelta
+
+    def places_of(self, rows: IntpArray) -> tuple[IntpArray, IntpArray]:
+        """intp[m] each: the places in ``rows`` to which pods are nominated, and where those rows are here."""
+        if not len(self.rows):
+            return rows[:0], rows[:0]
+        here = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        places = np.flatnonzero(self.rows[here] == rows)
+        return places, here[places]
+
+
+def nominated_pods(cluster: Cluster, pod: PodInfo) -> NominatedPods:
+    """The pods nominated to nodes that take precedence over this pod."""
+    state = cluster.columns, cluster.shapes.requests.shape[1]
+    nominated = cluster.nominated.derive(pod, state, partial(_find_nominated, cluster))
+    if nominated.change.ports is not None:
+        # Those in use on the nodes change with their pods.
+        nominated.change.ports = _ports_after(cluster, nominated.rows, nominated.pods, 1)
+    return nominated
+
+
+def _find_nominated(cluster: Cluster, by_node: Mapping[str, Sequence[PodInfo]]) -> NominatedPods:
+    by_row = {row: infos for node, infos in by_node.items() if (row := cluster.columns.row(node)) is not None}
+    rows = np.array(sorted(by_row), np.intp)
+    pods = [by_row[row] for row in rows.tolist()]
+    return NominatedPods(rows, pods, change_of(cluster, rows, pods, 1))
 
 
 def change_of(cluster: Cluster, rows: IntpArray, pods: Sequence[Sequence[PodInfo]], sign: int) -> PodDelta:
     """The change of pods that come to (+1) or leave (-1) each of ``rows``."""
-    width = max((len(some) for some in pods), default=0)
-    shapes = np.zeros((len(rows), width), np.intp)
-    signs = np.zeros((len(rows), width), np.int64)
-    ports = None
-    for place, some in enumerate(pods):
-        for k, info in enumerate(some):
-            shapes[place, k], signs[place, k] = info.shape.index, sign
-            if info.shape.ports:
-                columns = cluster.port_columns(info.shape.ports)
-                if ports is None or ports.shape[1] < cluster.ports.shape[1]:
-                    fresh = cluster.ports[rows].copy()
-                    if ports is not None:
-                        fresh[:, : ports.shape[1]] = ports
-                    ports = fresh
-                ports[place, columns] = sign > 0
-    return PodDelta(cluster.shapes, shapes, signs, ports)
+    counts = np.fromiter(map(len, pods), np.intp, len(pods))
+    places = np.repeat(np.arange(len(rows)), counts)
+    columns = np.arange(len(places)) - np.repeat(counts.cumsum() - counts, counts)
+    shapes = np.zeros((len(rows), int(counts.max(initial=0))), np.intp)
+    signs = np.zeros(shapes.shape, np.int64)
+    shapes[places, columns] = [info.shape.index for some in pods for info in some]
+    signs[places, columns] = sign
+    return PodDelta(cluster.shapes, shapes, signs, _ports_after(cluster, rows, pods, sign))
+
+
+def _ports_after(cluster: Cluster, rows: IntpArray, pods: Sequence[Sequence[PodInfo]], sign: int) -> BoolArray | None:
+    """bool[n, K]: host ports in use on the rows after the change; None where it is about none."""
+    wanted = [(place, info.shape.ports) for place, some in enumerate(pods) for info in some if info.shape.ports]
+    if not wanted:
+        return None
+    # A new port is a new column, so these come first.
+    columns = [(place, cluster.port_columns(ports)) for place, ports in wanted]
+    after: BoolArray = cluster.ports[rows]
+    for place, those in columns:
+        after[place, those] = sign > 0
+    return after
 
 
 class NodeView:

@@ -5,9 +5,12 @@ Upstream: pkg/scheduler/backend/queue/nominator.go.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from kwhatif.cluster.shapes import PodInfo
+
+T = TypeVar("T")
 
 
 class Nominations(Mapping[str, Sequence[PodInfo]]):
@@ -20,7 +23,7 @@ class Nominations(Mapping[str, Sequence[PodInfo]]):
         self.version = 0
         self._pods: dict[str, list[PodInfo]] = {}
         self._nodes: dict[str, str] = {}
-        self._preceding: dict[int, dict[str, list[PodInfo]]] = {}
+        self._derived: dict[tuple[int, object], Any] = {}
 
     def __getitem__(self, node: str) -> Sequence[PodInfo]:
         return self._pods[node]
@@ -52,13 +55,17 @@ class Nominations(Mapping[str, Sequence[PodInfo]]):
         for uid in [info.uid for name in names for info in self._pods.get(name, ())]:
             self.remove(uid)
 
-    def preceding(self, pod: PodInfo) -> Mapping[str, Sequence[PodInfo]]:
-        """By node, the other pods nominated there whose priority is not below this pod's."""
+    def derive(self, pod: PodInfo, state: object, compute: Callable[[Mapping[str, Sequence[PodInfo]]], T]) -> T:
+        """What is computed of the other pods, by node, that are nominated there and whose priority is not below this
+        pod's. It is kept while they and the ``state`` are the same.
+        """
         if pod.uid in self._nodes:
-            return self._list_preceding(pod)
-        if pod.priority not in self._preceding:
-            self._preceding[pod.priority] = self._list_preceding(pod)
-        return self._preceding[pod.priority]
+            return compute(self._list_preceding(pod))
+        key = pod.priority, state
+        if key not in self._derived:
+            self._derived[key] = compute(self._list_preceding(pod))
+        derived: T = self._derived[key]
+        return derived
 
     def _list_preceding(self, pod: PodInfo) -> dict[str, list[PodInfo]]:
         listed = {
@@ -92,4 +99,4 @@ class Nominations(Mapping[str, Sequence[PodInfo]]):
 
     def _change(self) -> None:
         self.version += 1
-        self._preceding.clear()
+        self._derived.clear()

@@ -1,7 +1,7 @@
 """The interface of executors, and the local one: processes of this machine by loky, none where one worker is enough.
 
-Worker processes import nothing from the working directory, get the base of the study through a pipe, and end when their
-parent has gone.
+Where a fork is safe they begin with the base of the study. Otherwise they get it through a pipe, and import nothing
+from the working directory. They end when their parent has gone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cached_property
+from multiprocessing import get_context
 from typing import Any, Protocol
 
 from kwhatif.errors import UsageError
@@ -160,15 +162,15 @@ def cores_here() -> int:
     return int(cpu_count())
 
 
+def can_fork() -> bool:
+    """Whether a fork of this process is safe: on Linux, where no other thread may hold a lock."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
 @contextmanager
 def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[WorkerPool]:
-    """The base is pickled once, and handed to each worker through the pipe by which it is started.
-
-    So it is in no file that other users could read, or that a killed run could leave behind. For a cluster of 5,000
-    nodes and 50,000 pods it is forty megabytes.
-    """
     with _shut_down_in_order(), _isolated_children():
-        pool = _Processes(pickle.dumps((study.ask, study.base), protocol=5), processes)
+        pool = _Processes((study.ask, study.base), processes)
         try:
             yield pool
         finally:
@@ -197,17 +199,17 @@ def _shut_down_in_order() -> Iterator[None]:
 class _Processes:
     """Processes of loky. A further one, kept apart, retries failed worlds."""
 
-    def __init__(self, base: bytes, processes: int) -> None:
-        self._key, self._base, self._processes = uuid.uuid4().hex, base, processes
+    def __init__(self, work: tuple[Ask, Any], processes: int) -> None:
+        self._key, self._work, self._processes = uuid.uuid4().hex, work, processes
         # While one batch is being asked about, the next one waits at the worker's door.
         self.width = 2 * processes
         self._apart: Any = None
-        self._executor = _executor(processes, self._base)
+        self._executor = self._start(processes)
 
     def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
         executor = self._executor
         if avoid is not None:
-            executor = self._apart = self._apart or _executor(1, self._base)
+            executor = self._apart = self._apart or self._start(1)
         # Processes are started here, and by a thread that is.
         with _no_interrupts():
             future: Future[BatchResult] = executor.submit(_answer_batch, self._key, worlds)
@@ -223,13 +225,34 @@ class _Processes:
 
     def renew(self) -> None:
         self.close()
-        self._executor = _executor(self._processes, self._base)
+        self._executor = self._start(self._processes)
 
     def close(self) -> None:
         """End the workers at once."""
         for executor in filter(None, (self._executor, self._apart)):
             executor.shutdown(wait=True, kill_workers=True)
         self._apart = None
+
+    def _start(self, processes: int) -> Any:
+        """An executor whose workers are started by its first batch.
+
+        The base is in no file that other users could read, or that a killed run could leave behind. For a cluster of
+        5,000 nodes and 50,000 pods it is forty megabytes, pickled once.
+        """
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        # A process that has grown too large ends, and another one takes its place: that is as it should be.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
+        if can_fork():
+            # None ends when it is idle: another one would be forked beside the executor's threads.
+            how = {"context": get_context("fork"), "initargs": (self._work, os.getpid())}
+        else:
+            how = {"timeout": _IDLE, "initargs": (self._work_bytes, os.getpid())}
+        return ProcessPoolExecutor(processes, initializer=_begin_work, **how)
+
+    @cached_property
+    def _work_bytes(self) -> bytes:
+        return pickle.dumps(self._work, protocol=5)
 
 
 @contextmanager
@@ -277,22 +300,12 @@ def _isolated_children() -> Iterator[None]:
         os.environ.update(before)
 
 
-def _executor(processes: int, base: bytes) -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    # A process that has grown too large ends, and another one takes its place: that is as it should be.
-    warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-    return ProcessPoolExecutor(
-        max_workers=processes, timeout=_IDLE, initializer=_begin_work, initargs=(base, os.getpid())
-    )
+_handed_over: list[Any] = []
+"""In a worker: what it asks and the base, pickled where the worker is no fork, until its first batch."""
 
 
-_handed_over: list[bytes] = []
-"""In a worker: the base, until it is unpickled."""
-
-
-def _begin_work(base: bytes, parent: int) -> None:
-    _handed_over[:] = [base]
+def _begin_work(work: Any, parent: int) -> None:
+    _handed_over[:] = [work]
     follow_parent(parent)
 
 
@@ -315,5 +328,6 @@ def _answer_batch(key: str, worlds: Sequence[Any]) -> BatchResult:
 
 
 def _load_base() -> tuple[Ask, Any]:
-    task: tuple[Ask, Any] = pickle.loads(_handed_over.pop())
+    work = _handed_over.pop()
+    task: tuple[Ask, Any] = pickle.loads(work) if isinstance(work, bytes) else work
     return task

@@ -6,14 +6,12 @@ Where a fork is not safe, or there is one core, the tasks run here, one after th
 from __future__ import annotations
 
 import os
-import sys
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from kwhatif.fleet.executors import cores_here, follow_parent
+from kwhatif.fleet.executors import can_fork, cores_here, follow_parent
 from kwhatif.progress import use_listener
 
 T = TypeVar("T")
@@ -29,7 +27,7 @@ def run_in_forks(tasks: Sequence[Callable[[], T]], processes: int | None = None)
     """
     global _tasks
     processes = min(len(tasks), processes or cores_here())
-    if processes <= 1 or sys.platform != "linux" or threading.active_count() > 1:
+    if processes <= 1 or not can_fork():
         return [task() for task in tasks]
     _tasks = tasks
     forks = ProcessPoolExecutor(processes, get_context("fork"), follow_parent, (os.getpid(),))

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from kwhatif.cluster.cluster import Cluster
-from kwhatif.cluster.node_view import NodeView, PodDelta, change_of, nominated_pods
+from kwhatif.cluster.node_view import NodeView, NominatedPods, nominated_pods
 from kwhatif.cluster.shapes import PodInfo
 from kwhatif.cluster.types import BoolArray, Int64Array, IntpArray
 from kwhatif.framework.interface import Plugin, Scope
@@ -91,6 +91,7 @@ class Evaluation:
         self._prepare(pod)
         self.reach = 0
         self._unchanged: tuple[int, Verdicts] | None = None
+        self._beside: tuple[tuple[int, NominatedPods], Verdicts] | None = None
         self._none_passed = -1  # how long the journal was when no node passed; -1 while one does
 
     # --- filters
@@ -158,6 +159,7 @@ class Evaluation:
     def begin(self, pod: PodInfo) -> None:
         """Run PreFilter for a pod of this shape."""
         self.troubled = False
+        self._beside = None
         self._follow_nodes(pod)
         self._listen(pod)
         for plugin in self._asked_each_time:
@@ -270,10 +272,8 @@ class Evaluation:
     def passing(self, pod: PodInfo) -> BoolArray:
         """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
         ok = self._filter_by_cluster(pod, self._everything, self.ok.copy())
-        nominated = self._nominated_rows(pod) if self.cluster.nominated else None
-        if nominated is not None:
-            rows, change = nominated
-            ok[rows] &= self.verdicts_on(pod, NodeView(self.cluster, rows, change)).feasible
+        if len(rows := (nominated := nominated_pods(self.cluster, pod)).rows):
+            ok[rows] &= self._verdicts_beside(pod, nominated).feasible
         return ok
 
     def passing_among(self, pod: PodInfo, rows: IntpArray) -> BoolArray:
@@ -341,15 +341,24 @@ class Evaluation:
             return self._unchanged[1]
         verdicts = self.verdicts_on(pod, self._everything)
         self._unchanged = (seen, verdicts) if alone else None
-        nominated = self._nominated_rows(pod)
-        if nominated is not None:
-            rows, change = nominated
-            with_them = self.verdicts_on(pod, NodeView(self.cluster, rows, change))
+        if len(rows := (nominated := nominated_pods(self.cluster, pod)).rows):
+            with_them = self._verdicts_beside(pod, nominated)
             rejected = ~with_them.feasible
             if rejected.any():
-                kept = NodeView(self.cluster, rows[rejected], change.part(rejected))
+                kept = NodeView(self.cluster, rows[rejected], nominated.change.part(rejected))
                 verdicts.overlay(rows[rejected], self.verdicts_on(pod, kept))
         return verdicts
+
+    def _verdicts_beside(self, pod: PodInfo, nominated: NominatedPods) -> Verdicts:
+        """Verdicts on the nodes that pods are nominated to, with these there; computed once a cycle.
+
+        Upstream: RunFilterPluginsWithNominatedPods.
+        """
+        seen = len(self.cluster.journal), nominated
+        if self._beside is None or self._beside[0] != seen:
+            view = NodeView(self.cluster, nominated.rows, nominated.change)
+            self._beside = seen, self.verdicts_on(pod, view)
+        return self._beside[1]
 
     def fits_after(self, pod: PodInfo, view: NodeView) -> BoolArray:
         """bool[n]: nodes that pass all filters after the view's change of pods."""
@@ -358,17 +367,6 @@ class Evaluation:
             for rejection in self._framework.run_filter(plugin, pod, view, state):
                 ok &= ~rejection.where
         return ok
-
-    def _nominated_rows(self, pod: PodInfo) -> tuple[IntpArray, PodDelta] | None:
-        """Rows where pods of the same or higher priority are nominated, and those pods as a hypothetical change.
-
-        Upstream: RunFilterPluginsWithNominatedPods.
-        """
-        by_row = nominated_pods(self.cluster, pod)
-        if not by_row:
-            return None
-        rows = np.array(sorted(by_row), np.intp)
-        return rows, change_of(self.cluster, rows, [by_row[int(row)] for row in rows], 1)
 
     # --- scores
 

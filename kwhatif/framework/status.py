@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final, Protocol, TypeVar
 
@@ -299,7 +300,7 @@ class CycleEvaluation(Protocol):
         """All filters' verdicts on a view as it is."""
 
 
-class Diagnosis(msgspec.Struct):
+class Diagnosis(msgspec.Struct, dict=True):
     """What is known when no node is left.
 
     ``considered`` are the rows that were looked at (all, or those PreFilter narrowed the choice to) and ``verdicts``
@@ -328,6 +329,17 @@ class Diagnosis(msgspec.Struct):
         assert self.verdicts is not None
         histogram = self._histogram()
         return fit_message(self._size, histogram, post_filter=post_filter)
+
+    @cached_property
+    def rejectors(self) -> frozenset[str]:
+        """The plugins that rejected the pod, on whatever node; those of extenders left aside."""
+        counts = self.cluster.shapes.features.narrowing_plugins_are_rejectors
+        narrowing = self.narrowed_by if counts else ()
+        if self.refusal is not None:
+            return frozenset((self.refusal.plugin, *narrowing) if self.refusal.is_rejected else narrowing)
+        assert self.verdicts is not None
+        first = self.verdicts.first if self.considered is None else self.verdicts.first[self.considered]
+        return frozenset((*(self.verdicts.plugins[k] for k in np.unique(first).tolist() if k >= 0), *narrowing))
 
     @property
     def _size(self) -> int:

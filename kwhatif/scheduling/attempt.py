@@ -128,19 +128,8 @@ def rejectors_of(attempt: Attempt) -> frozenset[str]:
     if diagnosis is None:
         refused = attempt.refused
         return frozenset({refused.plugin}) if refused is not None and refused.is_rejected else frozenset()
-    counts = diagnosis.cluster.shapes.features.narrowing_plugins_are_rejectors
-    narrowing = set(diagnosis.narrowed_by if counts else ())
-    if diagnosis.refusal is not None:
-        names = {diagnosis.refusal.plugin} if diagnosis.refusal.is_rejected else set()
-        return frozenset(names | narrowing)
-    assert diagnosis.verdicts is not None
-    first = diagnosis.verdicts.first
-    if diagnosis.considered is not None:
-        first = first[diagnosis.considered]
-    plugins = {diagnosis.verdicts.plugins[index] for index in np.unique(first).tolist() if index >= 0}
-    if attempt.extender_cycle is not None and attempt.extender_cycle.narrowed:
-        plugins.add(EXTENDER)
-    return frozenset(plugins | narrowing)
+    narrowed = attempt.extender_cycle is not None and attempt.extender_cycle.narrowed
+    return diagnosis.rejectors | {EXTENDER} if narrowed else diagnosis.rejectors
 
 
 MAX_FAILURES = 10

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwhatif.cluster.columns import bytes_of_rows
-from kwhatif.cluster.node_view import NodeView, PodDelta, change_of, nominated_pods
+from kwhatif.cluster.node_view import NodeView, PodDelta, nominated_pods
 from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.status import Diagnosis, Status, fit_message
@@ -83,7 +83,7 @@ class VictimSearch:
         if random is not None and len(rows):
             rows = np.roll(rows, -random.randrange(len(rows)))
         # Of nodes where others are nominated it depends on these, and is not kept.
-        promised = list(self._nominated)
+        promised = self._nominated.rows.tolist()
         self._tried.forget(promised)
         candidate_rows = self._find(rows, len(rows) + 1 if args is None else wanted_candidates(len(rows), args))
         candidates = self._tried.candidates_on(candidate_rows)
@@ -199,7 +199,7 @@ class VictimSearch:
 
     def _find_looks(self, rows: IntpArray, shapes: IntpArray, violating: BoolArray) -> list[bytes] | None:
         """All that matters of each node; None where more does, and of what it comes to nothing is kept by look."""
-        if self._ruled is not None or self._nominated or not self._evaluation.depends_on_sums_only:
+        if self._ruled is not None or len(self._nominated.rows) or not self._evaluation.depends_on_sums_only:
             return None
         size, width = shapes.shape
         # Padded, so that it does not matter how many pods other nodes have.
@@ -280,33 +280,27 @@ class VictimSearch:
     def _fits(self, rows: IntpArray, change: PodDelta) -> BoolArray:
         """bool[n]: where the pod fits after the change, also with the pods nominated there."""
         fits = self._evaluation.fits_after(self._pod, NodeView(self._cluster, rows, change))
-        if self._nominated:
-            both, places = self._with_nominated(rows, change)
-            if len(places):
-                view = NodeView(self._cluster, rows[places], both)
-                fits[places] &= self._evaluation.fits_after(self._pod, view)
+        both, places = self._with_nominated(rows, change)
+        if len(places):
+            view = NodeView(self._cluster, rows[places], both)
+            fits[places] &= self._evaluation.fits_after(self._pod, view)
         return fits
 
     def _with_nominated(self, rows: IntpArray, change: PodDelta) -> tuple[PodDelta, IntpArray]:
         """The change with nominated pods added, for the places that have some."""
-        places = np.array([k for k, row in enumerate(rows) if int(row) in self._nominated], np.intp)
-        come = change_of(self._cluster, rows[places], [self._nominated[int(rows[k])] for k in places], 1)
-        part = change.part(places)
-        both = PodDelta(
-            self._cluster.shapes,
-            np.concatenate([part.shapes, come.shapes], axis=1),
-            np.concatenate([part.signs, come.signs], axis=1),
-        )
+        places, there = self._nominated.places_of(rows)
+        if not len(places):
+            return change, places
+        part, come = change.part(places), self._nominated.change.part(there)
+        both = part.beside(come)
+        both.ports = part.ports
         if come.ports is not None:
             mine = part.ports if part.ports is not None else self._cluster.ports[rows[places]]
-            wider = come.ports.copy()
-            wider[:, : mine.shape[1]] = mine
-            for k, place in enumerate(places):
-                for info in self._nominated[int(rows[place])]:
-                    self._set_ports(wider, k, info.shape.index, used=True)
-            both.ports = wider
-        else:
-            both.ports = part.ports
+            both.ports = come.ports
+            both.ports[:, : mine.shape[1]] = mine
+            for place, nominated in enumerate(there.tolist()):
+                for info in self._nominated.pods[nominated]:
+                    self._set_ports(both.ports, place, info.shape.index, used=True)
         return both, places
 
     def _reprieve(self, rows: IntpArray, change: PodDelta, victims: BoolArray, violating: BoolArray) -> BoolArray:
@@ -371,13 +365,12 @@ class VictimSearch:
         """Count why the pod does not fit there even without any possible victim."""
         evaluation, view = self._evaluation, NodeView(self._cluster, rows, change)
         verdicts = evaluation.verdicts_on(self._pod, view)
-        if self._nominated:
-            both, places = self._with_nominated(rows, change)
-            if len(places):
-                with_them = evaluation.verdicts_on(self._pod, NodeView(self._cluster, rows[places], both))
-                worse = ~with_them.feasible
-                kept = NodeView(self._cluster, rows[places[worse]], both.part(worse))
-                verdicts.overlay(places[worse], evaluation.verdicts_on(self._pod, kept))
+        both, places = self._with_nominated(rows, change)
+        if len(places):
+            with_them = evaluation.verdicts_on(self._pod, NodeView(self._cluster, rows[places], both))
+            worse = ~with_them.feasible
+            kept = NodeView(self._cluster, rows[places[worse]], both.part(worse))
+            verdicts.overlay(places[worse], evaluation.verdicts_on(self._pod, kept))
         for place in np.flatnonzero(verdicts.failed).tolist():
             status = verdicts.status(place)
             self.errors[int(rows[place])] = "" if status is None else status.message

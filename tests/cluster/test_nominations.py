@@ -17,7 +17,9 @@ def nominations_of(*pods: tuple[str, str, int]) -> tuple[Nominations, dict[str, 
 
 
 def keys_of(nominated: Nominations, info: PodInfo) -> dict[str, list[str]]:
-    return {on: [other.pod.name for other in others] for on, others in nominated.preceding(info).items()}
+    return nominated.derive(
+        info, (), lambda by_node: {on: [other.pod.name for other in others] for on, others in by_node.items()}
+    )
 
 
 def test_pods_of_lesser_priority_and_the_pod_itself_take_no_precedence() -> None:
