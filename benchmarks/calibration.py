@@ -12,7 +12,8 @@ Up to 100 nodes a search looks at all of them, and where it begins is known. Abo
 a day may begin at any node, each as likely, and the next one where those before ended that led to the recorded node.
 Bindings to a node that no search leads to do not count; standard error has their number. With ``--unknown-start`` days
 of up to 100 nodes are treated in the same way. With ``--blind`` nothing is followed: each search begins at any node, of
-a list in any order, as in a trial of ``chances``.
+a list in any order, as in a trial of ``chances``, and only pods that came alone count: which of several that a workload
+makes at once was decided first is not known for sure, and the clusters before the first and the second differ by a pod.
 
 For each case the race is played ``--runs`` times, and every node that was ever taken is a claim: that it is taken in so
 many of the cases. One JSON line a tenth of probability: the mean of what was ``said``, how many ``claims`` there are by
@@ -206,13 +207,21 @@ def claims_of_day(path: str, runs: int, *, unknown_start: bool = False, blind: b
         yield from (case.claims(runs) for case in cases_of_day(path))
         return
     searches: BlindSearches | SearchFilter = (BlindSearches if blind else SearchFilter)(replay.cluster, runs)
-    bindings = 0
-    for decision in decisions(recording, list(read_pod_versions(recording))):
+    bindings, decided = 0, list(decisions(recording, list(read_pod_versions(recording))))
+    for place, decision in enumerate(decided):
+        if blind and not is_alone(decided, place):
+            continue
         bindings += bool(decision.node)
         claims = claims_of_decision(replay, searches, decision)
         if claims is not None:
             yield claims
     print(f"{path}: no search leads to the node in {searches.unreachable} of {bindings} bindings", file=sys.stderr)
+
+
+def is_alone(decided: Sequence[Decision], place: int) -> bool:
+    """Whether neither the decision before this one nor the next is about a pod of the same workload, by their names."""
+    workloads = [decision.key.rpartition("-")[0] for decision in decided[max(place - 1, 0) : place + 2]]
+    return workloads.count(decided[place].key.rpartition("-")[0]) == 1
 
 
 def claims_of_decision(replay: Replay, searches: BlindSearches | SearchFilter, decision: Decision) -> Claims | None:
