@@ -267,7 +267,7 @@ class _Controller:
         spec, ref = volume.spec, volume.spec.claim_ref
         if ref is not None:
             own = (ref.namespace, ref.name) == (claim.namespace, claim.name)
-            if not own or (ref.uid and ref.uid != claim.metadata.uid) or volume.status.phase == "Released":
+            if not own or (ref.uid and ref.uid != claim.metadata.uid):
                 return False
         if claim.spec.volume_name:
             return claim.spec.volume_name == volume.name

@@ -62,6 +62,13 @@ IN_B = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "
 ONLY_B = [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]
 UNBOUND = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims."
 
+
+def released(**ref: str) -> Any:
+    """A volume on the second node, once used by the claim."""
+    kept = volume(nodeAffinity=IN_B, claimRef={"namespace": "default", "name": "data", **ref})
+    return {**kept, "status": {"phase": "Released"}}
+
+
 CASES: dict[str, tuple[list[Any], list[Any], str, str]] = {
     "a class that says nothing provisions at once": (
         [storage_class()],
@@ -110,6 +117,18 @@ CASES: dict[str, tuple[list[Any], list[Any], str, str]] = {
         [volume(claimRef={"namespace": "default", "name": "another"}), claim(), USER],
         "",
         "",
+    ),
+    "a volume kept for a deleted claim of this name is not given again": (
+        [storage_class(provisioner="kubernetes.io/no-provisioner"), released(uid="of-the-deleted")],
+        [claim(), USER],
+        "",
+        "",
+    ),
+    "unless somebody cleared its uid, whatever the phase says": (
+        [storage_class(provisioner="kubernetes.io/no-provisioner"), released()],
+        [claim(), USER],
+        "bee",
+        "is bound to disk",
     ),
     "a class that waits leaves it to the scheduler": (
         [storage_class(mode="WaitForFirstConsumer")],
