@@ -83,7 +83,8 @@ _LOOKS_EVERY = 0.5
 class LocalExecutor:
     """A number of ``processes`` of this machine. With one, worlds are computed in this very process.
 
-    None means one for each core, once it is clear that the study takes long enough.
+    None means one for each core, once it is clear that the study takes long enough. A heavy one has them from the
+    beginning, and a process for each world if these are few: of three on two cores, none waits for the others.
     """
 
     def __init__(self, processes: int | None = None) -> None:
@@ -98,6 +99,9 @@ class LocalExecutor:
                 if processes is not None and processes > 1:
                     raise UsageError(f"--workers {self._processes}: this program has no Python; pip install kwhatif")
                 processes = 1
+            if processes is None and study.heavy and can_fork():
+                cores = cores_here()
+                processes = worlds if cores > 1 and worlds < 2 * cores else min(worlds, cores)
             if processes is None:
                 yield _GrowingPool(study, worlds, stack)
             else:

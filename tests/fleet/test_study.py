@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kwhatif.errors import InputError, KwhatifError, UsageError
@@ -66,6 +67,28 @@ def test_a_study_that_takes_long_gets_a_process_for_each_core(monkeypatch: pytes
     monkeypatch.setattr(here, "_WORTH_IT", 0.0)
     assert rows_of(squares(Base(tmp_path)), LocalExecutor()) == expected()
     assert opened == [3]
+
+
+@pytest.mark.parametrize(
+    ("cores", "worlds", "processes"),
+    [(2, 3, 3), (2, 4, 2), (2, 40, 2), (8, 3, 3), (1, 3, None)],
+    ids=["a few more worlds than cores", "twice as many", "many", "fewer", "one core"],
+)
+def test_few_worlds_of_a_heavy_study_have_a_process_each(
+    cores: int, worlds: int, processes: int | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    opened = []
+
+    def start(study: Study[Any, Any, Any], number: int) -> AbstractContextManager[WorkerPool]:
+        opened.append(number)
+        return nullcontext(Scripted(study))
+
+    monkeypatch.setattr(here, "_processes", start)
+    monkeypatch.setattr(here, "cores_here", lambda: cores)
+    monkeypatch.setattr(here, "can_fork", lambda: True)
+    study = msgspec.structs.replace(squares(Base(tmp_path), worlds), heavy=True)
+    assert rows_of(study, LocalExecutor()) == expected(worlds)
+    assert opened == ([] if processes is None else [processes])
 
 
 def test_a_program_without_python_asks_by_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 KINDS = {"node": "nodes", "zone": "zones", "pool": "pools"}
 """Kinds of failures that can be asked about by these words, one and all of them."""
 
+MANY_PODS = 1_000
+"""A failure that takes away more pods than this takes a second and more to simulate."""
+
 REQUIREMENTS: tuple[Requirement, ...] = ("back", "replicas", "quorum", "budgets")
 
 
@@ -138,7 +141,17 @@ class Outage(FailureOptions, FleetOptions, Question[OutageResult]):
         gone, there = find_failures(wanted, session.snapshot.objects.list_all(Node))
         of = f"{ground.digest} {self.unreachable} {autoscalers and autoscalers.digest}" if self.rows is not None else ""
         base = OutageBase(ground, self.unreachable, None if autoscalers is None else autoscalers.without_orders())
-        study = Study("Failing", base, gone, simulate_failure, Failure, of, stationary=not ground.is_picklable)
+        share = max((len(failure.nodes) for failure in gone), default=0) / max(len(session.cluster), 1)
+        study = Study(
+            "Failing",
+            base,
+            gone,
+            simulate_failure,
+            Failure,
+            of,
+            stationary=not ground.is_picklable,
+            heavy=share * int(session.cluster.pod_count.sum()) > MANY_PODS,
+        )
         rows = run(study, self.executor, self.rows)
         failures, errors = [], []
         for world, loss in zip(gone, rows, strict=True):
