@@ -34,13 +34,11 @@ def run(study: Study[Base, Task, Row], executor: Executor, rows: RowsFile | None
     KwhatifError if there are no workers, or if ``rows`` belong to another study; UsageError if workers elsewhere are to
     compute a study that is stationary.
     """
-    if study.stationary:
-        if not isinstance(executor, LocalExecutor):
-            raise UsageError(
-                "--on: updates of workloads that run already, --autoscale, and pods that a quota refuses, are tried in "
-                "this process only"
-            )
-        executor = LocalExecutor(1)
+    if study.stationary and not isinstance(executor, LocalExecutor):
+        raise UsageError(
+            "--on: updates of workloads that run already, --autoscale, and pods that a quota refuses, are tried on "
+            "this machine only"
+        )
     with nullcontext() if rows is None else closing(rows):
         ready: dict[int, Any] = {} if rows is None else dict(rows.begin(study))
         left = [index for index in range(len(study.tasks)) if index not in ready]

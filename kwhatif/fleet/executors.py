@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import cached_property
 from multiprocessing import get_context
 from typing import Any, Protocol
 
@@ -99,6 +98,8 @@ class LocalExecutor:
                 if processes is not None and processes > 1:
                     raise UsageError(f"--workers {self._processes}: this program has no Python; pip install kwhatif")
                 processes = 1
+            if study.stationary and not can_fork():
+                processes = 1
             if processes is None and study.heavy and can_fork():
                 cores = cores_here()
                 processes = worlds if cores > 1 and worlds < 2 * cores else min(worlds, cores)
@@ -174,7 +175,7 @@ def can_fork() -> bool:
 @contextmanager
 def _processes(study: Study[Any, Any, Any], processes: int) -> Iterator[WorkerPool]:
     with _shut_down_in_order(), _isolated_children():
-        pool = _Processes((study.ask, study.base), processes)
+        pool = _Processes(study, processes)
         try:
             yield pool
         finally:
@@ -203,8 +204,8 @@ def _shut_down_in_order() -> Iterator[None]:
 class _Processes:
     """Processes of loky. A further one, kept apart, retries failed worlds."""
 
-    def __init__(self, work: tuple[Ask, Any], processes: int) -> None:
-        self._key, self._work, self._processes = uuid.uuid4().hex, work, processes
+    def __init__(self, study: Study[Any, Any, Any], processes: int) -> None:
+        self._key, self._study, self._processes = uuid.uuid4().hex, study, processes
         # While one batch is being asked about, the next one waits at the worker's door.
         self.width = 2 * processes
         self._apart: Any = None
@@ -212,7 +213,7 @@ class _Processes:
 
     def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
         executor = self._executor
-        if avoid is not None:
+        if avoid is not None and not self._study.stationary:
             executor = self._apart = self._apart or self._start(1)
         # Processes are started here, and by a thread that is.
         with _no_interrupts():
@@ -241,22 +242,19 @@ class _Processes:
         """An executor whose workers are started by its first batch.
 
         The base is in no file that other users could read, or that a killed run could leave behind. For a cluster of
-        5,000 nodes and 50,000 pods it is forty megabytes, pickled once.
+        5,000 nodes and 50,000 pods it is forty megabytes.
         """
         from joblib.externals.loky import ProcessPoolExecutor
 
         # A process that has grown too large ends, and another one takes its place: that is as it should be.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
+        work = self._study.ask, self._study.base
         if can_fork():
             # None ends when it is idle: another one would be forked beside the executor's threads.
-            how = {"context": get_context("fork"), "initargs": (self._work, os.getpid())}
+            how = {"context": get_context("fork"), "initargs": (work, os.getpid())}
         else:
-            how = {"timeout": _IDLE, "initargs": (self._work_bytes, os.getpid())}
+            how = {"timeout": _IDLE, "initargs": (pickle.dumps(work, protocol=5), os.getpid())}
         return ProcessPoolExecutor(processes, initializer=_begin_work, **how)
-
-    @cached_property
-    def _work_bytes(self) -> bytes:
-        return pickle.dumps(self._work, protocol=5)
 
 
 @contextmanager

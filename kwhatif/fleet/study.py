@@ -38,8 +38,8 @@ class Study(msgspec.Struct, Generic[Base, Task, Row], frozen=True, eq=False, dic
     ``base`` is what they have in common: any value that can be pickled. It is sent once to each worker, and every world
     must leave it unchanged. ``worlds`` are small frozen Structs. ``ask`` is a module-level function, since workers find
     it by name; it returns a ``row``, and the same for the same world. ``of`` identifies the base, by a digest or a
-    name: kept rows are reused where it is the same. A base that cannot be pickled is ``stationary``. The study is ``heavy``
-    where a world surely takes seconds.
+    name: kept rows are reused where it is the same. A base that cannot be pickled is ``stationary``. Where each world
+    surely takes seconds, the study is ``heavy``.
     """
 
     name: str

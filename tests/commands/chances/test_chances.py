@@ -175,7 +175,7 @@ def test_trials_end_when_the_answer_no_longer_changes_unless_their_number_is_nam
 
 
 @pytest.mark.long
-def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
+def test_an_update_takes_its_chances_too_on_this_machine_alone() -> None:
     owner = ("apps/v1", "Deployment", "web")
     whole = [workload("Deployment", "web", 2)]
     old = {**workload("ReplicaSet", "web-old", 2), "metadata": {"name": "web-old", "namespace": "default"}}
@@ -195,7 +195,7 @@ def test_an_update_takes_its_chances_too_in_this_process_alone() -> None:
     found = of(result, "web")
     assert (found.pods, found.pending.times) == (2, 0)
     assert round(sum(each.pods for each in found.nodes), 6) == 2, "every trial has both pods of the update"
-    with pytest.raises(UsageError, match="tried in this process only"):
+    with pytest.raises(UsageError, match="tried on this machine only"):
         ask(Chances(trials=50, on="dask://localhost:1"), Scenario(Inputs(cluster, [changed])))
 
 
