@@ -3,6 +3,7 @@
     python -m tests.admission.verdicts.judge CASES.jsonl.gz [--group GROUP] [--template TEMPLATE] [--case NAMESPACE] ...
 
 Each line is a case: what was there before (``context``), the requests (``operations``) and the recorded ``responses``.
+Of those with ``pods`` the pods that controllers make count too; of others, dry runs, the object that would be stored.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _LISTED = re.compile(r"(?:Invalid|Duplicate|Unsupported) value: (?=[{\[])")
 
 UNMADE = ("Pod", "CronJob")
 
-ASPECTS = ("verdict", "code and reason", "message", "causes", "warnings", "pods", "failedCreate")
+ASPECTS = ("verdict", "code and reason", "message", "causes", "warnings", "object", "pods", "failedCreate")
 
 
 @dataclass
@@ -125,6 +126,10 @@ def _compare(answer: ApiResponse, response: Json, case: Json, wrong: dict[str, s
         return
     if set(answer.warnings) != set(response.get("warnings") or ()) and not case.get("varies"):
         wrong["warnings"] = f"recorded {response.get('warnings')}, got {list(answer.warnings)}"
+    if isinstance(answer, StoredObject) and "pods" not in case and "object" in response:
+        others = list(unlike(response["object"], {**answer.object, "status": None}))
+        if others:
+            wrong["object"] = "; ".join(others)
     if not isinstance(answer, RequestRefusal) or case.get("varies"):
         return
     if _found_by_discovery(case, response):
@@ -138,6 +143,23 @@ def _compare(answer: ApiResponse, response: Json, case: Json, wrong: dict[str, s
     theirs = sorted(cause.get("field") or "" for cause in response.get("causes") or ())
     if theirs and ours != theirs:
         wrong["causes"] = f"recorded {theirs}, got {ours}"
+
+
+_VOLATILE = ("$.metadata.uid", "$.metadata.resourceVersion", "$.metadata.generation", "$.metadata.creationTimestamp")
+
+
+def unlike(recorded: Any, ours: Any, path: str = "$") -> Iterator[str]:
+    """Where a stored object of ours holds what the recorded one does not. Ours may lack defaults that nothing reads."""
+    if path in (*_VOLATILE, "$.metadata.managedFields") or ours in (None, "", [], {}):
+        return
+    if isinstance(recorded, dict) and isinstance(ours, dict):
+        for key, value in ours.items():
+            yield from unlike(recorded.get(key), value, f"{path}.{key}")
+    elif isinstance(recorded, list) and isinstance(ours, list) and len(recorded) == len(ours):
+        for i, (before, value) in enumerate(zip(recorded, ours, strict=True)):
+            yield from unlike(before, value, f"{path}[{i}]")
+    elif recorded != ours:
+        yield f"{path}: recorded {json.dumps(recorded)}, got {json.dumps(ours)}"
 
 
 def _found_by_discovery(case: Json, response: Json) -> bool:
@@ -205,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong[case["group"]].update(list(found_wrong))
         wrong[case["group"]]["any"] += bool(found_wrong)
         if given.verbose and found_wrong:
-            print(f"{case['namespace']} {case['group']}, {case['template']}")
+            print(f"{case['namespace']} {case['group']}, {case['template']}: {case['name']}")
             for aspect, text in found_wrong.items():
                 print(f"   {aspect}: {text}")
     width = max(map(len, totals), default=0)

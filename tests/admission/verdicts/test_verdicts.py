@@ -14,6 +14,7 @@ from kwhatif.admission.server import ApiServer
 from tests.admission.verdicts.judge import differences, load
 
 FOUND, CASES = load(Path(__file__).with_name("cases.jsonl.gz"))
+BEFORE_DRY_RUNS, DRY_RUNS = load(Path(__file__).with_name("changed_fields.jsonl.gz"))
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,11 @@ FOUND, CASES = load(Path(__file__).with_name("cases.jsonl.gz"))
 )
 def test_an_answer_is_the_recorded_one(case: dict[str, Any]) -> None:
     assert differences(FOUND, case) == {}
+
+
+@pytest.mark.parametrize("case", DRY_RUNS, ids=[f"{case['name']} ({i})" for i, case in enumerate(DRY_RUNS)])
+def test_a_dry_run_of_a_manifest_with_changed_fields_is_answered_as_recorded(case: dict[str, Any]) -> None:
+    assert differences(BEFORE_DRY_RUNS, case) == {}
 
 
 @pytest.mark.parametrize("verb", ["", "apply"])
