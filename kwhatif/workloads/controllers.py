@@ -1,11 +1,9 @@
-"""From an object that the API server stored to the pods of its controller; with those of Job, CronJob and custom
-resources that carry pod templates (``GROUP/KIND=$.spec.template``).
+"""From an object that the API server stored to the pods of its controller; with those of CronJob and custom resources
+that carry pod templates (``GROUP/KIND=$.spec.template``).
 
-A job has as many pods at a time as its parallelism and remaining completions allow. A cron job has one run, as if its
-time had come; a suspended one has none. Of a custom resource's templates each has as many pods as ``replicas`` beside
-it says, or one. Upstream: pkg/controller/job (job_controller.go, indexed_job_utils.go),
-pkg/registry/batch/job/strategy.go, pkg/controller/cronjob (cronjob_controllerv2.go, utils.go), where the job is named
-after the minute.
+A cron job has one run, as if its time had come; a suspended one has none. Of a custom resource's templates each has as
+many pods as ``replicas`` beside it says, or one. Upstream: pkg/controller/cronjob (cronjob_controllerv2.go, utils.go),
+where the job is named after the minute.
 """
 
 from __future__ import annotations
@@ -18,77 +16,24 @@ from msgspec.structs import replace as replace_fields
 
 from kwhatif.admission.response import Object
 from kwhatif.api.kinds import GROUPS, TEMPLATES
-from kwhatif.api.objects import part_of, section
+from kwhatif.api.objects import section
 from kwhatif.errors import UsageError
 from kwhatif.workloads.children import kind_for, make_children
 from kwhatif.workloads.daemon_set import make_daemon_set
 from kwhatif.workloads.deployment import make_deployment
-from kwhatif.workloads.job_scheduling import is_gang_candidate, scheduling_group_of
+from kwhatif.workloads.job import make_job
 from kwhatif.workloads.object_creation import (
     CreatedObjects,
     CreationFailure,
     ObjectCreator,
     Server,
-    pod_from_template,
-    truncate_name,
 )
-from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of, namespace_of, owner_reference, uid_of
+from kwhatif.workloads.objects import deep_copy_json, group_of, integer, name_of, namespace_of, owner_reference
 from kwhatif.workloads.pod_sets import DeclaredKind, PodSet
 from kwhatif.workloads.replica_set import make_replicas
 from kwhatif.workloads.stateful_set import make_stateful_set
 from kwhatif.workloads.template_paths import FieldPath
 from kwhatif.workloads.workload_kind import Companions, WorkloadKind
-
-INDEX = "batch.kubernetes.io/job-completion-index"
-OWN_CONTROLLER = "kubernetes.io/job-controller"
-LONGEST_GENERATED = 58
-
-
-def make_job(job: Object, making: ObjectCreator) -> None:
-    spec = section(job, "spec")
-    if spec.get("suspend") or (spec.get("managedBy") or OWN_CONTROLLER) != OWN_CONTROLLER:
-        return
-    template = _label_template(job)
-    if making.server.features.workload_with_job and is_gang_candidate(job):
-        group = scheduling_group_of(job, making)
-        if group is None:
-            return
-        if group:
-            part_of(template, "spec")["schedulingGroup"] = {"podGroupName": group}
-
-    def body_of(index: int) -> Object:
-        if spec.get("completionMode") != "Indexed":
-            return pod_from_template(template, job)
-        body = pod_from_template(template, job, truncate_name(name_of(job), f"-{index}-", LONGEST_GENERATED))
-        for kind in ("annotations", "labels"):
-            part_of(body, "metadata").setdefault(kind, {})[INDEX] = str(index)
-        return body
-
-    making.pods_of(job, _active(spec), body_of)
-
-
-def _active(spec: Object) -> int:
-    """How many pods run at first: without completions one success is enough, and all may try at once."""
-    parallelism = integer(spec.get("parallelism"), 1)
-    completions = spec.get("completions")
-    if completions is None:
-        return parallelism
-    return min(parallelism, integer(completions, 1))
-
-
-def _label_template(job: Object) -> Object:
-    """The template with the labels by which the job finds its pods."""
-    template = deep_copy_json(section(job, "spec", "template"))
-    if section(job, "spec").get("manualSelector"):
-        return dict(template)
-    metadata = template.setdefault("metadata", {})
-    labels = section(metadata, "labels")
-    for prefix in ("", "batch.kubernetes.io/"):
-        labels.setdefault(f"{prefix}controller-uid", uid_of(job))
-        labels.setdefault(f"{prefix}job-name", name_of(job))
-    metadata["labels"] = labels
-    return dict(template)
-
 
 LONGEST_JOB_NAME = 63
 

@@ -18,6 +18,7 @@ from datetime import datetime
 from kwhatif.admission.response import Object
 from kwhatif.workloads.daemon_set_rollout import DaemonSetRollout
 from kwhatif.workloads.deployment_rollout import DeploymentRollout
+from kwhatif.workloads.job import JobRollout
 from kwhatif.workloads.objects import group_of
 from kwhatif.workloads.replica_set import ReplicasRollout
 from kwhatif.workloads.rollout_state import Admit, ClaimNeeded, PodDeleted, Ready, Rollout, Step
@@ -140,7 +141,7 @@ def plan_rollout(
     ``pods`` may hold any pods; those of the object are found by their owners. ``nodes`` matter to daemon sets.
     ``replica_sets`` are those of the cluster, if known: without them, sizes are inferred from the pods. ``now`` is
     when the cluster was looked at, for ages. The last flag is the feature gate MaxUnavailableStatefulSet.
-    Jobs, cron jobs, pods and custom resources leave their pods alone: no steps.
+    Cron jobs, pods and custom resources leave their pods alone: no steps.
     """
     rollout: Rollout | None = None
     match group_of(new), new.get("kind"):
@@ -152,4 +153,6 @@ def plan_rollout(
             rollout = StatefulSetRollout.from_objects(old, new, pods, admit, gate=max_unavailable_stateful_set)
         case "apps", "DaemonSet":
             rollout = DaemonSetRollout.from_objects(old, new, pods, nodes, admit)
+        case "batch", "Job":
+            rollout = JobRollout.from_objects(old, new, pods, admit)
     return Plan(rollout, ready, gone, create_claim)
