@@ -262,12 +262,15 @@ class Rollout:
         """A pod of the plan, to be scheduled."""
         return self._done.record_pod(pod, self.origin, self.name, self._trails.get(name_of(pod), ()))
 
-    def claims(self, step: Step) -> list[Claim]:
-        """The claims that came with a step."""
-        for body in (*step.claims, *(body for pod in step.creates for body in device_claims(pod, self._world))):
+    def claims(self, step: Step | None = None) -> list[Claim]:
+        """The claims that came with a step, and those of pods that were refused after their claims had been created."""
+        for body in () if step is None else (*step.claims, *self._device_claims(step)):
             self._create_claim(body)
         created, self._created = self._created, []
         return created
+
+    def _device_claims(self, step: Step) -> Iterator[Object]:
+        return (body for pod in step.creates for body in device_claims(pod, self._world))
 
     def delete_claims(self, step: Step) -> list[tuple[str, str]]:
         """The claims (namespace, name) that go with a step."""

@@ -50,6 +50,8 @@ class RolloutProgress:
                 run.remove(self._key_of(name))
             for claim_key in self.rollout.delete_claims(step):
                 run.session.cluster.storage.delete_claim(claim_key)
+        for claim in self.rollout.claims():
+            run.claim(claim)
         return len(self._plan.steps) > before
 
     def advance_in(self, simulation: ClusterSimulation) -> bool:
@@ -58,10 +60,10 @@ class RolloutProgress:
             self._simulation, pods = simulation, [item.pod for item in self._pods_to_schedule]
             self._plan.expect({pod.name for pod in pods if pod.namespace == self.rollout.namespace})
         step = next(self._plan, None)
-        if step is None:
-            return False
         for claim in self.rollout.claims(step):
             simulation.claim(claim)
+        if step is None:
+            return False
         removes = [self._key_of(name) for name in sorted(step.removes)]
         uids = [simulation.uid_of(key) or self._run.uid_of(key) for key in removes]
         self._run.removed |= set(removes)

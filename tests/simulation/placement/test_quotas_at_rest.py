@@ -227,3 +227,24 @@ def test_no_more_pods_are_there_than_the_quota_lets_in_and_nobody_is_missing_who
     number = alive + len(created - gone)
     assert number <= most
     assert number == most or not first.outcome.not_created
+
+
+def test_the_claims_of_a_set_s_refused_pods_are_there(tmp_path: Path) -> None:
+    claims = [
+        {
+            "metadata": {"name": "data"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        }
+    ]
+
+    def set_of(replicas: int) -> Json:
+        grown = stateful_set(replicas)
+        grown["spec"] |= {"podManagementPolicy": "Parallel", "volumeClaimTemplates": claims}
+        return grown
+
+    there = [plain_node("n1", "4"), set_of(0)]
+    cluster = write_cluster(tmp_path, namespace_named("default"), quota(0), *there)
+    after = tmp_path / "after.json"
+    kwhatif.place(set_of(3), snapshot=cluster, write_snapshot=str(after))
+    names = [each["metadata"]["name"] for each in json.loads(after.read_text())["objects"]["PersistentVolumeClaim"]]
+    assert names == ["data-ordered-0"], "the controller goes no further than the first batch that is refused"
