@@ -138,7 +138,8 @@ class Decision(msgspec.Struct, eq=False):
 
 class PodVersion(msgspec.Struct, frozen=True):
     """What a change says about a pod: its identity, its scheduler, its priority, whether scheduling gates hold it, its
-    node, whether the condition PodScheduled has that it was ``scheduled``, and the text of its last refusal.
+    node, whether the condition PodScheduled has that it was ``scheduled``, the text of its last refusal, and where it is
+    ``nominated``.
     """
 
     change: Change
@@ -151,6 +152,11 @@ class PodVersion(msgspec.Struct, frozen=True):
     node: str
     is_scheduled: bool
     text: str
+    nominated: str
+
+
+_WRITTEN_LATE = 2.0
+"""Seconds after an eviction in which what its cycle came to may be written."""
 
 
 def decisions(recording: Recording, pods: Sequence[PodVersion]) -> list[Decision]:
@@ -198,6 +204,7 @@ def read_pod_versions(recording: Recording) -> Iterator[PodVersion]:
                 pod.spec.node_name or "",
                 any(one.status == "True" for one in scheduled),
                 next((one.message or "" for one in refused), ""),
+                pod.status.nominated_node_name or "",
             )
 
 
@@ -236,11 +243,19 @@ def _refusals(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Deci
             evictions.append((time, key, match[1], match[2]))
     for decision in _by_conditions(recording, pods):
         refused = refusals.setdefault(decision.uid, [])
-        if not any(_may_be_one(decision, refusal) for refusal in refused):
+        same = [refusal for refusal in refused if _may_be_one(decision, refusal)]
+        if not same:
             refused.append(decision)
+        for refusal in same:
+            refusal.nominated = refusal.nominated or decision.nominated
     perhaps = frozenset(again)
     for time, victim, preemptor, node in evictions:
-        before = [decision for decision in refusals.get(preemptor, ()) if decision.at <= time]
+        # Victims are evicted beside the cycle, and the first of them may be gone before what it came to is written.
+        before = [
+            decision
+            for decision in refusals.get(preemptor, ())
+            if decision.at <= time or (decision.nominated == node and decision.at <= time + _WRITTEN_LATE)
+        ]
         if before:
             decision = max(before, key=lambda decision: decision.at)
             decision.nominated = node
@@ -256,14 +271,16 @@ def _may_be_one(first: Decision, second: Decision) -> bool:
 
 
 def _by_conditions(recording: Recording, pods: Sequence[PodVersion]) -> Iterator[Decision]:
-    """A refusal whenever the text of a pod's PodScheduled condition becomes another."""
-    last: dict[str, tuple[int, str]] = {}
+    """A refusal whenever the text of a pod's PodScheduled condition becomes another; ``nominated`` where that does."""
+    last: dict[str, tuple[int, str, str]] = {}
     for pod in pods:
         change, text = pod.change, pod.text
-        seen, old = last.get(pod.uid, (0, ""))
-        last[pod.uid] = change.version, text
+        seen, old, home = last.get(pod.uid, (0, "", ""))
+        last[pod.uid] = change.version, text, pod.nominated
         if text and text != old and not change.deleted and seen and change.version > recording.begins:
-            yield Decision(pod.uid, pod.key, change.at, seen, change.version, change.version - 1, text=text)
+            nominated = "" if pod.nominated == home else pod.nominated
+            around = change.version - 1
+            yield Decision(pod.uid, pod.key, change.at, seen, change.version, around, text=text, nominated=nominated)
 
 
 SAME, FORETOLD, TIE = "same", "foretold", "tie"

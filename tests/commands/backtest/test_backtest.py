@@ -12,6 +12,7 @@ import pytest
 
 import kwhatif
 from kwhatif.api.core import Node, Pod
+from kwhatif.commands.backtest.decisions import decisions, read_pod_versions
 from kwhatif.commands.backtest.result import BacktestResult
 from kwhatif.commands.backtest.text import backtest_blocks
 from kwhatif.errors import InputError
@@ -253,6 +254,29 @@ def test_victims_are_those_that_events_tell_of(
     assert [name for name in ("same", "foretold", "tied", "near") if getattr(counts["preempted"], name)] == (
         [agreement] if agreement else []
     )
+
+
+def test_a_victim_that_is_evicted_before_the_refusal_is_written_is_one_of_that_cycle(tmp_path: Path) -> None:
+    """Victims are evicted beside the cycle, so that the API server may hear of them first."""
+    urgent = pod("urgent", 20, "3", priority=100)
+    second = refused(pod("urgent", 33, "3", priority=100), SHORT)
+    second["status"]["nominatedNodeName"] = "a"
+    path = written(
+        tmp_path,
+        told("ADDED", running("v1", 12, "2")),
+        told("ADDED", running("v2", 13, "2")),
+        told("ADDED", urgent),
+        event(30, "FailedScheduling", "urgent", "0/1 nodes are available: 1 node(s) were unschedulable."),
+        preempted("v1", 31, at=1005),
+        told("MODIFIED", second, at=1005.2),
+        preempted("v2", 34, at=1006),
+    )
+    recording, _ = load_recording(str(path))
+    made = decisions(recording, list(read_pod_versions(recording)))
+    assert [(decision.before, decision.victims) for decision in made] == [
+        (30, ()),
+        (33, ("default/v1", "default/v2")),
+    ]
 
 
 def test_a_last_line_that_is_not_whole_is_left_out_and_said(tmp_path: Path) -> None:
