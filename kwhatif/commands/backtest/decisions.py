@@ -138,8 +138,8 @@ class Decision(msgspec.Struct, eq=False):
 
 class PodVersion(msgspec.Struct, frozen=True):
     """What a change says about a pod: its identity, its scheduler, its priority, whether scheduling gates hold it, its
-    node, whether the condition PodScheduled has that it was ``scheduled``, the text of its last refusal, and where it is
-    ``nominated``.
+    node, whether the condition PodScheduled has that it was ``scheduled``, the text of its last refusal, and the node
+    it is ``nominated`` to.
     """
 
     change: Change
