@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from kwhatif.api.core import Pod
 from kwhatif.errors import FidelityError, UsageError
 from kwhatif.framework.interface import Dependency
 from kwhatif.golang.formatting import without_password
@@ -26,6 +27,7 @@ from kwhatif.simulation.fidelity.gaps import (
     explain_absence,
     group_gaps,
     missing_owner_gaps,
+    overdrawn_gaps,
     priority_gaps,
     server_gaps,
     unattempted_gaps,
@@ -195,6 +197,9 @@ def _assess_alone(run: Run) -> Fidelity:
     freed |= {victim.pod.partition("/")[0] for victim in run.victims}
     # Pods that edits took from their nodes left their share of a quota, too, before they were made again.
     freed |= {item.pod.namespace for item in asked if item.ran_before}
+    keys = {victim.pod for victim in run.victims}
+    victims = [pod for pod in snapshot.objects.list_all(Pod) if pod.key in keys] if keys else []
+    victims += [item.pod for item in asked if item.ran_before]
     gaps = [
         *_version_gaps(session, asked),
         *_pod_gaps(session, asked),
@@ -205,6 +210,7 @@ def _assess_alone(run: Run) -> Fidelity:
         *_retry_gaps(run),
         *_deletion_gaps(run),
         *creation_gaps(session, asked, rollouts, freed),
+        *overdrawn_gaps(session, victims),
         *_kind_gaps(session, asked),
         *priority_gaps(snapshot, session.covered, asked),
         *_extender_gaps(session, asked),

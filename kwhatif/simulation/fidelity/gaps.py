@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import cast
 
-from kwhatif.admission.object_store import name_of, namespace_of
+from kwhatif.admission.object_store import name_of, namespace_of, plain
 from kwhatif.admission.plugins.resource_quota import Quotas
 from kwhatif.admission.response import Doubt, Doubts, Object
 from kwhatif.api.core import Pod
@@ -334,6 +334,30 @@ def creation_gaps(
             what="when controllers try again to create pods that a quota had refused is in no snapshot",
             effect=f"{format_some(coming)} may come and take room",
             pods=tuple(item.pod.key for item in pods),
+        )
+
+
+def overdrawn_gaps(session: Session, victims: Sequence[Pod]) -> Iterator[Gap]:
+    """Pods that lose their node where a quota allows less than is used by now: it refuses those in their place, which
+    are taken to keep their share.
+    """
+    snapshot, over, refused = session.snapshot, set[tuple[str, str]](), list[str]()
+    namespaces = {pod.namespace for pod in victims}
+    limits = [quota for quota in snapshot.whole.get("ResourceQuota", ()) if namespace_of(quota) in namespaces]
+    if not limits:
+        return
+    quotas = Quotas(build_object_store(snapshot, namespaces), session.setup.features)
+    for quota in limits:
+        amounts = quotas.used_by_pods(quota).items()
+        over |= {(f"{namespace_of(quota)}/{name_of(quota)}", name) for name, (used, hard) in amounts if used > hard}
+    for pod in victims if over else ():
+        if over & quotas.rooms([plain(pod, "Pod")]).keys():
+            refused.append(pod.key)
+    if refused:
+        yield Gap(
+            what=f"{format_some(sorted({quota for quota, _ in over}))}: more is used than the quota allows",
+            effect=f"those in the place of {format_some(refused)} may be refused, and count as created",
+            pods=tuple(refused),
         )
 
 

@@ -248,3 +248,13 @@ def test_the_claims_of_a_set_s_refused_pods_are_there(tmp_path: Path) -> None:
     kwhatif.place(set_of(3), snapshot=cluster, write_snapshot=str(after))
     names = [each["metadata"]["name"] for each in json.loads(after.read_text())["objects"]["PersistentVolumeClaim"]]
     assert names == ["data-ordered-0"], "the controller goes no further than the first batch that is refused"
+
+
+@pytest.mark.parametrize(("most", "number"), [(1, 1), (2, 0)])
+def test_pods_that_come_again_where_a_quota_was_lowered_are_named(most: int, number: int, tmp_path: Path) -> None:
+    there = [plain_node("n1", "4"), plain_node("n2", "4"), *running(deployment("web", 2))]
+    cluster = write_cluster(tmp_path, namespace_named("default"), quota(most), *there)
+    found = kwhatif.place(snapshot=cluster, edits=[{"removeNodes": "n1"}])
+    gaps = [gap for gap in found.fidelity.gaps if "more is used" in gap.what]
+    assert [gap.what for gap in gaps] == ["default/most: more is used than the quota allows"] * number
+    assert all("may be refused" in gap.effect and len(gap.pods) == 2 for gap in gaps)
