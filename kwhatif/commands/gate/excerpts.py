@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
 
 from kwhatif import bounds
+from kwhatif.commands.gate.changed_lines import ChangedLines, lines_of_document
 from kwhatif.errors import InputError
-from kwhatif.results.gate import Change, Excerpt, Finding, GateResult, Location
+from kwhatif.results.gate import Change, Excerpt, Finding, GateFiles, GateResult, Location
 from kwhatif.snapshot.read.files import is_given, read_paths, text_of
 from kwhatif.snapshot.read.git_revisions import is_revision, read_file
 from kwhatif.snapshot.read.rooted_files import FileRoot
@@ -121,47 +122,59 @@ def with_excerpts(result: GateResult) -> GateResult:
     """
     findings = [*result.findings, *(exemption.finding for exemption in result.exemptions)]
     places = [*(finding.location for finding in findings), *(change.location for change in result.changes)]
-    texts = dict(_texts_of({place.file for place in places if place is not None}))
-    moved = _find_changed_lines(result.changes, texts)
-    beside = {
-        moved.get(place, place): excerpt(texts[place.file], place.line, moved.get(place, place).line)
-        for place in dict.fromkeys(finding.location for finding in findings)
-        if place is not None and place.file in texts
-    }
+    files = {place.file for place in places if place is not None}
+    differing = _differing_files(result.files)
+    texts = dict(_texts_of(files | {*differing[:_MOST_FILES]}))
+    changed = ChangedLines(result.changes, texts, differing)
 
     def at_change(finding: Finding) -> Finding:
         place = finding.location
-        return replace(finding, location=moved.get(place, place)) if place is not None else finding
+        return replace(finding, location=changed.find(place, finding.subject)) if place is not None else finding
 
     pointed = replace(
         result,
         findings=tuple(map(at_change, result.findings)),
         exemptions=tuple(replace(exemption, finding=at_change(exemption.finding)) for exemption in result.exemptions),
-        changes=_move(result.changes, moved),
+        changes=_move(result.changes, changed),
     )
+    beside = {
+        moved: excerpt(texts[moved.file], _begin_of(texts[moved.file], place, moved), moved.line)
+        for finding in findings
+        if (place := finding.location) is not None and (moved := changed.find(place, finding.subject)).file in texts
+    }
     return pointed.with_context(excerpts=beside)
 
 
-def at_changed_lines(changes: Sequence[Change]) -> tuple[Change, ...]:
+def at_changed_lines(changes: Sequence[Change], files: GateFiles) -> tuple[Change, ...]:
     """The changes with the places of the lines that changed."""
-    files = {change.location.file for change in changes if change.location is not None and change.what == "changed"}
-    return _move(changes, _find_changed_lines(changes, dict(_texts_of(files))))
+    own = {change.location.file for change in changes if change.location is not None and change.what == "changed"}
+    differing = _differing_files(files)
+    texts = dict(_texts_of(own | {*differing[:_MOST_FILES]}))
+    return _move(changes, ChangedLines(changes, texts, differing))
 
 
-def _move(changes: Sequence[Change], moved: Mapping[Location, Location]) -> tuple[Change, ...]:
+def _move(changes: Sequence[Change], changed: ChangedLines) -> tuple[Change, ...]:
     return tuple(
-        change if (place := change.location) is None else replace(change, location=moved.get(place, place))
+        change if (place := change.location) is None else replace(change, location=changed.find(place, change.subject))
         for change in changes
     )
 
 
-def _find_changed_lines(changes: Sequence[Change], texts: Mapping[str, list[str]]) -> dict[Location, Location]:
-    """The places where manifests begin that changed, and those of the lines that did."""
-    return {
-        place: Location(file=place.file, line=_find_changed_line(texts[place.file], place.line, change.details))
-        for change in changes
-        if change.what == "changed" and (place := change.location) is not None and place.file in texts
-    }
+def _begin_of(lines: Sequence[str], place: Location, moved: Location) -> int:
+    """The line where the document begins in which a place is found that was moved."""
+    if moved.file == place.file:
+        return place.line
+    separators = (number for number in range(moved.line, 0, -1) if lines[number - 1].startswith("---"))
+    return next(separators, 0) + 1
+
+
+_MOST_FILES = 200
+"""Changed files that are looked into for what kustomizations lay over others."""
+
+
+def _differing_files(files: GateFiles) -> tuple[str, ...]:
+    """Files that changed and that an object may be made of."""
+    return tuple(file.file for file in files.changed if file.file.endswith((".yaml", ".yml", ".json", "Kustomization")))
 
 
 def _texts_of(files: Collection[str]) -> Iterator[tuple[str, list[str]]]:
@@ -184,66 +197,12 @@ def _texts_of(files: Collection[str]) -> Iterator[tuple[str, list[str]]]:
             continue
 
 
-_STEP = re.compile(r"""\["([^"]*)"\]|\[([0-9]+)\]|([^.\[\]]+)""")
-"""A step of a field's path: a quoted key, the number of an item, or a plain key."""
-
-Path = tuple[str | int, ...]
-
-
-def _find_changed_line(lines: list[str], first: int, details: Sequence[str]) -> int:
-    """The line of the first field of ``spec`` that differs, or of what it stood in; that of the document if there is
-    none in block style.
-    """
-    paths = [_path_of(detail.partition(": ")[0]) for detail in details]
-    known = [(number, path) for number, path in _walk_fields(_lines_of_document(lines, first))]
-    # A new image rarely decides where a pod goes.
-    for path in sorted(paths, key=lambda path: path[:1] != ("spec",) or path[-1:] == ("image",)):
-        above = [(len(place), -number) for number, place in known if len(place) > 1 and path[: len(place)] == place]
-        if above:
-            return -max(above)[1]
-    return first
-
-
-def _path_of(text: str) -> Path:
-    steps = (match.groups() for match in _STEP.finditer(text))
-    return tuple(int(item) if item is not None else quoted or plain or "" for quoted, item, plain in steps)
-
-
-def _walk_fields(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Path]]:
-    """The number and path of each line in block style that has a key, or begins an item."""
-    above: list[tuple[int, str | int]] = []
-    for number, line in lines:
-        bare = line.lstrip(" ")
-        column = len(line) - len(bare)
-        while bare.startswith("- "):
-            while above and above[-1][0] > column:
-                above.pop()
-            last = above.pop()[1] if above and above[-1][0] == column and isinstance(above[-1][1], int) else -1
-            above.append((column, int(last) + 1))
-            yield number, tuple(part for _, part in above)
-            rest = bare[1:].lstrip(" ")
-            column, bare = column + len(bare) - len(rest), rest
-        match = _LINE.fullmatch(bare)
-        if match:
-            while above and above[-1][0] >= column:
-                above.pop()
-            above.append((column, match["key"]))
-            yield number, tuple(part for _, part in above)
-
-
-def _lines_of_document(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
-    """The document that begins with the line ``first`` (from 1)."""
-    for number, line in enumerate(lines[first - 1 :], first):
-        if number > first and line.startswith(("---", "...")):
-            return
-        yield number, line.rstrip("\r")
-
-
 def excerpt(lines: list[str], first: int, around: int = 0) -> Excerpt:
     """The document that begins with the line ``first`` (from 1), as far as it may be shown; nothing of JSON. Of a long
     one the lines ``around`` that number.
     """
-    document = list(islice(_lines_of_document(lines, first), max(20 * MOST_LINES, around - first + MOST_LINES)))
+    most = max(20 * MOST_LINES, around - first + MOST_LINES)
+    document = list(islice(enumerate(lines_of_document(lines, first), first), most))
     if any(line.lstrip().startswith(("{", "[")) for _, line in document):
         return ()
     shown = [(number, line[:LONGEST]) for number, line in _mask_values(document)]

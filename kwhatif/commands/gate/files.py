@@ -82,7 +82,8 @@ def _names_below(account: FileAccount, named: Files) -> Mapping[str, str]:
     for file in account.entries:
         top = next((folder for folder in tops if file == folder or file.startswith(_beginning_of(folder))), None)
         if top is None:
-            names[file] = file.removeprefix(file.partition(ARROW)[0].rpartition(":")[0])
+            revision, colon, _ = file.partition(ARROW)[0].rpartition(":")
+            names[file] = file.removeprefix(f"{revision}{colon}")
         else:
             # A file that was named itself may have another name in the base.
             names[file] = file.removeprefix(top).lstrip("/") or "."

@@ -76,7 +76,7 @@ class Review(ChangeQuestion[ReviewResult]):
         else:
             outcome = outcome_of(concluded, fidelity)
         with self.repository():
-            changes = at_changed_lines(rolled_out.changes(context))
+            changes = at_changed_lines(rolled_out.changes(context), files)
         result = ReviewResult(
             outcome=outcome,
             files=files,

@@ -17,6 +17,7 @@ from kwhatif.results.gate import GateFiles
 from kwhatif.snapshot.load import load_manifests
 from kwhatif.snapshot.read.directories import gather_directories
 from kwhatif.snapshot.read.files import Text
+from kwhatif.snapshot.repository.file_account import FileAccount, FileEntry, FileUse
 from kwhatif.snapshot.repository.kustomization_fields import read_fields
 from kwhatif.snapshot.repository.reading_report import ReadingOptions, ReadingReport
 from tests.security.repositories import write_files
@@ -335,3 +336,10 @@ def test_overlays_of_one_file_are_workloads_of_their_own(tmp_path: Path) -> None
     errors = [each for each in found.findings if each.level == "error"]
     assert [(each.subject and each.subject.name, each.numbers["pending"]) for each in errors] == [("big-web", 3)]
     assert {each.subject.name: each.pods_after for each in found.changes} == {"big-web": 3, "one-web": 1}
+
+
+def test_a_file_beside_what_was_named_is_the_same_in_a_revision() -> None:
+    entry = FileEntry(FileUse.read)
+    head = FileAccount({"base/web.yaml": entry, "prod/cpu.yaml": entry})
+    base = FileAccount({"HEAD:base/web.yaml": entry, "HEAD:prod/cpu.yaml": entry})
+    assert account_files(head, base, ["prod"], ["HEAD:prod"], ()).changed == ()
