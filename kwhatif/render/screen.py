@@ -80,16 +80,23 @@ class Screen(msgspec.Struct, frozen=True):
                 lines.append(f"  {name}")
         return [line.rstrip() for line in lines]
 
-    def table(self, rows: Sequence[Sequence[str]], tones: Sequence[Sequence[str]] = ()) -> list[list[str]]:
-        """Each row's lines, columns two blanks apart. Columns without room go on below, and sentences are wrapped.
+    def table(
+        self, rows: Sequence[Sequence[str]], tones: Sequence[Sequence[str]] = (), heads: int = 1
+    ) -> list[list[str]]:
+        """The header's lines and those of each row, columns two blanks apart. Columns without room go on below, and
+        sentences are wrapped.
 
-        ``tones`` are the kinds in whose style cells are painted, by row; empty ones are plain.
+        ``tones`` are the kinds in whose style cells are painted, by row; empty ones are plain. The first ``heads`` rows
+        are one header.
         """
         cells = [[clean(cell) for cell in row] for row in rows]
         bands = self._bands(cells)
         plain = [""] * len(cells[0]) if cells else []
         painted = zip(cells, [*tones, *[plain] * (len(cells) - len(tones))], strict=True)
-        return [[line for band in bands for line in self._band_of(row, kinds, band)] or [""] for row, kinds in painted]
+        drawn = [[self._band_of(row, kinds, band) for band in bands] for row, kinds in painted]
+        # Lines of a header that stand over each other stay together.
+        header = [line for of_band in zip(*drawn[:heads], strict=True) for lines in of_band for line in lines]
+        return [header, *([line for lines in row for line in lines] or [""] for row in drawn[heads:])]
 
     def _band_of(self, row: Sequence[str], kinds: Sequence[str], band: Sequence[tuple[int, int]]) -> list[str]:
         """The lines of a band in one row; none if all its cells are empty."""

@@ -163,9 +163,8 @@ def _lay_out(table: Table, screen: Screen) -> tuple[list[str], list[str]]:
     )
     plain = [""] * len(table.columns)
     tones = [[column.tone_of(cell) for column, cell in zip(table.columns, row, strict=True)] for row in table.rows]
-    drawn = screen.table([*folded, *table.rows], [*[plain] * len(folded), *tones])
-    head, rows = (chain.from_iterable(part) for part in (drawn[: len(folded)], drawn[len(folded) :]))
-    return list(head), list(rows)
+    head, *rows = screen.table([*folded, *table.rows], [*[plain] * len(folded), *tones], len(folded))
+    return head, list(chain.from_iterable(rows))
 
 
 def _with_note_on_dropped_columns(whole: Sequence[Block], shown: Sequence[Block], screen: Screen) -> list[Block]:

@@ -21,3 +21,16 @@ def test_a_wider_terminal_shows_all_columns_of_a_narrower_one(rows: list[list[st
     shown = [set(text_of(blocks, Screen(width)).split("\n\n")[-1]) & set("XYZ") for width in (60, 80, 120, 200, 400)]
     for narrow, wide in pairwise(shown):
         assert narrow <= wide
+
+
+def test_the_lines_of_a_folded_header_stay_together_where_columns_go_on_below() -> None:
+    headers = ("rank", "nodes", "total", "NodeResourcesFit [name]", "NodeResourcesBalancedAllocation [name]")
+    rows = [("1", f"ip-10-1-160-{n}.eu-central-1.compute.internal", "602", "21/21/21", "81/81/81") for n in range(2)]
+    head = text_of([build_table("", headers, rows)[1]], Screen(60)).splitlines()[:5]
+    assert [line.split() for line in head] == [
+        ["RANK", "NODES", "TOTAL"],
+        ["Node"],
+        ["Node", "Resources"],
+        ["Resources", "Balanced"],
+        ["Fit", "Allocation"],
+    ]

@@ -37,8 +37,8 @@ def drain_blocks(result: DrainResult) -> list[Block]:
     blocks.append(table(headers, drained, Grouping("node")))
     moved = [pod for pod in result.pods if pod.outcome == "evicted"]
     headers = (
-        *("node [node, drop 4]", "turn [drop 3]", "pod [pod]", "owner [same, drop 2]"),
-        *("budget [same, drop 5]", "recreated as [pod, drop 1]", "lands on [node, fails nowhere]"),
+        *("node [node, drop 5]", "turn [drop 4]", "pod [pod]", "owner [same, drop 2]"),
+        *("budget [same, drop 3]", "recreated as [pod, drop 1]", "lands on [node, fails nowhere]"),
     )
     rows = [(pod.node, pod.turn, pod.pod, pod.owner or NONE, pod.budget or NONE, *_way(pod)) for pod in moved]
     blocks += build_table("EVICTIONS", headers, rows, Grouping("pod"))
