@@ -20,7 +20,7 @@ from kwhatif.admission.object_store import group_of, name_of
 from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.api.decode import convert, describe_value, step
 from kwhatif.api.field_types import ApiResource, FieldType, Types, checked_type, format_minor_range, known_in, served_in
-from kwhatif.api.objects import part_of
+from kwhatif.api.objects import part_of, section
 from kwhatif.api.quantity import Quantity, QuantityError
 from kwhatif.errors import InputError
 from kwhatif.golang.parsing import MICROSECONDS, SECONDS, misread_base64, misread_time
@@ -403,6 +403,8 @@ def _elsewhere(address: str, kind: str, types: Types) -> str:
 
 def apply_refusal(sent: UserRequest, kind: ApiResource, types: Types) -> RequestRefusal | None:
     """What keeps a manifest from being applied as a patch of a kind."""
+    if section(sent.object, "metadata").get("managedFields") is not None:
+        return RequestRefusal(400, "BadRequest", "metadata.managedFields must be nil")
     group_version = sent.group_version if "/" in sent.group_version else f"/{sent.group_version}"
     home = sent.namespace if kind.namespaced else ""
     what = f"{home}/{name_of(sent.object)}; {group_version}, Kind={sent.kind}"

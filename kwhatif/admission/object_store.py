@@ -232,8 +232,9 @@ def resource_name(obj: Object) -> str:
 
 
 def kind_name(obj: Object) -> str:
-    """``Deployment.apps``, ``Pod``."""
-    return _with_group(str(obj.get("kind") or ""), group_of(obj))
+    """``Deployment.apps``, ``Pod``. An Event of either group is one of the core group."""
+    kind = str(obj.get("kind") or "")
+    return _with_group(kind, "" if kind == "Event" else group_of(obj))
 
 
 def _with_group(name: str, group: str) -> str:

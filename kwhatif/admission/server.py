@@ -40,6 +40,7 @@ from kwhatif.admission.request import Request, deep_copy_json, within
 from kwhatif.admission.response import ApiResponse, Doubt, Doubts, Object, RequestRefusal, StoredObject
 from kwhatif.admission.updates.applied_manifest import apply_update, comparable, count_generation, tells_field_owners
 from kwhatif.admission.updates.update_rules import rules_of
+from kwhatif.admission.validation.metadata import check_kept
 from kwhatif.admission.validation.problems import Problems
 from kwhatif.admission.warning_recorder import WarningRecorder
 from kwhatif.api.field_types import ApiResource, Types, fill_nulls, types_of
@@ -163,8 +164,12 @@ class ApiServer:
         there = self.world.get(part_of(obj, "kind"), namespace_of(obj), name_of(obj)) if name_of(obj) else None
         if verb == "replace" and there is None and not self._may_be_left_out(obj):
             return RequestRefusal(404, "NotFound", f'{resource_name(obj)} "{name_of(obj)}" not found')
-        if there is None and metadata.pop("resourceVersion", None) and verb == "create":
+        if there is None and str(metadata.pop("resourceVersion", "")).strip("0").isdigit() and verb == "create":
             return RequestRefusal(500, "", "resourceVersion should not be set on objects to be created")
+        if there is None and verb == "apply" and metadata.get("uid"):
+            why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
+            what = f'Operation cannot be fulfilled on {resource_name(obj)} "{name_of(obj)}": {why}'
+            return RequestRefusal(409, "Conflict", what)
         if custom is not None and there is None and verb != "create" and custom.judges_changes:
             what = f"{part_of(obj, 'kind')} {name_of(obj)} is taken to be new: snapshots hold no custom resources"
             effect = "what its definition says of changes is not asked"
@@ -331,6 +336,8 @@ class ApiServer:
         if rules is not None:
             rules.early(problems, new, self.world)
         if not problems.causes:
+            if rules is not None and request.old is not None:
+                check_kept(problems, new, request.old)
             strategy.check(problems, new)
             if rules is not None and request.old is not None and comparable(new, request.old):
                 old = Request(deep_copy_json(request.old), self.world, request.old)
@@ -362,6 +369,7 @@ class ApiServer:
             digest = sha256(key.encode()).hexdigest()
             metadata["uid"] = f"{digest[:8]}-{digest[8:12]}-{digest[12:16]}-{digest[16:20]}-{digest[20:32]}"
         metadata["generation"] = 1
+        metadata.pop("deletionGracePeriodSeconds", None)
 
     def _generate_name(self, kind: str, namespace: str, prefix: str) -> str:
         key = kind, namespace, prefix

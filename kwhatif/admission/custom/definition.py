@@ -217,6 +217,13 @@ def fill_defaults(value: Any, schema: Object | None) -> None:
             fill_defaults(item, schema.get("items"))
 
 
+class _OpenFields(dict[str, FieldType]):
+    """The fields of an object that keeps those that its schema does not know."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return super().get(key, default) or FieldType("scalar", "any")
+
+
 @dataclass
 class SchemaTypes(Types):
     """The fields of a definition, as patches ask for them."""
@@ -238,18 +245,20 @@ class SchemaTypes(Types):
 
     def _struct(self, name: str, schema: Object) -> FieldType:
         properties = section(schema, "properties")
-        self.structs[name] = {key: self._type(f"{name}/{key}", inner) for key, inner in properties.items()}
+        fields = {key: self._type(f"{name}/{key}", inner) for key, inner in properties.items()}
+        self.structs[name] = _OpenFields(fields) if schema.get("x-kubernetes-preserve-unknown-fields") else fields
         return FieldType("struct", name)
 
     def _type(self, name: str, schema: Object) -> FieldType:
-        if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
+        open_ended = schema.get("x-kubernetes-preserve-unknown-fields")
+        if schema.get("x-kubernetes-embedded-resource") or (open_ended and schema.get("type") != "object"):
             return FieldType("scalar", "any")
         if schema.get("x-kubernetes-int-or-string"):
             return FieldType("scalar", "int-or-string")
         match schema.get("type"):
             case "object" if isinstance(schema.get("additionalProperties"), dict):
                 return FieldType("map", item=self._type(f"{name}/*", schema["additionalProperties"]))
-            case "object" if schema.get("properties"):
+            case "object" if schema.get("properties") or open_ended:
                 return self._struct(name, schema)
             case "array" if isinstance(schema.get("items"), dict):
                 keys = {"set": ("*",), "map": tuple(schema.get("x-kubernetes-list-map-keys") or ())}

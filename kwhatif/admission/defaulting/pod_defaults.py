@@ -27,9 +27,7 @@ def default_pod(request: Request) -> None:
     """Complete a pod."""
     spec = within(request.object, "spec")
     default_pod_spec(spec)
-    if spec.get("schedulingGroup") is not None and not request.features.generic_workload:
-        del spec["schedulingGroup"]
-        request.record_change(STEP, "spec.schedulingGroup", "dropped, since feature gate GenericWorkload is off")
+    _drop_disabled(request, spec, "spec")
     if spec["terminationGracePeriodSeconds"] < 0:
         spec["terminationGracePeriodSeconds"] = 1
     for key in ("containers", "initContainers"):
@@ -66,6 +64,33 @@ def default_pod_spec(spec: Object) -> None:
         if isinstance(template, dict):
             template.setdefault("metadata", {})
             within(template, "spec").setdefault("volumeMode", "Filesystem")
+
+
+def _drop_disabled(request: Request, spec: Object, path: str) -> None:
+    """What gates are about that are off is dropped from a pod's spec at ``path``, unless it was set before."""
+    before = section(request.old, *path.split("."))
+    dropped = []
+    group, was = (one.get("schedulingGroup") for one in (spec, before))
+    if group is not None and was is None and not request.features.generic_workload:
+        del spec["schedulingGroup"]
+        dropped.append(("schedulingGroup", "GenericWorkload"))
+    if not _bundles(before):
+        # No minor has this gate on by default.
+        for where, source in _bundles(spec):
+            del source["clusterTrustBundle"]
+            dropped.append((where, "ClusterTrustBundleProjection"))
+    for where, gate in dropped:
+        request.record_change(STEP, f"{path}.{where}", f"dropped, since feature gate {gate} is off")
+
+
+def _bundles(spec: Object) -> list[tuple[str, Object]]:
+    """The sources of projected volumes that name bundles of trusted certificates."""
+    return [
+        (f"volumes[{i}].projected.sources[{k}].clusterTrustBundle", source)
+        for i, volume in enumerate(each(spec, "volumes"))
+        for k, source in enumerate(each(section(volume, "projected"), "sources"))
+        if source.get("clusterTrustBundle") is not None
+    ]
 
 
 def _requests_from_limits(request: Request, container: Object, path: str) -> None:
@@ -157,12 +182,12 @@ def _deployment(request: Request, spec: Object) -> None:
     if strategy["type"] == _ROLLING:
         _fill(request, within(strategy, "rollingUpdate"), "spec.strategy.rollingUpdate", "maxSurge", "25%")
         _fill(request, within(strategy, "rollingUpdate"), "spec.strategy.rollingUpdate", "maxUnavailable", "25%")
-    _template(spec)
+    _template(request, spec)
 
 
 def _replica_set(request: Request, spec: Object) -> None:
     _one_replica(request, spec)
-    _template(spec)
+    _template(request, spec)
 
 
 def _replication_controller(request: Request, spec: Object) -> None:
@@ -174,7 +199,7 @@ def _replication_controller(request: Request, spec: Object) -> None:
         metadata = within(request.object, "metadata")
         metadata["labels"] = metadata.get("labels") or deep_copy_json(labels)
     _one_replica(request, spec)
-    _template(spec)
+    _template(request, spec)
 
 
 def _stateful_set(request: Request, spec: Object) -> None:
@@ -196,7 +221,7 @@ def _stateful_set(request: Request, spec: Object) -> None:
     for key in ("whenDeleted", "whenScaled"):
         retention[key] = retention.get(key) or "Retain"
     _one_replica(request, spec)
-    _template(spec)
+    _template(request, spec)
     for claim in each(spec, "volumeClaimTemplates"):
         _quietly(within(claim, "spec"), "volumeMode", "Filesystem")
 
@@ -208,7 +233,7 @@ def _daemon_set(request: Request, spec: Object) -> None:
         rolling = within(strategy, "rollingUpdate")
         _fill(request, rolling, "spec.updateStrategy.rollingUpdate", "maxUnavailable", 1)
         _quietly(rolling, "maxSurge", 0)
-    _template(spec)
+    _template(request, spec)
 
 
 def _job(request: Request, spec: Object) -> None:
@@ -226,7 +251,7 @@ def _job(request: Request, spec: Object) -> None:
     replacement = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
     _quietly(spec, "podReplacementPolicy", replacement)
     _pod_failure_policy(spec)
-    _template(spec)
+    _template(request, spec)
 
 
 def _pod_failure_policy(spec: Object) -> None:
@@ -242,18 +267,25 @@ def _cron_job(request: Request, spec: Object) -> None:
     _quietly(spec, "suspend", False)
     of_jobs = within(within(spec, "jobTemplate"), "spec")
     _pod_failure_policy(of_jobs)
-    _template(of_jobs)
+    _template(request, of_jobs, "spec.jobTemplate.spec.template.spec")
 
 
 def _namespace(request: Request, spec: Object) -> None:
     metadata = within(request.object, "metadata")
     within(metadata, "labels")["kubernetes.io/metadata.name"] = metadata.get("name") or ""
+    if request.old is not None:
+        # They can be changed only through a subresource.
+        spec["finalizers"] = section(request.old, "spec").get("finalizers") or []
+    elif spec.get("finalizers") and "kubernetes" not in spec["finalizers"]:
+        spec["finalizers"] = [*spec["finalizers"], "kubernetes"]
 
 
-def _template(spec: Object) -> None:
+def _template(request: Request, spec: Object, path: str = "spec.template.spec") -> None:
     template = within(spec, "template")
     within(template, "metadata")
-    default_pod_spec(within(template, "spec"))
+    pod = within(template, "spec")
+    default_pod_spec(pod)
+    _drop_disabled(request, pod, path)
 
 
 def _one_replica(request: Request, spec: Object) -> None:
@@ -281,7 +313,7 @@ FILLERS = {
     "Job": _job,
     "CronJob": _cron_job,
     "Namespace": _namespace,
-    "PodTemplate": lambda request, obj: _template(obj),
+    "PodTemplate": lambda request, obj: _template(request, obj, "template.spec"),
     "ControllerRevision": lambda request, obj: None,
 }
 

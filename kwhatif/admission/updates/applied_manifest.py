@@ -18,10 +18,12 @@ from kwhatif.admission.object_store import name_of, resource_name
 from kwhatif.admission.request import deep_copy_json, within
 from kwhatif.admission.response import Object, RequestRefusal, StatusCause
 from kwhatif.admission.updates.managed_fields import (
+    WHOLE,
     Fields,
     fields_of,
     fields_of_manifests,
     format_path,
+    is_granular,
     item_key,
     leaves,
     minus,
@@ -32,27 +34,27 @@ from kwhatif.api.field_types import ApiResource, FieldType, Types
 from kwhatif.api.objects import part_of, section
 
 
-def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types) -> Any:
+def merge_values(below: Any, above: Any, type_: FieldType | None, types: Types, *, nulls_remove: bool = True) -> Any:
     """``above`` merged onto ``below``: fields that ``above`` does not have stay. Neither is changed, but parts are
-    shared.
+    shared. A null removes a field; unless ``nulls_remove``, it stands for one without parts where parts have owners.
     """
+    if not is_granular(type_) or type_ is None:
+        return above
     if isinstance(above, list) and isinstance(below, list):
-        return _items(below, above, type_, types) if type_ is not None and type_.keys else above
-    if type_ is None or not isinstance(above, dict) or not isinstance(below, dict):
+        return _items(below, above, type_, types, nulls_remove)
+    if not isinstance(above, dict) or not isinstance(below, dict):
         return above
     own = {key[2:]: inner for key, _, inner in parts(above, type_, types)}
-    if not own and above:
-        return above  # an atomic one
     values = dict(below)
     for name, item in above.items():
-        if item is None:
+        if item is not None:
+            values[name] = merge_values(below.get(name), item, own.get(name), types, nulls_remove=nulls_remove)
+        elif nulls_remove or not is_granular(own.get(name)):
             values.pop(name, None)
-        else:
-            values[name] = merge_values(below.get(name), item, own.get(name), types)
     return values
 
 
-def _items(below: list[Any], above: list[Any], type_: FieldType, types: Types) -> list[Any]:
+def _items(below: list[Any], above: list[Any], type_: FieldType, types: Types, nulls_remove: bool) -> list[Any]:
     """Items in the order of ``above``; those that only ``below`` has stay where they stand among the others."""
     keys = [item_key(item, type_.keys) for item in below]
     places: dict[str, int] = {}
@@ -69,12 +71,18 @@ def _items(below: list[Any], above: list[Any], type_: FieldType, types: Types) -
         order.append(key)
     order += kept
     return [
-        merge_values(there.get(key), wanted[key], type_.item, types) if key in wanted else there[key] for key in order
+        merge_values(there.get(key), wanted[key], type_.item, types, nulls_remove=nulls_remove)
+        if key in wanted
+        else there[key]
+        for key in order
     ]
 
 
 def without(value: Any, fields: Mapping[str, Any], type_: FieldType | None, types: Types) -> Any:
-    """A value without some of its fields; what becomes empty stays, empty."""
+    """A value without some of its fields. A field goes with all that is in it where nobody owns a part of it; a key of
+    a map that becomes empty stays, empty.
+    """
+    whole = (".", WHOLE) if type_ is not None and type_.shape in ("struct", "granular") else (".",)
     found_parts = list(parts(value, type_, types)) if fields else []
     if not found_parts:
         return value
@@ -83,7 +91,7 @@ def without(value: Any, fields: Mapping[str, Any], type_: FieldType | None, type
         field = fields.get(key)
         if field is None:
             kept.append((key, item))
-        elif field and "." not in field:
+        elif field and field.keys().isdisjoint(whole):
             kept.append((key, without(item, field, inner, types)))
     return [item for _, item in kept] if isinstance(value, list) else {key[2:]: item for key, item in kept}
 
@@ -131,7 +139,7 @@ def apply_in_server(
     gone = minus(mine, said)
     for _, theirs in others:
         gone = minus(gone, theirs)
-    above = merge_values(without(live, gone, type_, types), manifest, type_, types)
+    above = merge_values(without(live, gone, type_, types), manifest, type_, types, nulls_remove=False)
     return _with_version(above, manifest)
 
 
@@ -223,7 +231,8 @@ def _lines(conflicts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
         yield from (f"- {format_path(path)}" for other, path in conflicts if other == manager)
 
 
-_SERVERS = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE = ("uid", "deletionGracePeriodSeconds")
+_SERVERS = (*_IMMUTABLE, "resourceVersion", "creationTimestamp", "deletionTimestamp")
 # The first change of a store makes revision 2: an object is never of this one.
 _NEVER = "1"
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -260,7 +269,7 @@ def apply_update(
     result: Object = deep_copy_json(proposed)
     metadata = within(result, "metadata")
     for key in _SERVERS:
-        if before.get(key) is not None:
+        if before.get(key) is not None and not (key in _IMMUTABLE and metadata.get(key)):
             metadata[key] = before[key]
     if before.get("generation") is not None:
         metadata["generation"] = before["generation"]

@@ -5,6 +5,7 @@ manifests own where ``managedFields`` does not say.
     k:{...}    an item of an associative list, by its keys
     v:VALUE    an item of a set
     .          the item itself, besides what is in it
+    *          the field itself, besides what is in it: among fields that are to be removed
 
 Most objects are read without ``metadata.managedFields``. Then every field is assumed to come from a manifest, unless it
 has the value that the API server would default, or is one that controllers and admission are known to write. Upstream:
@@ -48,14 +49,22 @@ _ATOMIC_MAPS = frozenset(
 _GRANULAR = {("core.v1.PersistentVolumeSpec", "claimRef")}
 """Fields whose parts have owners of their own, though their type is atomic elsewhere."""
 _KEY_DEFAULTS = {"protocol": "TCP"}
+WHOLE = "*"
+_SELVES = (".", WHOLE)
+
+
+def is_granular(type_: FieldType | None) -> bool:
+    """Whether the parts of such values have owners of their own."""
+    if type_ is None or type_.shape == "scalar":
+        return False
+    return bool(type_.keys) if type_.shape == "list" else type_.shape != "struct" or type_.name not in _ATOMIC_TYPES
 
 
 def parts(value: Any, type_: FieldType | None, types: Types) -> Iterator[tuple[str, Any, FieldType | None]]:
     """What a value is made of where its parts have owners of their own: key, part and its type. A leaf has none."""
-    if type_ is None:
+    if type_ is None or not is_granular(type_):
         return
-    atomic = type_.shape == "struct" and type_.name in _ATOMIC_TYPES
-    if type_.shape in ("struct", "granular") and isinstance(value, dict) and not atomic:
+    if type_.shape in ("struct", "granular") and isinstance(value, dict):
         known = types.fields(type_.name)
         for name, item in value.items():
             field, inner = (type_.name, name), known.get(name)
@@ -65,7 +74,7 @@ def parts(value: Any, type_: FieldType | None, types: Types) -> Iterator[tuple[s
     elif type_.shape == "map" and isinstance(value, dict):
         for name, item in value.items():
             yield f"f:{name}", item, type_.item
-    elif type_.shape == "list" and type_.keys and isinstance(value, list):
+    elif type_.shape == "list" and isinstance(value, list):
         for item in value:
             yield item_key(item, type_.keys), item, type_.item
 
@@ -81,24 +90,22 @@ def item_key(item: Any, keys: Sequence[str]) -> str:
 
 
 def fields_of(value: Any, type_: FieldType | None, types: Types) -> Fields:
-    """All fields that a value sets."""
+    """All fields that a value sets, those included that it sets to null."""
     fields: Fields = {}
     for key, item, inner in parts(value, type_, types):
-        if item is None:
-            continue
         within = fields_of(item, inner, types)
         fields[key] = {".": {}, **within} if key.startswith("k:") else within
     return fields
 
 
 def minus(fields: Fields, others: Mapping[str, Any]) -> Fields:
-    """The fields that are not among the others. An item that the others know in part stays as such."""
+    """The fields that are not among the others. What the others know in part stays as such."""
     left: Fields = {}
     for key, inner in fields.items():
         if key not in others:
-            left[key] = inner
-        elif key != "." and inner:
-            rest = minus({name: item for name, item in inner.items() if name != "."}, others[key])
+            left[key] = {WHOLE: {}, **inner} if inner and key.startswith("f:") else inner
+        elif inner and key not in _SELVES:
+            rest = minus({name: item for name, item in inner.items() if name not in _SELVES}, others[key])
             if rest:
                 left[key] = rest
     return left

@@ -39,7 +39,8 @@ def _config_map(problems: Problems, new: Object, old: Object) -> None:
     if not new.get("immutable"):
         problems.forbidden("immutable", _SET)
     for key in ("data", "binaryData"):
-        if (new.get(key) or {}) != (old.get(key) or {}):
+        # Go tells an empty map from a missing one, and stores none that is empty.
+        if new.get(key) != (old.get(key) or None):
             problems.forbidden(key, _SET)
 
 

@@ -12,11 +12,13 @@ from importlib import import_module
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from kwhatif.admission.object_store import ObjectStore, group_of
 from kwhatif.admission.response import Object
 from kwhatif.admission.updates.normal_form import same
 from kwhatif.admission.validation.problems import Problems
+from kwhatif.api.field_types import newest_types
 
 IMMUTABLE = "field is immutable"
 
@@ -95,6 +97,18 @@ _RULES: dict[tuple[str, str], UpdateRules] = {
     ("apps", "DaemonSet"): UpdateRules(fixed=(ImmutableField("spec.selector"),), first=True),
     ("apps", "ControllerRevision"): UpdateRules(fixed=(ImmutableField("data"),)),
     ("discovery.k8s.io", "EndpointSlice"): UpdateRules(fixed=(ImmutableField("addressType"),)),
+    ("events.k8s.io", "Event"): UpdateRules(
+        fixed=(
+            *(ImmutableField("regarding", reported_at="involvedObject"), ImmutableField("reason")),
+            *(ImmutableField("note", reported_at="message"), ImmutableField("deprecatedSource", reported_at="source")),
+            ImmutableField("deprecatedFirstTimestamp", reported_at="firstTimestamp"),
+            ImmutableField("deprecatedLastTimestamp", reported_at="lastTimestamp"),
+            *(ImmutableField("deprecatedCount", reported_at="count"), ImmutableField("type")),
+            *(ImmutableField("eventTime"), ImmutableField("action"), ImmutableField("related")),
+            *(ImmutableField("reportingController"), ImmutableField("reportingInstance")),
+        ),
+        spared=("metadata.name", "eventTime", "type", "firstTimestamp", "lastTimestamp", "count", "source"),
+    ),
     ("networking.k8s.io", "IngressClass"): UpdateRules(
         fixed=(ImmutableField("spec.controller", reported_at="controller"),), first=True
     ),
@@ -150,6 +164,17 @@ _MODULES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 """Module of this package -> the kinds (group, kind) that its ``RULES`` are for."""
 
+_NAMES_KEPT = frozenset(
+    {
+        *(("apps", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+        *(("batch", "CronJob"), ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "NetworkPolicy")),
+        *(("", "PodTemplate"), ("", "ResourceQuota"), ("", "Service"), ("storage.k8s.io", "CSIDriver")),
+        *(("coordination.k8s.io", "Lease"), ("scheduling.k8s.io", "PriorityClass"), ("events.k8s.io", "Event")),
+        *(("apiextensions.k8s.io", "CustomResourceDefinition"), ("networking.k8s.io", "ServiceCIDR")),
+        ("resource.k8s.io", "ResourceSlice"),
+    }
+)
+"""Kinds of whose updates ``generateName`` is not looked at, as of custom resources'."""
 _HOMES = {kind: module for module, kinds in _MODULES.items() for kind in kinds}
 _USUAL = UpdateRules()
 
@@ -159,10 +184,13 @@ def rules_of(obj: Object) -> UpdateRules:
     return _load_rules(group_of(obj), str(obj.get("kind") or ""))
 
 
+def _keeps_name(group: str, kind: str) -> bool:
+    return (group, kind) in _NAMES_KEPT or group not in newest_types().groups
+
+
 @lru_cache(maxsize=256)
 def _load_rules(group: str, kind: str) -> UpdateRules:
     home = _HOMES.get((group, kind))
-    if home is None:
-        return _RULES.get((group, kind), _USUAL)
-    rules: dict[str, UpdateRules] = import_module(f"kwhatif.admission.updates.{home}").RULES
-    return rules[kind]
+    of_module = {} if home is None else import_module(f"kwhatif.admission.updates.{home}").RULES
+    rules: UpdateRules = of_module[kind] if home else _RULES.get((group, kind), _USUAL)
+    return replace(rules, spared=(*rules.spared, "metadata.generateName")) if _keeps_name(group, kind) else rules

@@ -100,6 +100,15 @@ def check_template_metadata(problems: Problems, metadata: Object, path: str) -> 
             problems.forbidden(f"{path}.{'uID' if key == 'uid' else key}", "cannot be set")
 
 
+def check_kept(problems: Problems, new: Object, old: Object) -> None:
+    """What nobody may change about any object. Snapshots may have left out its uid."""
+    before = section(old, "metadata")
+    for key in ("uid", "deletionGracePeriodSeconds"):
+        value, was = section(new, "metadata").get(key), before.get(key)
+        if value is not None and value != was and (was or key != "uid"):
+            problems.invalid(f"metadata.{key}", value, "field is immutable")
+
+
 def _check(problems: Problems, obj: Object, rule: Callable[[str], list[str]]) -> None:
     metadata = section(obj, "metadata")
     name, begun = metadata.get("name") or "", metadata.get("generateName") or ""
@@ -129,7 +138,7 @@ def _owners(problems: Problems, owners: list[Object], path: str) -> None:
     controller = ""
     for owner in owners:
         version, kind, name = (str(owner.get(key) or "") for key in ("apiVersion", "kind", "name"))
-        if not version.rpartition("/")[2]:
+        if version.count("/") > 1 or not version.rpartition("/")[2]:
             problems.invalid(f"{path}.apiVersion", version, "version must not be empty")
         for key in ("kind", "name", "uid"):
             if not owner.get(key):
