@@ -97,7 +97,7 @@ def allocate(request: Request) -> RequestRefusal | None:
         return None
     check_cluster_ips(problems, spec)
     if not problems.causes:
-        _families(problems, spec)
+        check_families(problems, spec)
     if not problems.causes:
         _addresses(problems, spec, request.store, name_of(obj))
     if not problems.causes and part_of(spec, "type") in ("NodePort", "LoadBalancer"):
@@ -105,7 +105,7 @@ def allocate(request: Request) -> RequestRefusal | None:
     return problems.refusal(obj)
 
 
-def _families(problems: Problems, spec: Object) -> None:
+def check_families(problems: Problems, spec: Object) -> None:
     """Two families must be meant. Whether a cluster has both is not known."""
     policy = spec.get("ipFamilyPolicy")
     dual = policy is None and spec.get("clusterIP") == "None" and not spec.get("selector")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwhatif.admission.kinds.services import check_cluster_ips, headless
+from kwhatif.admission.kinds.services import check_cluster_ips, check_families, headless
 from kwhatif.admission.object_store import Index, ObjectStore
 from kwhatif.admission.request import deep_copy_json, each, within
 from kwhatif.admission.response import Object
@@ -87,6 +87,8 @@ def _early(problems: Problems, new: Object, world: ObjectStore) -> None:
     if part_of(spec, "type") == "ExternalName" or headless(spec):
         return
     check_cluster_ips(problems, spec)
+    if not problems.causes:
+        check_families(problems, spec)
     if not problems.causes and spec.get("ipFamilyPolicy") == "RequireDualStack" and _single_stack(world):
         why = "this cluster is not configured for dual-stack services"
         problems.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], why)

@@ -96,7 +96,8 @@ def check_template_metadata(problems: Problems, metadata: Object, path: str) -> 
     check_annotations(problems, metadata.get("annotations"), f"{path}.annotations")
     check_labels(problems, metadata.get("labels"), f"{path}.labels")
     for key in _TEMPLATE:
-        if metadata.get(key):
+        # An empty list counts as set, an empty text does not.
+        if metadata.get(key) or isinstance(metadata.get(key), list):
             problems.forbidden(f"{path}.{'uID' if key == 'uid' else key}", "cannot be set")
 
 
