@@ -237,6 +237,9 @@ def _items(value: Sequence[Any], type_: FieldType, types: Types, path: str) -> I
         place = f"[{i}]"
         if type_.keys == ("*",):
             place = f"[={json.dumps(item)}]"
+        elif type_.keys and item is None:
+            yield f"{path}: element {i}: associative list with keys may not have a null element"
+            continue
         elif type_.keys and isinstance(item, dict):
             usual = _usual_keys(type_.item, types)
             missing = [key for key in type_.keys if item.get(key) is None and key not in usual]

@@ -36,6 +36,8 @@ def test_whatever_was_stored_takes_its_manifest_again_though_nobody_says_who_app
         definitions = [one for one in case["context"] if one["kind"] == "CustomResourceDefinition"]
         for operation, response in zip(case["operations"], case["responses"], strict=True):
             manifest, stored = operation.get("object", {}), deep_copy_json(response.get("object", {}))
+            if verb == "apply" and "managedFields" in manifest.get("metadata", {}):
+                continue  # which is refused whatever is there
             # The labels of a recorded job have its uid, which is not told; a null is taken for a wish that it go away.
             if stored and "name" in manifest["metadata"] and manifest["kind"] not in ("Job", "Pod"):
                 stored["metadata"].pop("managedFields", None)
