@@ -69,10 +69,10 @@ class AgreementCounts(msgspec.Struct):
         self.counts[decision.what][repeated.agreement] += 1
         self.times.append((decision.at, bool(repeated.agreement)))
         passing = len(repeated.guess.sampled)
-        if decision.node and passing != 1:
+        if decision.node and passing > 1:
             self.choices.update(decisions=1, agreeing=int(bool(repeated.agreement)))
             # Any of the best nodes would have been taken for agreement.
-            self.chance += len(repeated.guess.best) / passing if passing else 0.0
+            self.chance += len(repeated.guess.best) / passing
         if decision.text:
             self.texts[decision.text] = self.texts.get(decision.text, True) and repeated.text
         if repeated.agreement:
@@ -215,8 +215,8 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
                 account.add(decision, _replay_decision(cluster, searches, decision, pods[0]), partial(judged, at))
             _take_off(cluster, pods)
         notes.note(
-            f"{min(len(dated), self.last)} of {format_count(len(dated), 'pod')} are judged; what else has changed "
-            "since they were bound (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
+            f"asked about {min(len(dated), self.last)} of {format_count(len(dated), 'pod')}, those bound last; what else "
+            "has changed since (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
         )
         run = Run(session)
         return Answer(account.result(searches, self.need, None, assess(run)), [run])

@@ -54,7 +54,7 @@ def backtest_blocks(result: BacktestResult) -> list[Block]:
     lead = "Differs" if result.exit_code else "Agrees"
     verdict = f"{lead}: {format_part(agreeing, decisions, 'decision')} reproduced{_worth(result.choices)}."
     if not decisions:
-        verdict = "No decision can be judged: none in this recording is evidence."
+        verdict = "No decision can be judged: none is evidence."
     return [
         Verdict(verdict, not result.exit_code),
         table(headers, tuple(map(_row, result.agreement))),

@@ -373,7 +373,7 @@ def test_times_too_coarse_to_order_are_no_evidence_and_make_no_share(tmp_path: P
     assert [each.total for each in result.agreement] == [0, 0, 0]
     assert result.left_out == {"others were bound in the same second, and in which order is not known": 6}
     text = text_of(backtest_blocks(result))
-    assert text.startswith("No decision can be judged: none in this recording is evidence.")
+    assert text.startswith("No decision can be judged: none is evidence.")
     assert "%" not in text
     assert (result.exit_code, msgspec.structs.replace(result, need=99.0).exit_code) == (0, 1)
 
@@ -399,7 +399,15 @@ def test_one_choice_that_differs_is_counted_as_0_and_not_as_a_truth_value(tmp_pa
     assert "with a choice of nodes 0 of 1 binding, 0.0%" in text_of(backtest_blocks(result))
 
 
+def test_a_binding_for_which_no_node_passes_any_more_differs_but_had_no_choice(tmp_path: Path) -> None:
+    moved = bound("moved", "a", 1)
+    moved["spec"]["nodeSelector"] = {"gone": "since"}
+    result = of_snapshot(tmp_path, moved, bound("q", "b", 2, "2"))
+    assert result.choices.decisions == 1
+    assert [each.pod for each in result.disagreements] == ["default/moved"]
+
+
 def test_only_so_many_of_the_last_are_asked_about(tmp_path: Path) -> None:
     result = of_snapshot(tmp_path, *(bound(f"p{i}", "ab"[i % 2], i) for i in range(6)), last=4)
     assert result.agreement[0].total == 4
-    assert "4 of 6 pods are judged" in " ".join(result.notes)
+    assert "asked about 4 of 6 pods, those bound last" in " ".join(result.notes)
