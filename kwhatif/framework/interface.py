@@ -27,6 +27,7 @@ from kwhatif.framework.declaration import Declaration
 from kwhatif.framework.placement import Placement, PodGroupAssignments
 from kwhatif.framework.status import Code, Diagnosis, PermitWait, PreFilterResult, Rejection, Skip, Status
 from kwhatif.framework.victim_rules import VictimRules
+from kwhatif.results.outcome import PreemptionFailure
 from kwhatif.versions import Features
 
 
@@ -95,7 +96,8 @@ class Scope(Enum):
 class PostFilterResult(msgspec.Struct, frozen=True):
     """``nominated`` names the node that is to get room; ``victims`` leave it.
 
-    ``criterion`` says what made it the best of so many ``candidates``. Without one, ``keeps_nomination`` says whether
+    ``criterion`` says what made it the best of so many ``candidates``. Without one, ``preemption`` is why the plugin
+    makes no room; empty for one that never does. ``keeps_nomination`` says whether
     an earlier nomination of the pod stands (upstream: ModeNoop) or is void. ``at_once``: victims are deleted within the
     cycle, and lesser nominations to the node are void in any case.
     """
@@ -105,6 +107,7 @@ class PostFilterResult(msgspec.Struct, frozen=True):
     victims: tuple[PodInfo, ...] = ()
     criterion: str = ""
     candidates: int = 0
+    preemption: PreemptionFailure = ""
     keeps_nomination: bool = True
     at_once: bool = False
 

@@ -25,6 +25,7 @@ from kwhatif.framework.placement import Placement, PodGroupAssignments
 from kwhatif.framework.resource_allocation import request_sums
 from kwhatif.framework.signature import Signer
 from kwhatif.framework.status import SKIP, Code, CycleEvaluation, Diagnosis, PermitWait, Rejection, Skip, Status
+from kwhatif.results.outcome import PreemptionFailure
 
 AnyPlugin = Plugin[Any, Any]
 Binder = Callable[[PodInfo, str], Status | Skip | None]
@@ -233,6 +234,7 @@ class Framework:
         """Call PostFilter plugins in turn; their refusals are joined to one message."""
         reasons: list[str] = []
         keeps = bool(self._at["postFilter"])
+        preemption: PreemptionFailure = "not tried"
         for plugin in self._at["postFilter"]:
             result: PostFilterResult = _call(
                 plugin, "post_filter", pod, pod, diagnosis, diagnosis.evaluation.pre_filter_state_of(plugin)
@@ -241,7 +243,10 @@ class Framework:
                 return result
             reasons.extend(result.status.reasons)
             keeps &= result.keeps_nomination
-        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons)), keeps_nomination=keeps)
+            preemption = result.preemption or preemption
+        return PostFilterResult(
+            Status(Code.UNSCHEDULABLE, tuple(reasons)), preemption=preemption, keeps_nomination=keeps
+        )
 
     def may_make_room(self, pod: PodInfo) -> bool:
         """Whether a PostFilter plugin might change anything for a pod like this one, were no node left for it."""

@@ -54,7 +54,7 @@ class DefaultPreemption(Plugin[None, None]):
 
     def post_filter(self, pod: PodInfo, diagnosis: Diagnosis, state: None) -> PostFilterResult:
         if pod.shape.spec.scheduling_group is not None and (reason := self._leaves_it_to_others(pod, diagnosis)):
-            return PostFilterResult(Status.unschedulable(f"preemption: {reason}"))
+            return PostFilterResult(Status.unschedulable(f"preemption: {reason}"), preemption="not allowed")
         result = self.handle.preempt(pod, diagnosis, self.handle.args)
         if result.status is None or not result.status.message:
             return result

@@ -13,6 +13,7 @@ from kwhatif.render.blocks import Block, Column, Grouping, Heading, Lines, Table
 from kwhatif.render.grouping import format_names, format_range, skeleton
 from kwhatif.results.amounts import format_count, format_some
 from kwhatif.results.explain import Blocker, Fix, NodeReport
+from kwhatif.results.outcome import PreemptionFailure
 from kwhatif.results.place import Score, Victim
 
 MOST_FEASIBLE = 10
@@ -50,11 +51,15 @@ def missing(nodes: Sequence[NodeReport]) -> str:
 
 
 def rejected_blocks(
-    nodes: Sequence[NodeReport], total: int | None, *, everything: bool = False, victims: bool = True
+    nodes: Sequence[NodeReport],
+    total: int | None,
+    preemption: PreemptionFailure,
+    *,
+    everything: bool = False,
 ) -> Iterator[Block]:
     """The nodes that reject a pod, by distance.
 
-    ``total`` is the number of nodes, where all were evaluated. Without ``victims`` preemption was tried in vain.
+    ``total`` is the number of nodes, where all were evaluated; ``preemption`` is why no pod leaves any of them.
     """
     if not nodes:
         return
@@ -65,7 +70,7 @@ def rejected_blocks(
     yield Heading(
         f"REJECTED NODES{share(len(nodes), total)}, the nearest first (* kube-scheduler's own reason, x another)"
     )
-    rows = tuple(_row(group, plugins, "may help" if victims else "no victims") for group in shown)
+    rows = tuple(_row(group, plugins, preemption) for group in shown)
     names = (Column(plugin, name=True) for plugin in plugins)
     headers: tuple[Column | str, ...] = (
         "nodes [node]",
@@ -90,13 +95,18 @@ def _nearness(group: Sequence[NodeReport]) -> tuple[int, float, int, str]:
     return plugins, short, -len(group), name
 
 
-def _row(group: Sequence[NodeReport], plugins: Sequence[str], resolvable: str) -> tuple[str, ...]:
+def describe_eviction(preemption: PreemptionFailure, *, resolvable: bool) -> str:
+    """Whether evictions might make room on a node that rejects a pod."""
+    return (preemption or "may help") if resolvable else "no help"
+
+
+def _row(group: Sequence[NodeReport], plugins: Sequence[str], preemption: PreemptionFailure) -> tuple[str, ...]:
     first, names = group[0], [node.node for node in group]
     alone = len(group) == 1
     return (
         first.node if alone else f"{len(group)} nodes",
         *_marks(first.blockers, plugins),
-        resolvable if all(blocker.resolvable for blocker in first.blockers) else "no help",
+        describe_eviction(preemption, resolvable=all(blocker.resolvable for blocker in first.blockers)),
         "" if alone else format_some(names),
         missing(group),
     )

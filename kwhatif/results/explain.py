@@ -8,7 +8,7 @@ import msgspec
 
 from kwhatif.results.base import Fidelity, ManifestResult, ResultStruct
 from kwhatif.results.group_outcome import GroupOutcome
-from kwhatif.results.outcome import Outcome
+from kwhatif.results.outcome import Outcome, PreemptionFailure
 from kwhatif.results.place import FailedCreate, Placement, Refusal, ScaleUp, Score, Victim
 
 
@@ -93,7 +93,9 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
     ``refusal`` is why no node was looked at, and ``refusal_detail`` the arithmetic behind it.
     ``state`` says in which state of the cluster, if not in that of the snapshot. ``alike`` are pods of the same
     workload that come to the same, on another node maybe; they are not explained by themselves. ``limit`` says that no
-    node could hold the pod even if it were empty, and what the largest offers. A pod that has a node
+    node could hold the pod even if it were empty, and what the largest offers. ``preemption`` is why no pod is to leave
+    for one that finds no node: there are no victims, the pod is not allowed to preempt (now), or no plugin of its
+    profile tried. A pod that has a node
     already ``runs_on`` it ``since`` a moment (empty if the snapshot does not say); the placement is where it would go
     if the scheduler were asked today.
     """
@@ -107,6 +109,7 @@ class PodReport(ResultStruct, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...] = ()
     tried: int = 0
     limit: str = ""
+    preemption: PreemptionFailure = ""
     comparison: Comparison | None = None
     state: str = ""
     alike: tuple[Placement, ...] = ()

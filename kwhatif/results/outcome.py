@@ -15,8 +15,10 @@ from kwhatif.results.base import ManifestResult, Result, ResultStruct
 Lead = tuple[str, str]
 """How a verdict begins: of a good outcome (``Fits``), and of a bad one (``Does not fit``)."""
 
-NO_VICTIMS = "No preemption victims found for incoming pod"
-"""What the message of a pod says of nodes where preemption was tried in vain."""
+PreemptionFailure = Literal["", "no victims", "not allowed", "not tried"]
+"""Why no pod is to leave for one that finds no node: no node has victims that would help, the pod may not preempt, or
+not now, or no plugin of its profile preempts.
+"""
 
 FITS = ("Fits", "Does not fit")
 DIFFERS = ("No difference", "Differs")

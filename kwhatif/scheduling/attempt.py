@@ -14,6 +14,7 @@ from kwhatif.cluster.types import Int64Array, IntpArray
 from kwhatif.framework.evaluation import PluginScore
 from kwhatif.framework.runner import States
 from kwhatif.framework.status import EXTENDER, Diagnosis, Status
+from kwhatif.results.outcome import PreemptionFailure
 from kwhatif.results.place import QuotaShortage
 from kwhatif.scheduling.host_selection import Choice
 from kwhatif.scheduling.opportunistic_batch import Batching
@@ -41,6 +42,7 @@ class Attempt(msgspec.Struct, eq=False):
     message      the FailedScheduling event's text when no node was found
     gated        PreEnqueue's refusal: the pod did not enter the queue
     nominated    name of the node that ``victims`` leave for the pod; ``criterion`` made it the best of ``candidates``
+    preemption   why no pod is to leave for it, if no node was found
     waiting      the pod is held by permit plugins
     lost         the pod had its node already when it was turned away: while it waited, or when it was bound
     extender_cycle  what extenders said, if they were called
@@ -69,6 +71,7 @@ class Attempt(msgspec.Struct, eq=False):
     scores: list[PluginScore] = []
     criterion: str = ""
     candidates: int = 0
+    preemption: PreemptionFailure = ""
     waiting: bool = False
     lost: bool = False
     extender_cycle: ExtenderCycle | None = None

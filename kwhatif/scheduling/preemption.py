@@ -75,13 +75,13 @@ class Preemption:
         """
         reason = ineligible(pod, diagnosis) if rules is None else rules.ineligible(pod, diagnosis)
         if reason:
-            return PostFilterResult(Status.unschedulable(reason))
+            return PostFilterResult(Status.unschedulable(reason), preemption="not allowed")
         dry_runs = self._dry_runs_of(diagnosis) if rules is None else None
         search = VictimSearch(pod, diagnosis, self._table(diagnosis), dry_runs, rules)
         candidates = search.run(args, self.random)
         if not len(candidates):
             refusal = search.refusal() if dry_runs is None else self._explain(pod, diagnosis, dry_runs)
-            return PostFilterResult(refusal, keeps_nomination=refusal.code is Code.ERROR)
+            return PostFilterResult(refusal, preemption="no victims", keeps_nomination=refusal.code is Code.ERROR)
         if self._extenders is not None:
             return self._after_extenders(self._extenders, search, candidates)
         place, criterion = choose(candidates, diagnosis.cluster.columns.name_rank, self.random)
@@ -107,7 +107,8 @@ class Preemption:
         if isinstance(claims, Status):
             return PostFilterResult(claims)
         if not claims:
-            return PostFilterResult(Status.unschedulable(NO_CANDIDATE), keeps_nomination=False)
+            refusal = Status.unschedulable(NO_CANDIDATE)
+            return PostFilterResult(refusal, preemption="no victims", keeps_nomination=False)
         cluster = search.cluster
         place, criterion = choose(measure_candidates(claims, cluster), cluster.columns.name_rank, self.random)
         node = list(claims)[place]

@@ -444,5 +444,6 @@ class Scheduler:
         attempt.message = diagnosis.message(result.status.message if result.status else "")
         attempt.nominated, attempt.victims = result.nominated, result.victims
         attempt.criterion, attempt.candidates = result.criterion, result.candidates
+        attempt.preemption = result.preemption
         attempt.keeps_nomination, attempt.at_once = result.keeps_nomination, result.at_once
         return attempt

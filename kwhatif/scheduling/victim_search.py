@@ -20,7 +20,6 @@ from kwhatif.cluster.shapes import NEVER_STARTED, PodInfo
 from kwhatif.cluster.types import BoolArray, IntpArray
 from kwhatif.framework.status import Diagnosis, Status, fit_message
 from kwhatif.framework.victim_rules import VictimRules
-from kwhatif.results.outcome import NO_VICTIMS
 from kwhatif.scheduling.preemption_candidates import (
     PRIORITY_SHIFT,
     Candidates,
@@ -34,6 +33,7 @@ from kwhatif.scheduling.ruled_search import RuledSearch
 if TYPE_CHECKING:
     from kwhatif.scheduling.extenders.extender_cycle import Extenders
 
+NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _AT_ONCE = 512
 """So many changes of a node are looked at together, or one of each node."""

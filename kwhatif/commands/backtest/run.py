@@ -215,7 +215,7 @@ class LastBound(AgreementOptions, Question[BacktestResult]):
                 account.add(decision, _replay_decision(cluster, searches, decision, pods[0]), partial(judged, at))
             _take_off(cluster, pods)
         notes.note(
-            f"asked about {min(len(dated), self.last)} of {format_count(len(dated), 'pod')}, those bound last; what else "
+            f"asked about {min(len(dated), self.last)} of {format_count(len(dated), 'pod')}, those bound last; what "
             "has changed since (pods that have gone, nodes, volumes, labels) a snapshot does not tell"
         )
         run = Run(session)

@@ -44,7 +44,7 @@ from kwhatif.results.explain import (
     PodReport,
     WorkloadReport,
 )
-from kwhatif.results.outcome import FITS, NO_VICTIMS, Outcome, lead_with
+from kwhatif.results.outcome import FITS, Outcome, PreemptionFailure, lead_with
 from kwhatif.results.place import Placement, ScaleUp
 
 MOST_HOMES = 4
@@ -238,7 +238,7 @@ def _pod(report: PodReport, nodes: int, everything: bool, *, with_alike: bool) -
         yield from _alike_blocks(report)
     yield from device_blocks((report.placement,))
     if report.comparison is not None:
-        yield from _side_by_side(report.comparison)
+        yield from _side_by_side(report.comparison, report.preemption)
     else:
         yield from _nodes(report, nodes, everything)
     yield from _evictions(report)
@@ -323,15 +323,14 @@ def _nodes(report: PodReport, nodes: int, everything: bool) -> Iterator[Block]:
         return
     total = nodes if len(report.nodes) == nodes else None
     yield from feasible_blocks([node for node in report.nodes if node.feasible], total, everything=everything)
-    victims = bool(report.evictions) or NO_VICTIMS not in report.placement.message
     rejected = [node for node in report.nodes if not node.feasible]
-    yield from rejected_blocks(rejected, total, everything=everything, victims=victims)
+    yield from rejected_blocks(rejected, total, report.preemption, everything=everything)
 
 
 # --- two nodes
 
 
-def _side_by_side(comparison: Comparison) -> Iterator[Block]:
+def _side_by_side(comparison: Comparison, preemption: PreemptionFailure) -> Iterator[Block]:
     left, right = comparison.left, comparison.right
     yield Heading(f"{left.node} VERSUS {right.node}: {comparison.verdict}")
     if left.feasible and right.feasible:
@@ -342,7 +341,7 @@ def _side_by_side(comparison: Comparison) -> Iterator[Block]:
         if node.feasible:
             yield Heading(f"{node.node} is feasible: rank {node.rank}, total {node.total}")
             yield score_table(node)
-    yield from rejected_blocks([node for node in (left, right) if not node.feasible], None)
+    yield from rejected_blocks([node for node in (left, right) if not node.feasible], None, preemption)
 
 
 def _differences(left: NodeReport, right: NodeReport) -> Table:

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kwhatif.render.escape import clean
-from kwhatif.render.explain_nodes import describe_victims_of_fix, distance
+from kwhatif.render.explain_nodes import describe_eviction, describe_victims_of_fix, distance
 from kwhatif.render.grouping import common_parts
 from kwhatif.render.page_spec import PodOutcomes
 from kwhatif.results.base import ClusterMap, Result
 from kwhatif.results.explain import ExplainResult, NodeReport, PodReport
 from kwhatif.results.group_outcome import GroupOutcome
+from kwhatif.results.outcome import PreemptionFailure
 from kwhatif.results.place import PlaceResult, Score
 
 _LENGTHS = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -222,7 +223,7 @@ def _matrix(report: PodReport) -> dict[str, Any]:
             for node in feasible[:MOST_SINGLE]
         ],
         "more": max(len(feasible) - MOST_SINGLE, 0),
-        "rejected": list(_rejection_groups(rejected)),
+        "rejected": list(_rejection_groups(rejected, report.preemption)),
         "state": report.state,
         "alike": [(placement.pod, placement.node) for placement in report.alike],
         "compared": "" if compared is None else compared.verdict,
@@ -246,7 +247,7 @@ def _matrix(report: PodReport) -> dict[str, Any]:
     }
 
 
-def _rejection_groups(nodes: Sequence[NodeReport]) -> Iterator[dict[str, Any]]:
+def _rejection_groups(nodes: Sequence[NodeReport], preemption: PreemptionFailure) -> Iterator[dict[str, Any]]:
     """Nodes that the same plugins reject for the same reasons, the nearest misses first."""
     groups: dict[tuple[tuple[str, str], ...], list[NodeReport]] = {}
     for node in sorted(nodes, key=distance):
@@ -259,7 +260,10 @@ def _rejection_groups(nodes: Sequence[NodeReport]) -> Iterator[dict[str, Any]]:
         yield {
             "nodes": front_coded(sorted(node.node for node in group)),
             "blockers": [
-                [plugin, reason, detail, group[0].blockers[place].reported, group[0].blockers[place].resolvable]
-                for place, ((plugin, reason), detail) in enumerate(zip(key, details, strict=True))
+                [
+                    *(blocker.plugin, blocker.reason, detail, blocker.reported),
+                    describe_eviction(preemption, resolvable=blocker.resolvable),
+                ]
+                for blocker, detail in zip(group[0].blockers, details, strict=True)
             ],
         }

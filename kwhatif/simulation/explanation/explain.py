@@ -142,6 +142,7 @@ def report_of(decided: PodDecision, looking: ExplainOptions, tried_in: TrialClus
         fixes=fixes,
         tried=tried,
         limit=limit,
+        preemption=attempt.preemption,
         comparison=_comparison(reports, looking.node or chosen, looking.versus) if looking.versus else None,
         runs_on=decided.runs_on,
         since=decided.since,

@@ -1,10 +1,15 @@
-"""Which cordoned nodes a pod is said to fit on, were they not cordoned."""
+"""Which cordoned nodes a pod is said to fit on, were they not cordoned; and whether evictions may help it."""
 
 from __future__ import annotations
+
+from typing import get_args
 
 import pytest
 
 from kwhatif.api.core import Node, Pod
+from kwhatif.commands.explain.text import explain_blocks
+from kwhatif.render.tables import text_of
+from kwhatif.results.outcome import PreemptionFailure
 from kwhatif.simulation.edits.cordon import cordon_node
 from tests.builders import node, pod
 from tests.commands.answers import explain
@@ -66,3 +71,28 @@ def test_room_is_offered_only_where_evictions_can_bring_it(asked: str, freed: bo
     (report,) = explain(session_of([node("b", cpu="4")], [AGENT, web]), asking(pod(cpu=asked))).pods
     assert any(fix.change.startswith("free ") for fix in report.fixes) is freed
     assert report.limit == limit
+
+
+UNTOUCHABLE = pod("agent", on="b", cpu="4", priority=100)
+
+
+@pytest.mark.parametrize(
+    ("asked", "bound", "why"),
+    [
+        pytest.param(pod(cpu="1"), UNTOUCHABLE, "no victims", id="nobody has a lower priority"),
+        pytest.param(pod(cpu="3500m"), AGENT, "", id="there is room"),
+        pytest.param(pod(cpu="1", priority=200), UNTOUCHABLE, "", id="evictions make room"),
+        pytest.param(
+            pod(cpu="1", priority=200, spec={"preemptionPolicy": "Never"}),
+            UNTOUCHABLE,
+            "not allowed",
+            id="it never preempts",
+        ),
+    ],
+)
+def test_the_report_says_why_nobody_is_evicted_and_the_table_says_the_same(asked: Pod, bound: Pod, why: str) -> None:
+    result = explain(session_of([node("b", cpu="4")], [bound]), asking(asked))
+    assert result.pods[0].preemption == why
+    table = text_of(explain_blocks(result)).partition("REJECTED NODES")[2]
+    words = [word for word in ("may help", *get_args(PreemptionFailure)[1:]) if word in table]
+    assert words == ([why or "may help"] if table else [])

@@ -87,10 +87,10 @@ function feasiblePart(matrix) {
 function rejectedPart(matrix) {
   const rows = matrix.rejected.flatMap((group) => {
     const names = frontCoded(group.nodes);
-    return group.blockers.map(([plugin, reason, detail, reported, resolvable], place) => ({
+    return group.blockers.map(([plugin, reason, detail, reported, eviction], place) => ({
       names: place ? [] : names, cells: [
         place ? '' : names.length === 1 ? names[0] : `${names.length} nodes: ${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`,
-        plugin, reason, detail || '–', reported ? 'yes' : 'no', resolvable ? 'may help' : 'no help',
+        plugin, reason, detail || '–', reported ? 'yes' : 'no', eviction,
       ],
     }));
   });
