@@ -149,7 +149,8 @@ class WorkloadReport(ResultStruct, frozen=True, kw_only=True):
     Of its ``pods``, ``alone`` counts those that find a node each by itself in the cluster as it is, ``together`` those
     that find one together, and ``evicting`` those of them that evict others. ``nodes`` are how many of them go where.
     ``identical``: no plugin can tell them apart. The pod that is ``explained`` is the first that finds no node, else
-    the first that evicts others, else the first of all; its ``number`` is that in the scheduler's order. The ``fixes``
+    the first that evicts others, else the first of all, and none where no pod is created; its ``number`` is that in the
+    scheduler's order. The ``fixes``
     are those that let all of its pods run, of the changes ``tried``; those that cost others least come first.
     """
 

@@ -181,6 +181,15 @@ def test_a_fix_of_one_pod_says_how_many_of_those_that_wait_it_places(tmp_path: P
     assert "2 of 3 pending" in text
 
 
+def test_a_workload_of_which_no_pod_is_created_has_the_changes_that_help_it(tmp_path: Path) -> None:
+    none = {**QUOTA, "spec": {"hard": {"pods": "0"}, "scopes": ["NotBestEffort"]}}
+    result = explained(tmp_path, [node("a", "a", "8"), none], web(2))
+    (workload,) = result.workloads
+    assert (workload.workload, workload.pods, workload.explained) == ("Deployment/default/web", 0, "")
+    assert [each.change for each in workload.fixes] == ["raise quota team: pods from 0 to 2"]
+    assert "FIXES OF Deployment/default/web: tried 1 change" in text_of(explain_blocks(result))
+
+
 def test_as_many_nodes_are_named_as_all_pods_take_and_no_more(tmp_path: Path) -> None:
     fixes = fixes_of(explained(tmp_path, [node("a", "a", "4")], web(11)))
     assert [each.change for each in fixes if "add" in each.change] == ["add 2 nodes like a"]

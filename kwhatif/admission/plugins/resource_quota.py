@@ -229,8 +229,10 @@ class Quotas:
             if complaint:
                 return request.forbidden(f"failed quota: {name_of(quota)}: {complaint}")
         more = {name: amount for name, amount in self._usage(obj).items() if not amount.is_zero}
-        before = self._usage(request.old) if request.old is not None else {}
+        old = request.old
         for quota in quotas:
+            # An object that was in none of the quota's scopes counts as a whole.
+            before = self._usage(old) if old is not None and in_scope(quota, old) else {}
             names = [name for name in counted_names(obj, _hard(quota), self._resources_by_class(obj)) if name in more]
             problem = self._describe_excess(quota, obj, {name: more[name] for name in names}, before)
             if problem:

@@ -14,7 +14,7 @@ from kwhatif.results.explain import Fix, PodReport, WorkloadFix, WorkloadReport
 F = TypeVar("F", Fix, WorkloadFix)
 
 
-def _workload_fix_blocks(workload: WorkloadReport) -> Iterator[Block]:
+def workload_fix_blocks(workload: WorkloadReport) -> Iterator[Block]:
     """What would let all pods of a workload run, and the lines to change for it."""
     if not workload.fixes:
         if workload.tried:
@@ -51,7 +51,7 @@ def fix_blocks(report: PodReport, workload: WorkloadReport | None) -> Iterator[B
         yield Lines((f"{report.limit[0].upper()}{report.limit[1:]}.",))
     for_all = {fix.change for fix in workload.fixes} if workload is not None else set()
     if workload is not None:
-        yield from _workload_fix_blocks(workload)
+        yield from workload_fix_blocks(workload)
     mine = [fix for fix in report.fixes if fix.change not in for_all]
     title = "OTHER FIXES" if for_all else "FIXES"
     for heading, fixes in _headings(title, report.tried, [*enumerate(mine)], ("works", "work")):

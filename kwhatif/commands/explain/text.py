@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kwhatif.commands.expand.text import refusal_blocks
-from kwhatif.commands.explain.fix_text import fix_blocks
+from kwhatif.commands.explain.fix_text import fix_blocks, workload_fix_blocks
 from kwhatif.commands.place.text import device_blocks, victim_table
 from kwhatif.commands.view import View
 from kwhatif.render.blocks import (
@@ -54,7 +54,7 @@ MOST_HOMES = 4
 def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[Block]:
     """The report; ``everything`` shows each node by itself, however many there are."""
     blocks: list[Block] = [Verdict(_verdict(result), not result.exit_code), *_summary(result)]
-    workloads = {workload_report.explained: workload_report for workload_report in result.workloads}
+    workloads = {workload_report.explained: workload_report for workload_report in _with_pods(result)}
     blocks += group_report_blocks(result.group_reports)
     several = len(result.pods) + len(result.group_reports) > 1
     for number, report in enumerate(result.pods, 1):
@@ -70,6 +70,9 @@ def explain_blocks(result: ExplainResult, *, everything: bool = False) -> list[B
         else:
             heading = Heading(f"{number} OF {len(result.pods)}: {report.pod}")
             blocks.append(Part((heading, *of_pod), urgent=not report.placement.good))
+    for workload in result.workloads:
+        if not workload.explained:
+            blocks += workload_fix_blocks(workload)
     unknown = result.outcome.unknown if isinstance(result.outcome, Outcome) else ()
     if isinstance(result.scale_up, ScaleUp):
         blocks += scale_up_blocks(result.scale_up)
@@ -124,21 +127,21 @@ def _summary(result: ExplainResult) -> Iterator[Block]:
     """Where there are several pods: how each workload comes out, and what becomes of those that are named."""
     reports = {report.pod: report for report in result.pods}
     if len(result.pods) > 1:
-        seen = {workload_report.explained for workload_report in result.workloads}
+        with_pods = _with_pods(result)
+        seen = {workload_report.explained for workload_report in with_pods}
         headers = ("workload", "pods", "alone", "together", "outcome [fails .*finds? no node]")
-        if result.workloads:
+        if with_pods:
             yield table(
                 headers,
                 tuple(
-                    _workload_row(workload_report, reports[workload_report.explained])
-                    for workload_report in result.workloads
+                    _workload_row(workload_report, reports[workload_report.explained]) for workload_report in with_pods
                 ),
             )
         named = [_summarize(report) for report in result.pods if report.pod not in seen]
         if named:
             yield table(("pod", "outcome [fails .*finds? no node]"), tuple(named))
         return
-    for workload in result.workloads:
+    for workload in _with_pods(result):
         report = reports[workload.explained]
         yield Lines(
             (
@@ -147,6 +150,11 @@ def _summary(result: ExplainResult) -> Iterator[Block]:
                 else f"{report.pod} {_describe_report(report)}.",
             )
         )
+
+
+def _with_pods(result: ExplainResult) -> list[WorkloadReport]:
+    """The workloads of which a pod was created, and so is explained."""
+    return [workload for workload in result.workloads if workload.explained]
 
 
 def _workload_row(workload: WorkloadReport, report: PodReport) -> tuple[str, ...]:

@@ -71,9 +71,17 @@ class WorkloadFixes(msgspec.Struct):
                 yield self.of(workload, report)
             else:
                 yield workload
+        reported = {workload.workload for workload in workloads}
+        for manifest in self.scenario.manifests:
+            name = "/".join(manifest.key)
+            if left and name not in reported and self._not_created(name, self.explained):
+                left -= 1
+                yield self.of(WorkloadReport(workload=name, pods=0, alone=0, together=0), None)
 
-    def of(self, workload: WorkloadReport, report: PodReport) -> WorkloadReport:
-        """The workload with the changes that help all its pods, and how many were tried."""
+    def of(self, workload: WorkloadReport, report: PodReport | None) -> WorkloadReport:
+        """The workload with the changes that help all its pods, and how many were tried; without a ``report`` of one of
+        its pods where none is made.
+        """
         manifest = self._manifest_of(workload.workload)
         if manifest is None:
             return workload
@@ -90,7 +98,7 @@ class WorkloadFixes(msgspec.Struct):
             if change.about not in answered and (fix := attempt(change)) is not None:
                 answered.add(change.about)
                 fixes.append(fix)
-        if manifest in self.scenario.manifests:
+        if report is not None and manifest in self.scenario.manifests:
             fixes += self._fewest_nodes(workload, report, attempt)
         fixes.sort(key=lambda fix: fix.harm)
         return replace(workload, fixes=tuple(fixes), tried=min(tried, MOST_TRIALS))
@@ -125,7 +133,9 @@ class WorkloadFixes(msgspec.Struct):
 
     # --- what is tried
 
-    def _changes(self, workload: WorkloadReport, report: PodReport, manifest: Manifest) -> Iterator[WorkloadChange]:
+    def _changes(
+        self, workload: WorkloadReport, report: PodReport | None, manifest: Manifest
+    ) -> Iterator[WorkloadChange]:
         quotas = self.before.whole.get("ResourceQuota", ())
         for failed in self._not_created(workload.workload, self.explained):
             change, self.left = change_of_quota(failed, manifest.obj.namespace, quotas), []
@@ -133,6 +143,8 @@ class WorkloadFixes(msgspec.Struct):
                 yield change
                 wider = (change_of_quota(one, manifest.obj.namespace, quotas, change) for one in self.left)
                 change, self.left = next(filter(None, wider), None), []
+        if report is None:
+            return
         of_pod = [*self._changes_of_pod(report)]
         suggested = {field for _, pod, edited in of_pod for field in rules_that_differ(pod, edited)}
         stuck = any(

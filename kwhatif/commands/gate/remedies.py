@@ -53,17 +53,28 @@ class Remedies(msgspec.Struct):
         """The first remedy that helps; empty if none does."""
         if not self.left:
             return ""
-        for change in (change for rule in settings for change in rule.remedies(finding, self.judged)):
-            self.left -= 1
-            if self._helps(settings, finding, change):
-                return change.change
-            if not self.left:
-                break
+        for rule in settings:
+            for remedy in rule.remedies(finding, self.judged):
+                change: WorkloadChange | None = remedy
+                while change is not None and self.left:
+                    self.left -= 1
+                    context = self._try(change)
+                    if context is None:
+                        break
+                    if self._helps(settings, finding, context):
+                        return change.change
+                    change = rule.widen(finding, change, context)
         return ""
 
-    def _helps(self, rules: Sequence[Rule[Any]], finding: Finding, change: WorkloadChange) -> bool:
+    def _try(self, change: WorkloadChange) -> Context | None:
+        """The outcome with a change; None where it cannot be."""
         try:
-            context = self.roll_out(change)
+            return self.roll_out(change)
+        except KwhatifError:
+            return None
+
+    def _helps(self, rules: Sequence[Rule[Any]], finding: Finding, context: Context) -> bool:
+        try:
             left = {remaining.fingerprint for rule in rules for remaining in type(rule)(rule.given).check(context)}
         except KwhatifError:
             return False

@@ -118,6 +118,10 @@ class Rule(Generic[P]):
         """Changes that might leave nothing to find, the mildest first: one that was tried and helps is the hint."""
         return iter(())
 
+    def widen(self, finding: Finding, change: WorkloadChange, tried: Context) -> WorkloadChange | None:
+        """A change that goes further than one which did not help; ``tried`` is the outcome with that one."""
+        return None
+
     def units(self, context: Context) -> Iterator[Unit]:
         """The workloads that the rule is about; each counts as looked at."""
         for unit in context.units:

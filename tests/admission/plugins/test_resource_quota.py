@@ -187,6 +187,14 @@ def test_scopes(scope: Json, obj: Json, counts: bool) -> None:
         assert created(api, obj)
 
 
+def test_a_pod_that_gets_a_deadline_counts_as_a_whole_for_the_quota_whose_scope_it_enters() -> None:
+    api = server(quota({"pods": "1"}, scopes=["Terminating"]), quota({"pods": "2"}, "all"), pod("a"), pod("b"))
+    assert isinstance(api.update(pod("a", activeDeadlineSeconds=5)), StoredObject)
+    answer = api.update(pod("b", activeDeadlineSeconds=5))
+    assert isinstance(answer, RequestRefusal)
+    assert answer.message.endswith("exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1")
+
+
 def running(name: str, **status: Any) -> Json:
     return {**pod(name, containers=[asking({"cpu": "400m"})]), "status": status}
 

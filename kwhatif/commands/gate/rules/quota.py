@@ -69,8 +69,17 @@ class Quota(Rule[Parameters]):
                 )
 
     def remedies(self, finding: Finding, context: Context) -> Iterator[WorkloadChange]:
-        for unit in context.units:
-            if unit.subject == finding.subject:
-                quotas = context.snapshot.whole.get("ResourceQuota", ())
-                made = (change_of_quota(failed_create, unit.subject.namespace, quotas) for failed_create in unit.failed)
-                yield from filter(None, made)
+        yield from _raised_quotas(finding, context)
+
+    def widen(self, finding: Finding, change: WorkloadChange, tried: Context) -> WorkloadChange | None:
+        """With what the API server names next: it stops at the first quota that is exceeded, and at the first pod."""
+        return next(_raised_quotas(finding, tried, change), None)
+
+
+def _raised_quotas(finding: Finding, context: Context, more: WorkloadChange | None = None) -> Iterator[WorkloadChange]:
+    """Room in a quota for each of a workload's controllers that could not create pods, beyond what has ``more``."""
+    quotas = context.snapshot.whole.get("ResourceQuota", ())
+    for unit in context.units:
+        if unit.subject == finding.subject:
+            made = (change_of_quota(failed, unit.subject.namespace, quotas, more) for failed in unit.failed)
+            yield from filter(None, made)

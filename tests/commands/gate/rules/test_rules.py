@@ -337,12 +337,12 @@ def prefers(zone: str) -> Json:
 # --- quota, limits
 
 
-def with_quota() -> Snapshot:
+def with_quota(**spec: Any) -> Snapshot:
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": "q", "namespace": "shop"},
-        "spec": {"hard": {"requests.cpu": "1"}},
+        "spec": spec or {"hard": {"requests.cpu": "1"}},
     }
     return three(whole=[quota])
 
@@ -354,6 +354,14 @@ def test_pods_beyond_a_quota_are_for_the_rule_quota_alone() -> None:
     assert (finding.rule, finding.title) == ("quota", "1 pod cannot be made")
     assert "exceeded quota: q" in finding.message
     assert finding.hint == "raise quota q: requests.cpu from 1 to 1200m"
+
+
+def test_a_quota_is_raised_by_all_that_the_pods_take_though_the_api_server_names_what_is_exceeded_first() -> None:
+    snapshot = with_quota(hard={"requests.cpu": "500m", "pods": "1"}, scopes=["NotBestEffort"])
+    result = judged(snapshot, new("Deployment", "web", 3, cpu="200m"), rules={"quota": {}})
+    finding = only(result.findings)
+    assert "requested: pods=1, used: pods=1, limited: pods=1" in finding.message
+    assert finding.hint == "raise quota q: pods from 1 to 3, requests.cpu from 500m to 600m"
 
 
 def test_what_the_api_server_would_not_take_is_for_the_rule_limits() -> None:
