@@ -16,7 +16,7 @@ WEB = "../samples/manifests/web.yaml"
 NO_SENSE = {
     "diff of one policy": (
         f"diff --snapshot {SAMPLE} --policy default --replay all",
-        "nothing to compare: give --policy, --against-snapshot, or --old and --new",
+        "nothing to compare: give a --policy other than the default, --against-snapshot, or --old and --new",
     ),
     "diff of a cluster in two files": (
         f"diff --snapshot {SAMPLE} --snapshot {CLUSTER} --replay all",

@@ -47,7 +47,8 @@ class CompareSides(DiffOptions, ReplayQuestion[DecisionDiff]):
         if bool(self.old) != bool(self.new):
             raise UsageError("--old and --new go together: manifests of side A and of side B")
         if max(len(self._policies), len(snapshots)) < 2 and not self.old:
-            raise UsageError("nothing to compare: give --policy, --against-snapshot, or --old and --new")
+            policy = "a --policy other than the default" if self.policy else "--policy"
+            raise UsageError(f"nothing to compare: give {policy}, --against-snapshot, or --old and --new")
         if not (inputs.manifests or self.old or self.replay):
             raise UsageError("name files with pods to schedule, or pods of the snapshot with --replay")
         both: list[Scenario] = []

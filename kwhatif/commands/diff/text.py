@@ -39,6 +39,7 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
     away = [(refusal.side, refusal.object, refusal.message) for refusal in result.refusals]
     blocks += _rollouts(result)
     blocks += build_table("REFUSED BY ONE SIDE", ("side", "object", "message"), away)
+    blocks += build_table("REFUSED BY BOTH SIDES", ("object", "pods", "message"), _refused_by_both(result))
     blocks += build_table("ADDED BY AUTOSCALERS", ("", "A [name]", "B [name]", "Δ [name]"), _growth(result))
     blocks += _afterwards(result, everything)
     blocks += _skews(result)
@@ -52,6 +53,18 @@ def diff_blocks(result: DecisionDiff, *, everything: bool = False) -> list[Block
         Heading("B IS BASED ON"),
         *fidelity_blocks(result.b.fidelity, result.b.outcome.unknown),
     ]
+
+
+def _refused_by_both(result: DecisionDiff) -> list[tuple[str, str, str]]:
+    """Objects that are refused, and pods that are not created, whatever the side."""
+    refused = [
+        {
+            *((refusal.object, NONE, refusal.why) for refusal in outcome.refused),
+            *((failed.workload, str(failed.pods), failed.why) for failed in outcome.not_created),
+        }
+        for outcome in (result.a.outcome, result.b.outcome)
+    ]
+    return sorted(refused[0] & refused[1])
 
 
 def _format_pod(change: PodChange) -> str:

@@ -206,7 +206,9 @@ def _with_pod_counts(changes: Sequence[Change], proposal: ChangeScenario, contex
             yield replace(change, what=what, details=details, pods_before=before, pods_after=after)
             continue
         if proposal.read.base is None and unit.plan is not None:
-            what = "changed" if unit.plan.creates or unit.plan.removes else "unchanged"
+            # An update of which no pod can be created is one, too.
+            moves = unit.plan.creates or unit.plan.removes or unit.plan.unfinished
+            what = "changed" if moves else "unchanged"
             live = body_in(proposal.before, change.subject)
             if what == "changed" and live is not None and manifest is not None:
                 details = differences_from(live, manifest, templates)

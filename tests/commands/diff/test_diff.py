@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kwhatif
 from kwhatif.api.core import Node, Pod
 from kwhatif.api.kinds import Objects
 from kwhatif.api.meta import Resource
@@ -25,6 +27,7 @@ from kwhatif.snapshot.format.model import Snapshot
 from kwhatif.versions import features_of
 from tests.builders import ZONE, budget, node, pod, replica_set
 from tests.commands.answers import diff
+from tests.scheduler_plugin_builders import namespace_named, plain_node, write_cluster
 
 MOST = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
 PACKING: dict[str, Any] = {
@@ -317,3 +320,19 @@ def test_a_victim_that_stays_pending_on_one_side_is_in_verdict_and_text() -> Non
     assert "1 pending in A, 0 in B" in result.outcome.verdict
     text = text_of(diff_blocks(result))
     assert f"A     {waiting.pod}" in text.partition("PENDING")[2]
+
+
+def test_pods_that_neither_side_creates_are_named_though_they_make_no_difference(tmp_path: Path) -> None:
+    metadata = {"name": "team", "namespace": "default"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": {"pods": "1"}}}
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "web"}]}}
+    spec = {"replicas": 3, "selector": {"matchLabels": labels}, "template": template}
+    web = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"}, "spec": spec}
+    cluster = write_cluster(tmp_path, namespace_named("default"), plain_node("a", "4"), quota)
+    result = kwhatif.diff(web, snapshot=cluster, policy=[None, PACKING])
+    assert not result.differs
+    _, _, table = text_of(diff_blocks(result)).partition("REFUSED BY BOTH SIDES")
+    row = next(line for line in table.splitlines() if line.startswith("ReplicaSet"))
+    assert row.split()[1:3] == ["web", "2"]
+    assert "exceeded quota: team" in row

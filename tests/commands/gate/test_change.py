@@ -113,6 +113,19 @@ def test_without_a_base_objects_without_pods_are_compared_with_those_of_the_clus
     ]
 
 
+def test_an_update_of_which_a_quota_lets_no_pod_be_created_is_a_change_all_the_same() -> None:
+    snapshot, web = cluster(), new("Deployment", "web", 2, cpu="500m")
+    metadata = {"name": "q", "namespace": "shop"}
+    spec = {"hard": {"pods": "2"}, "scopes": ["NotTerminating"]}
+    snapshot.whole["ResourceQuota"] = [
+        {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}
+    ]
+    web["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    result = judged(snapshot, web, rules={"quota": {}, "rollout-deadlock": {}})
+    assert told(result) == [("changed", "Deployment shop/web", 2, 2)]
+    assert {each.rule for each in result.findings} == {"quota", "rollout-deadlock"}
+
+
 def test_unchanged_workloads_are_not_judged_and_changed_ones_are_rolled_out() -> None:
     base = [new("Deployment", "web", 2, cpu="1"), new("Deployment", "big", 1, cpu="100")]
     head = [new("Deployment", "web", 3, cpu="1"), base[1]]
