@@ -79,7 +79,9 @@ class OutageSimulator:
             in_order = driver.in_order(queue, lambda entry: entry[1])
             for old, info in track(in_order, "Placing", "pods of lost nodes"):
                 attempt = driver.attempt(info)
-                if not attempt.is_placed and attempt.gated is None:
+                if attempt.gated is not None and not attempt.is_made:
+                    stranded.append(StrandedPod(old, attempt.gated.message))
+                elif not attempt.is_placed and attempt.gated is None:
                     stranded.append(StrandedPod(old, _without_preemption(attempt.message)))
         return len(queue), stranded
 

@@ -130,6 +130,7 @@ def roll_out_change(proposal: ChangeScenario, pods_of: PodsOf) -> RolledOutChang
     names the pods of a scenario to schedule.
     """
     session = proposal.session
+    session.make_pods_in_turn()
     forked = session.cluster.fork()
     run = place_pods(
         session,
@@ -144,7 +145,9 @@ def roll_out_change(proposal: ChangeScenario, pods_of: PodsOf) -> RolledOutChang
     def before() -> Cluster:
         if not proposal.changes.removed:
             return forked
-        return session.with_snapshot(proposal.before, shapes=session.cluster.shapes).cluster
+        whole = session.with_snapshot(proposal.before, shapes=session.cluster.shapes)
+        whole.make_pods_in_turn()
+        return whole.cluster
 
     return RolledOutChange(proposal, run, before)
 

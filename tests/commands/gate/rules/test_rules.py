@@ -9,7 +9,7 @@ import pytest
 
 from kwhatif.api.core import Node
 from kwhatif.api.decode import convert
-from kwhatif.api.workloads_and_storage import PriorityClass
+from kwhatif.api.workloads_and_storage import PriorityClass, StatefulSet
 from kwhatif.commands.gate.context import GrownCluster
 from kwhatif.commands.gate.formats.words import describe_change
 from kwhatif.results.gate import GateResult, Location
@@ -224,6 +224,17 @@ def test_a_node_is_offered_only_where_the_loss_was_tried_with_it(cpu: str, gone:
     result = ask("fits-without", three(), new("Deployment", "web", 3, cpu=cpu), gone=[gone])
     assert only(result.findings).hint == hint
     assert only(result.findings).title.endswith(", the worst of 3 nodes") is (gone == "any-node")
+
+
+def test_pods_that_a_set_would_not_make_count_with_the_change_as_without_it() -> None:
+    ordered = workload("StatefulSet", "db", 2, cpu="2")
+    pods = [of("StatefulSet", "db", f"db-{n}", "n1", cpu="2") for n in (0, 1)]
+    pods.append(of("ReplicaSet", "old", "old-1", "n2", cpu="4"))
+    snapshot = snapshot_of([node("n1", cpu="5"), node("n2", cpu="4")], pods, whole=[ordered])
+    snapshot.objects.add(convert(ordered, StatefulSet))
+    finding = only(ask("fits-without", snapshot, new("Deployment", "web", 1, cpu="1"), gone=["any-node"]).findings)
+    assert finding.title == "1 pod would not fit without node n1"
+    assert (finding.numbers["stranded"], finding.numbers["before"]) == (3, 2)
 
 
 def test_what_did_not_fit_before_either_is_not_held_against_the_change() -> None:
