@@ -312,7 +312,7 @@ def test_errors_that_say_enough_pass_as_they_are(cluster: Cluster, info: PodInfo
         pytest.param(
             [Status.unschedulable("one"), Status.unschedulable("two")],
             2,
-            PostFilterResult(Status(Code.UNSCHEDULABLE, ("one", "two"))),
+            PostFilterResult(Status(Code.UNSCHEDULABLE, ("one", "two")), preemption="not tried"),
             id="refusals add up",
         ),
         pytest.param(
@@ -327,7 +327,12 @@ def test_errors_that_say_enough_pass_as_they_are(cluster: Cluster, info: PodInfo
         pytest.param(
             [Status.error("broken"), None], 1, PostFilterResult(Status.error("broken"), "a"), id="and an error"
         ),
-        pytest.param([], 0, PostFilterResult(Status(Code.UNSCHEDULABLE), keeps_nomination=False), id="nobody to ask"),
+        pytest.param(
+            [],
+            0,
+            PostFilterResult(Status(Code.UNSCHEDULABLE), preemption="not tried", keeps_nomination=False),
+            id="nobody to ask",
+        ),
     ],
 )
 def test_making_room(
