@@ -23,7 +23,7 @@ class Nominations(Mapping[str, Sequence[PodInfo]]):
         self.version = 0
         self._pods: dict[str, list[PodInfo]] = {}
         self._nodes: dict[str, str] = {}
-        self._derived: dict[tuple[int, object], Any] = {}
+        self._derived: dict[int, tuple[object, Any]] = {}
 
     def __getitem__(self, node: str) -> Sequence[PodInfo]:
         return self._pods[node]
@@ -61,10 +61,10 @@ class Nominations(Mapping[str, Sequence[PodInfo]]):
         """
         if pod.uid in self._nodes:
             return compute(self._list_preceding(pod))
-        key = pod.priority, state
-        if key not in self._derived:
-            self._derived[key] = compute(self._list_preceding(pod))
-        derived: T = self._derived[key]
+        kept = self._derived.get(pod.priority)
+        if kept is None or kept[0] != state:
+            kept = self._derived[pod.priority] = state, compute(self._list_preceding(pod))
+        derived: T = kept[1]
         return derived
 
     def _list_preceding(self, pod: PodInfo) -> dict[str, list[PodInfo]]:

@@ -98,7 +98,7 @@ class LocalExecutor:
                 if processes is not None and processes > 1:
                     raise UsageError(f"--workers {self._processes}: this program has no Python; pip install kwhatif")
                 processes = 1
-            if study.stationary and not can_fork():
+            if not _can_share(study):
                 processes = 1
             if processes is None and study.heavy and can_fork():
                 cores = cores_here()
@@ -143,7 +143,7 @@ class _GrowingPool:
 
     def submit(self, worlds: Sequence[Any], avoid: str | None = None) -> Future[BatchResult]:
         left = self._left - self._asked
-        if self._seconds > _ALONE and isinstance(self._pool, _ThisProcess):
+        if self._seconds > _ALONE and isinstance(self._pool, _ThisProcess) and _can_share(self._study):
             if self._seconds / self._asked * left > _WORTH_IT and (cores := min(cores_here(), left)) > 1:
                 self._pool = self._stack.enter_context(_processes(self._study, cores))
             self._seconds = 0.0
@@ -170,6 +170,11 @@ def cores_here() -> int:
 def can_fork() -> bool:
     """Whether a fork of this process is safe: on Linux, where no other thread may hold a lock."""
     return sys.platform == "linux" and threading.active_count() == 1
+
+
+def _can_share(study: Study[Any, Any, Any]) -> bool:
+    """Whether other processes can have the base of a study now: pickled, or as forks."""
+    return not study.stationary or can_fork()
 
 
 @contextmanager

@@ -272,7 +272,7 @@ class Evaluation:
     def passing(self, pod: PodInfo) -> BoolArray:
         """bool[N]: nodes that pass all filters, as of the last refresh for filters that look at rows."""
         ok = self._filter_by_cluster(pod, self._everything, self.ok.copy())
-        if len(rows := (nominated := nominated_pods(self.cluster, pod)).rows):
+        if self.cluster.nominated and len(rows := (nominated := nominated_pods(self.cluster, pod)).rows):
             ok[rows] &= self._verdicts_beside(pod, nominated).feasible
         return ok
 

@@ -160,8 +160,7 @@ class Framework:
     @property
     def orders_by_heap(self) -> bool:
         """Whether the queue's order depends on the operations of its heap."""
-        first = next(iter(self._at["queueSort"]), None)
-        return first is not None and first.orders_by_heap
+        return any(plugin.orders_by_heap for plugin in self._at["queueSort"][:1])
 
     def queue_key(self, pod: PodInfo, order: int) -> Any:
         plugin = self._at["queueSort"][0]
