@@ -169,7 +169,9 @@ def _index_of(member: RolloutPod) -> int:
 
 
 def _intervals(text: str) -> Iterator[range]:
-    """``1,3-5`` as 1 and 3 to 5."""
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        yield range(int(first), int(last or first) + 1)
+    """``1,3-5`` as 1 and 3 to 5. What cannot be read is left out, as the controller does."""
+    for part in text.split(","):
+        first, *rest = map(parse_int, part.split("-"))
+        last = rest[0] if rest else first
+        if first is not None and last is not None:
+            yield range(first, last + 1)

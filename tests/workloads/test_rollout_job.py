@@ -56,6 +56,12 @@ def test_new_pods_take_the_lowest_indexes_that_are_free_and_have_not_succeeded()
     assert indexes_of(plan) == ["1", "4"]
 
 
+def test_indexes_that_a_status_spells_wrongly_are_left_out() -> None:
+    status = {"succeeded": 4, "completedIndexes": "x,0-1,3-,5"}
+    plan = plan_update([], status, completionMode="Indexed", completions=8, parallelism=3)
+    assert indexes_of(plan) == ["2", "3", "4"]
+
+
 def test_pods_of_indexes_that_an_indexed_job_has_no_more_are_deleted() -> None:
     pods = [work_pod(number, at="n1") for number in range(3)]
     plan = plan_update(pods, completionMode="Indexed", completions=2, parallelism=2)
