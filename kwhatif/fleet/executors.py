@@ -254,7 +254,8 @@ class _Processes:
         # A process that has grown too large ends, and another one takes its place: that is as it should be.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
         work = self._study.ask, self._study.base
-        if can_fork():
+        # After a loss, the threads of the former executor may still be about to end.
+        if self._study.stationary or can_fork():
             # None ends when it is idle: another one would be forked beside the executor's threads.
             how = {"context": get_context("fork"), "initargs": (work, os.getpid())}
         else:
